@@ -249,7 +249,7 @@ def test_inputs_are_symbols_in_equations_and_proofs():
 def test_verify_notes_that_laws_are_not_evaluated():
     found = dl.verify(block(lambda t, s: 1 / 0), states=3, engines=["python"])
     assert found.agrees
-    assert any("the law of 'push' is no formula and is not asked" in note for note in found.notes)
+    assert any("the law of 'push' is not a formula and is not evaluated" in note for note in found.notes)
 
 
 def twice_as_much(t, state):

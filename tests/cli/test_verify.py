@@ -13,7 +13,7 @@ def test_formalisms_agree(run):
     for key in catalogue.KEYS:
         verdict = "refused" if key == "dirac" else "agrees"  # the wheel is nonholonomic
         assert any(line.split()[:2] == [key, verdict] for line in found.out.splitlines())
-    sentence = f"{len(catalogue.KEYS) - 1} formalisms by 4 independent roads agree at 10 states of 'cart-pendulum'"
+    sentence = f"{len(catalogue.KEYS) - 1} formalisms of 4 independent lineages agree at 10 states of 'cart-pendulum'"
     assert sentence in " ".join(found.out.split())
 
 
@@ -62,7 +62,7 @@ def test_energy_models_have_two_independent_lineages(run, tmp_path):
     (tmp_path / "free.toml").write_text(
         'name = "free"\n[coordinates]\nx = {}\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "x"\n'
     )
-    assert "formalisms by 2 independent roads agree at 10 states" in " ".join(
+    assert "formalisms of 2 independent lineages agree at 10 states" in " ".join(
         run("verify", "free.toml", *FEW).out.split()
     )
 

@@ -1,12 +1,12 @@
-"""Bodies cut free: joint reactions balance loads and inertia, and a reaction that is wrong does not.
+"""Free-body balance: joint reactions balance loads and inertia forces, and a wrong reaction does not.
 
-The virtual displacements of the principle here are those of each body alone, three shifts and three turns, so the forces in the
-joints work too. As in `principle`, accelerations come from positions and loads from the declarations:
+The virtual displacements of the principle are here those of each free body, three translations and three rotations, so joint
+forces do work too. As in `_principle`, accelerations come from positions and loads from the declarations:
 
     f_J − Σ f_child + Σ F − m r̈_G = 0
     m_J − Σ m_child + Σ τ + Σ (r − r_G) × F − Σ S_ab R_a × R̈_b = 0
 
-Along its own motions a joint transmits nothing but what drives it: the other half of what makes reactions right.
+Along its own motions a joint transmits only its drive; this is the second condition on the reactions.
 """
 
 import importlib
@@ -33,46 +33,48 @@ LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 def unbalanced(
     model: Elements, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]
 ) -> dict[str, np.ndarray]:
-    """What is left over on each body (K,), relative to the forces and moments at play; reactions in world axes."""
+    """Residual of each body (K,), relative to its forces and moments; reactions in world axes."""
     if model.contacts:
         raise InputError(
-            f"model '{model.name}': contact '{model.contacts[0].name}' also pushes on its body, and joint reactions do not tell "
-            "how much. Expected a model without contacts."
+            f"model '{model.name}': contact '{model.contacts[0].name}' also acts on its body, and joint reactions do not include "
+            "its force. Expected a model without contacts."
         )
-    seen = watch(model, states, np.asarray(qdd, dtype=float))
-    actions = [action for load in model.loads for action in load.actions(seen)]
-    actions += [*_joints(seen, reactions), *_loops(seen, reactions), *_inertia_and_gravity(seen)]
-    return {body.name: _left(seen, body.name, body.center, actions) for body in model.bodies}
+    moving = watch(model, states, np.asarray(qdd, dtype=float))
+    actions = [action for load in model.loads for action in load.actions(moving)]
+    actions += [*_joints(moving, reactions), *_loops(moving, reactions), *_inertia_and_gravity(moving)]
+    return {body.name: _left(moving, body.name, body.center, actions) for body in model.bodies}
 
 
 def undriven(model: Elements, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]) -> np.ndarray:
-    """The work of the joints of the tree along their own motions less that of their drives (K,), relative to its parts.
+    """Work of the tree joints along their own motions minus that of their drives (K,), relative to its terms.
 
-    Constraints given by formulas act through the joints without a place of their own, so a model has to have none.
+    Constraints defined by formulas act through the joints without a point of application, so the model must have none.
     """
     if model.holonomic_constraints or model.nonholonomic_constraints or model.contacts:
         raise InputError(
-            f"model '{model.name}': its constraints by formulas or contacts drive the joints too. Expected joints and loops only."
+            f"model '{model.name}': its formula constraints or contacts drive the joints too. Expected joints and loops only."
         )
-    seen = watch(model, states, np.asarray(qdd, dtype=float))
-    total = -sum((work.value for work in joint_work(seen)), start=non_ideal_work(seen))
+    moving = watch(model, states, np.asarray(qdd, dtype=float))
+    total = -sum((work.value for work in joint_work(moving)), start=non_ideal_work(moving))
     size = np.abs(total)
     for body in model.bodies:
         found = reactions[body.name]
-        for push, (mine, other) in zip((found.force, found.moment), _moved(seen, body.name, body.parent), strict=True):
+        for push, (mine, other) in zip(
+            (found.force, found.moment), _moved(moving, body.name, body.parent), strict=True
+        ):
             total = total + np.einsum("xk,xnk->nk", push, mine - other)
             size = size + np.linalg.norm(push, axis=0) * (np.linalg.norm(mine, axis=0) + np.linalg.norm(other, axis=0))
     size = np.sqrt(np.sum(size**2, axis=0))
     return np.sqrt(np.sum(total**2, axis=0)) / np.where(size > 0, size, 1.0)
 
 
-def _moved(seen: Watch, body: str, parent: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """How the matter of a body and that of its parent move where it hangs, then how they turn: (3, n, K) each."""
-    hinge = seen.traced(lambda places: places.hinges[body]).value
+def _moved(moving: Watch, body: str, parent: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Partial velocities of a body and of its parent at the joint, then partial angular velocities: (3, n, K) each."""
+    hinge = moving.traced(lambda places: places.hinges[body]).value
     shifts, turns = [], []
     for name in (body, parent):
-        axes = axes_of(seen, name)
-        origin = seen.traced(lambda places, n=name: places.frames[n].p)
+        axes = axes_of(moving, name)
+        origin = moving.traced(lambda places, n=name: places.frames[n].p)
         arm = np.einsum("xak,xk->ak", axes.value, hinge - origin.value)
         shifts.append(origin.change + np.einsum("xank,ak->xnk", axes.change, arm))
         turns.append(turn_of(axes))
@@ -80,10 +82,10 @@ def _moved(seen: Watch, body: str, parent: str) -> Iterator[tuple[np.ndarray, np
     yield turns[0], turns[1]
 
 
-def _left(seen: Watch, name: str, center: Vector3, actions: list[Action]) -> np.ndarray:
-    """The resultants about the mass centre, relative to their parts."""
-    at = seen.traced(lambda places: places.point(name, center)).value
-    out = np.zeros(seen.K)
+def _left(moving: Watch, name: str, center: Vector3, actions: list[Action]) -> np.ndarray:
+    """Resultants about the mass center, relative to their terms."""
+    at = moving.traced(lambda places: places.point(name, center)).value
+    out = np.zeros(moving.K)
     forces, moments = [], []
     for action in (action for action in actions if action.body == name):
         arm, size = action.point - at, np.linalg.norm(action.force, axis=0)
@@ -96,31 +98,31 @@ def _left(seen: Watch, name: str, center: Vector3, actions: list[Action]) -> np.
     return np.where(np.isfinite(out), out, np.inf)
 
 
-def _inertia_and_gravity(seen: Watch) -> Iterator[Action]:
-    still = np.zeros((3, seen.K))
-    for body in seen.model.bodies:
-        center = seen.traced(lambda places, b=body: places.point(b.name, b.center))
-        axes, S, mass = axes_of(seen, body.name), second_moments(seen, body), seen.number(body.mass)
+def _inertia_and_gravity(moving: Watch) -> Iterator[Action]:
+    still = np.zeros((3, moving.K))
+    for body in moving.model.bodies:
+        center = moving.traced(lambda places, b=body: places.point(b.name, b.center))
+        axes, S, mass = axes_of(moving, body.name), second_moments(moving, body), moving.number(body.mass)
         # ∫ ρ × ρ̈ dm = Σ S_ab R_a × R̈_b
         turned = np.cross(axes.value[:, :, None, :], axes.second[:, None, :, :], axis=0)
         yield Action(body.name, -mass * center.second, center.value, -np.einsum("abk,xabk->xk", S, turned))
-        yield Action(body.name, mass * seen.numbers(seen.model.gravity), center.value, still)
+        yield Action(body.name, mass * moving.numbers(moving.model.gravity), center.value, still)
 
 
-def _joints(seen: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
-    """On each body what its parent exerts, and on the parent the opposite."""
-    for body in seen.model.bodies:
-        hinge = seen.traced(lambda places, b=body: places.hinges[b.name]).value
+def _joints(moving: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
+    """The action of the parent on each body, and the opposite on the parent."""
+    for body in moving.model.bodies:
+        hinge = moving.traced(lambda places, b=body: places.hinges[b.name]).value
         found = reactions[body.name]
         yield Action(body.name, found.force, hinge, found.moment)
         yield Action(body.parent, -found.force, hinge, -found.moment)
 
 
-def _loops(seen: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
-    """On the second body what the first exerts through the cut joint, at the origin of M, and back."""
-    for loop in seen.model.loops:
+def _loops(moving: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
+    """The action of the first body on the second through the cut joint, at the origin of M, and the opposite."""
+    for loop in moving.model.loops:
         first, second = loop.bodies
-        at = seen.traced(lambda places, c=loop: places.point(c.bodies[1], c.position)).value
+        at = moving.traced(lambda places, c=loop: places.point(c.bodies[1], c.position)).value
         found = reactions[loop.name]
         yield Action(second, found.force, at, found.moment)
         yield Action(first, -found.force, at, -found.moment)
@@ -137,17 +139,17 @@ def left(model, change=lambda name, found: found) -> float:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_trees_are_in_balance_under_every_load(random_tree, seed):
+def test_random_trees_balance_under_every_load(random_tree, seed):
     assert left(random_tree(seed, loads=LOADS)) < 1e-12
 
 
 @pytest.mark.parametrize("name", ["four-bar", "slider-crank", "satellite-boom", "puma560"])
-def test_the_gallery_is_in_balance(name):
+def test_gallery_models_balance(name):
     assert left(dl.load(name)) < 1e-11
 
 
 @pytest.mark.parametrize("part", ["force", "moment"])
-def test_a_wrong_reaction_is_noticed(part):
+def test_detects_wrong_reaction(part):
     model = dl.load("four-bar")
     for name in [body.name for body in model.bodies] + [loop.name for loop in model.loops]:
 
@@ -170,40 +172,40 @@ SHARED = {
 
 
 @pytest.mark.parametrize("fact", SHARED)
-def test_a_false_fact_behind_the_reactions_is_noticed(fact, monkeypatch):
+def test_detects_wrong_shared_function_behind_reactions(fact, monkeypatch):
     module, name, change = SHARED[fact]
-    held = importlib.import_module(f"dalembert.{module}")
+    owner = importlib.import_module(f"dalembert.{module}")
     if name is None:
-        held, name = held._Walk, "visit"
-    right = getattr(held, name)
-    monkeypatch.setattr(held, name, lambda *arguments: change(right(*arguments)))
+        owner, name = owner._Walk, "visit"
+    right = getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *arguments: change(right(*arguments)))
     model = dl.load("four-bar")
     model.force(model.bodies[1].name, (1, 2, 0), point=(0.2, 0, 0))
     assert left(model) > 1e-3
 
 
-def test_joints_transmit_what_drives_them():
-    # a sprung joint with a motor: the moment about its axis is spring, friction and rotor together
+def test_joints_transmit_their_drives():
+    # a joint with spring and motor: the moment about its axis is that of spring, friction and rotor
     model = dl.Model("driven", gravity=(0, -9.81, 0)).coordinates("a")
     model.body("rod", joint=model.revolute((0, 0, 1), "a"), mass=1.0, center=(0.5, 0, 0), inertia=(0, 0, 0.1))
     model.joint_spring("rod", stiffness=3, damping=0.2).rotor("rod", 0.02, ratio=3).non_ideal({"a": 0.7})
     assert left(model) < 1e-14
 
-    def forgets(name, found):
+    def without_moment(name, found):
         return replace(found, moment=0 * found.moment)
 
-    assert left(model, forgets) > 1e-2
+    assert left(model, without_moment) > 1e-2
 
 
-def test_constraints_by_formulas_are_named():
+def test_formula_constraints_raise_an_error():
     model = dl.load("cart-pendulum")
     states = random_states.consistent(model, 1)
     with pytest.raises(InputError, match="Expected joints and loops only"):
         undriven(model, states, states.qd, {})
 
 
-def test_contacts_are_named():
+def test_contacts_raise_an_error():
     model = dl.load("knife-edge")
     states = random_states.consistent(model, 1)
-    with pytest.raises(InputError, match=r"contact '.*' also pushes on its body"):
+    with pytest.raises(InputError, match=r"contact '.*' also acts on its body"):
         unbalanced(model, states, states.qd, {})

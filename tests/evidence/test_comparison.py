@@ -1,4 +1,4 @@
-"""Formalisms side by side: one that fails is a row with its reason, and speeds that fail are not the formalism's fault."""
+"""Comparison of formulations: a failed run is a row with its reason, and speeds that fail are repartitioned."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def failing_kane(monkeypatch):
 
 
 @pytest.mark.usefixtures("failing_kane")
-def test_a_formalism_that_fails_is_a_row_with_its_reason():
+def test_failed_formalism_is_a_row_with_its_reason():
     table = dl.compare("simple-pendulum", ["kane", "lagrange"], duration=1.0, samples=11)
     failed, known = table["kane"], table["lagrange"]
     assert table.failed == {"kane": "at t = 0.5 the step size fell to 1e-16, too small to continue."}
@@ -43,15 +43,15 @@ def test_a_formalism_that_fails_is_a_row_with_its_reason():
 
 
 @pytest.mark.usefixtures("failing_kane")
-def test_a_comparison_without_runs_has_nothing_to_draw():
+def test_plot_without_runs_raises_an_error():
     table = dl.compare("simple-pendulum", ["kane"], duration=1.0, samples=11)
     assert table.failed
     with pytest.raises(InputError, match="no simulation of the comparison reached its end"):
         table.plot()
 
 
-def test_an_integrator_that_takes_one_formalism_is_a_reason_for_the_others():
-    # collocation integrates the equations of phong alone
+def test_integrator_limited_to_one_formalism_is_a_reason_for_the_others():
+    # collocation integrates only the equations of phong
     table = dl.compare("phong-pendulum", ["lagrange", "phong"], duration=0.2, samples=5, integrator="collocation")
     assert list(table.runs) == ["phong"]
     assert "'collocation' requires equations with undifferentiated constraints" in table.failed["lagrange"]
@@ -62,21 +62,21 @@ def test_an_integrator_that_takes_one_formalism_is_a_reason_for_the_others():
     ("options", "message"),
     [({"integrator": "ode45"}, "there is no integrator 'ode45'"), ({"parameters": {"mm": 1.0}}, "no parameter 'mm'")],
 )
-def test_wrong_input_is_no_row(options, message):
+def test_invalid_input_raises_an_error(options, message):
     with pytest.raises(InputError, match=message):
         dl.compare("simple-pendulum", KEYS, duration=1.0, samples=11, **options)
 
 
-def test_a_formalism_that_does_not_apply_is_refused_before_any_is_run(monkeypatch):
-    monkeypatch.setattr(Equations, "simulate", lambda *_, **__: pytest.fail("a simulation was begun"))
+def test_inapplicable_formalism_is_refused_before_any_run(monkeypatch):
+    monkeypatch.setattr(Equations, "simulate", lambda *_, **__: pytest.fail("a simulation was started"))
     model = dl.Model("free").coordinate("x").set_energies("dot(x)**2/2", "x")
     with pytest.raises(dl.NotApplicableError, match="gibbs_appell"):
         dl.compare(model, ["lagrange", "gibbs_appell"])
 
 
 @pytest.mark.parametrize("integrator", ["taylor", "rk45"])
-def test_speeds_that_fail_are_chosen_again_without_drift_control(integrator):
-    # dot(x) does not determine the motion of a knife edge that stands across x, at φ = 90°
+def test_speeds_are_repartitioned_without_drift_control(integrator):
+    # dot(x) does not determine the motion of a knife edge perpendicular to x, at φ = 90°
     model = dl.load("knife-edge")
     model.generalized_speeds = ()
     model.speed("dot(x)", "u").speed("dot(phi)", "omega")
@@ -90,17 +90,17 @@ def test_speeds_that_fail_are_chosen_again_without_drift_control(integrator):
         assert np.abs(run.q - table.runs["lagrange"].q).max() < (1e-9 if integrator == "taylor" else 5e-3)
 
 
-def test_feedback_in_place_of_projection_does_not_keep_speeds_that_fail():
+def test_feedback_instead_of_projection_still_repartitions_speeds():
     model = dl.load("crank-rocker")
     model.generalized_speeds = ()
-    model.speed(f"dot({model.coordinate_names[-1]})", "u")  # the rocker turns back
+    model.speed(f"dot({model.coordinate_names[-1]})", "u")  # the rocker reverses
     run = dl.derive(model, "maggi").simulate(2.0, samples=21, stabilization=(100.0, 20.0))
     known = dl.derive(model, "lagrange").simulate(2.0, samples=21)
     assert any("repartitioned" in note for note in run.notes)
     assert np.abs(run.q - known.q).max() < 1e-8
 
 
-def test_a_table_of_all_formalisms_is_complete():
+def test_table_of_all_formalisms_is_complete():
     table = dl.compare("knife-edge", samples=11)
     assert not table.failed
     assert len(table.rows) + len(table.refused) == len(catalogue.KEYS)

@@ -1,4 +1,4 @@
-"""The size of differences: a fault in an angle counts as much as one in a length, in any unit."""
+"""Relative differences: an error in an angle has the same weight as one in a length, in any unit."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from dalembert.model.scales import Scales
 REST = States(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(1))
 
 
-class Said:
-    """A road that says what it was told to."""
+class Prescribed:
+    """Equations with prescribed accelerations and reactions."""
 
     def __init__(self, qdd: list[float], reaction: list[float]) -> None:
         self._qdd, self._reaction = np.array(qdd)[:, None], np.array(reaction)[:, None]
@@ -33,25 +33,25 @@ def inertia(length: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("length", [1.0, 1e-6, 1e6])
-@pytest.mark.parametrize("fault", [(1e-3, 0.0), (0.0, 1e-3)], ids=["length", "angle"])
-def test_a_fault_has_the_same_size_in_any_unit(length, fault):
+@pytest.mark.parametrize("error", [(1e-3, 0.0), (0.0, 1e-3)], ids=["length", "angle"])
+def test_error_has_the_same_size_in_any_unit(length, error):
     # x in the unit of the length; forces on x, torques on the angle: mass × length, mass × length²
-    known = reference(Said([length, 1.0], [2.0 * length, 2.0 * length**2]), REST, inertia(length), scales(length))
-    x, angle = 1.0 + fault[0], 1.0 + fault[1]
-    other = Said([length * x, angle], [2.0 * length * x, 2.0 * length**2 * angle])
+    known = reference(Prescribed([length, 1.0], [2.0 * length, 2.0 * length**2]), REST, inertia(length), scales(length))
+    x, angle = 1.0 + error[0], 1.0 + error[1]
+    other = Prescribed([length * x, angle], [2.0 * length * x, 2.0 * length**2 * angle])
     assert np.allclose(largest_differences(other, REST, known), 1e-3, rtol=1e-9)
 
 
 @pytest.mark.parametrize("length", [1.0, 1e-6, 1e6])
-def test_where_nothing_happens_the_scales_of_the_model_are_the_measure(length):
-    known = reference(Said([0.0, 0.0], [0.0, 0.0]), REST, inertia(length), scales(length))
+def test_zero_reference_uses_the_scales_of_the_model(length):
+    known = reference(Prescribed([0.0, 0.0], [0.0, 0.0]), REST, inertia(length), scales(length))
     assert np.isclose(difference_of_accelerations(np.array([[1e-3 * length], [0.0]]), known), 1e-3)
-    assert np.isclose(largest_differences(Said([0, 0], [2e-3 * length, 0]), REST, known)[1], 1e-3)
+    assert np.isclose(largest_differences(Prescribed([0, 0], [2e-3 * length, 0]), REST, known)[1], 1e-3)
 
 
-def test_what_has_no_value_differs_without_bound():
-    known = reference(Said([1.0, 1.0], [0.0, 0.0]), REST, inertia(1.0), scales(1.0))
-    assert largest_differences(Said([np.nan, 1.0], [np.nan, 0.0]), REST, known) == (np.inf, np.inf)
+def test_nan_differs_infinitely():
+    known = reference(Prescribed([1.0, 1.0], [0.0, 0.0]), REST, inertia(1.0), scales(1.0))
+    assert largest_differences(Prescribed([np.nan, 1.0], [np.nan, 0.0]), REST, known) == (np.inf, np.inf)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_has_no_value_differs_without_bound():
     [(0.0, 1e-3), (1 - 2e-6, 1e-5), (1.0, 1e-3)],
     ids=["apart", "nearly singular", "singular: constraints decide"],
 )
-def test_a_fault_counts_less_where_the_condition_of_the_masses_takes_digits(coupling, expected):
+def test_error_weighs_less_for_an_ill_conditioned_mass_matrix(coupling, expected):
     M = np.array([[1.0, coupling], [coupling, 1.0]])[:, :, None]  # of condition (1 + c)/(1 − c)
-    known = reference(Said([1.0, 1.0], [0.0, 0.0]), REST, M, scales(1.0))
+    known = reference(Prescribed([1.0, 1.0], [0.0, 0.0]), REST, M, scales(1.0))
     assert difference_of_accelerations(np.array([[1.001], [1.0]]), known) == pytest.approx(expected, rel=1e-3)

@@ -1,4 +1,4 @@
-"""The lineages that formalisms state are true: each shared fact is falsified, and exactly those move that rest on it."""
+"""The declared lineages are correct: falsifying a shared fact changes exactly the formulations that depend on it."""
 
 import sys
 from dataclasses import fields, replace
@@ -22,7 +22,7 @@ WRONG = 1.3
 
 
 def mechanism() -> dl.Model:
-    """Everything that inertia and loads can do, with a constraint that every formalism takes."""
+    """A model with all inertia and load terms and a constraint that every formulation supports."""
     model = dl.Model("mechanism", gravity=(0, -9.81, 0)).coordinates("a", "b").coordinate("s", start=0.2)
     model.start([0.4, 0.3, 0.2], [0.0, 0.0, 0.0])
     model.body("upper", joint=model.revolute((0, 0, 1), "a"), mass=2, center=(0.5, 0.1, 0), inertia=(0.1, 0.2, 0.3))
@@ -53,17 +53,17 @@ def states() -> random_states.States:
 
 @pytest.fixture(scope="module")
 def true(states) -> dict[str, np.ndarray]:
-    """The answers before anything is falsified: a fixture of the module is made before those of a test."""
+    """The results before anything is falsified: module fixtures are created before those of a test."""
     return answers(states)
 
 
 def everywhere(monkeypatch, original, wrong) -> None:
-    """Put `wrong` in place of a function, under every name it was imported by."""
+    """Replace a function by `wrong` under every name it was imported by."""
     for name, module in list(sys.modules.items()):
         if name.startswith("dalembert"):
-            for place, value in list(vars(module).items()):
+            for attribute, value in list(vars(module).items()):
                 if value is original:
-                    monkeypatch.setattr(module, place, wrong)
+                    monkeypatch.setattr(module, attribute, wrong)
 
 
 def moved(true: dict[str, np.ndarray], states: random_states.States) -> set[str]:
@@ -72,13 +72,13 @@ def moved(true: dict[str, np.ndarray], states: random_states.States) -> set[str]
 
 
 class TrueMotion(Motion):
-    """A motion whose masses stay what they are."""
+    """A motion with the correct masses."""
 
     masses = property(Motion.masses.fget)  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 def heavier(monkeypatch) -> None:
-    """Bodies are too heavy in every sum over bodies but that of the kinetic energy."""
+    """Make bodies too heavy in every sum over bodies except the kinetic energy."""
     right = Motion.masses.fget
 
     def wrong(motion):
@@ -105,8 +105,8 @@ def falsify(monkeypatch, fact) -> None:
         "recursion": recursive.mass_matrix,
     }[fact]
 
-    def wrong(*given):
-        out = original(*given)
+    def wrong(*arguments):
+        out = original(*arguments)
         match fact:
             case "free motion":
                 return out[0], WRONG * out[1]
@@ -121,17 +121,17 @@ def falsify(monkeypatch, fact) -> None:
 
 
 @pytest.mark.parametrize("fact", [fact for fact in FACTS if fact not in PRINCIPLE])
-def test_exactly_those_move_that_rest_on_a_falsified_fact(true, states, monkeypatch, fact):
+def test_falsified_fact_changes_exactly_its_lineages(true, states, monkeypatch, fact):
     falsify(monkeypatch, fact)
     assert moved(true, states) == {key for key, lineage in LINEAGES.items() if fact in lineage}
 
 
-def test_all_formalisms_agree_while_nothing_is_falsified(true):
+def test_all_formalisms_agree_without_falsification(true):
     for key, value in true.items():
         assert np.allclose(value, true["lagrange"][: len(value)], rtol=1e-9, atol=1e-9), key
 
 
-def test_only_what_begins_with_the_free_motion_follows_it():
+def test_formalisms_that_use_the_free_motion():
     assert {key for key, lineage in LINEAGES.items() if "free motion" in lineage} == {
         "maggi",
         "udwadia_kalaba",
@@ -141,7 +141,7 @@ def test_only_what_begins_with_the_free_motion_follows_it():
     }
 
 
-def test_there_are_four_independent_roads_with_bodies_and_two_with_energies():
+def test_four_independent_lineages_with_bodies_and_two_with_energies():
     assert independent_roads([*LINEAGES.values(), PRINCIPLE]) == 4
     of_energies = [m.ABOUT.lineage for m in catalogue.FORMALISMS if m.ABOUT.needs == "energies"]
     assert independent_roads([*of_energies, PRINCIPLE]) == 2
@@ -149,8 +149,8 @@ def test_there_are_four_independent_roads_with_bodies_and_two_with_energies():
     assert independent_roads([RECURSION, RECURSION]) == 1
 
 
-def test_the_largest_choice_is_found_whatever_the_order():
-    # a greedy choice of the first would find one
+def test_largest_choice_is_independent_of_the_order():
+    # a greedy choice of the first finds only one
     lineages: list[Lineage] = [("T", "bodies"), ("T", "V"), ("bodies", "wrenches")]
     assert independent_roads(lineages) == independent_roads(lineages[::-1]) == 2
 
@@ -161,7 +161,7 @@ def test_groups_are_complete_and_use_known_facts():
     assert {fact for lineage in groups for fact in lineage} | set(PRINCIPLE) == set(FACTS)
 
 
-def test_a_wrong_kinetic_energy_is_noticed_by_every_other_road(monkeypatch):
+def test_wrong_kinetic_energy_is_detected_by_every_other_lineage(monkeypatch):
     falsify(monkeypatch, "T")
     agreement = dl.verify(mechanism(), states=3, engines=["python"])
     assert not agreement

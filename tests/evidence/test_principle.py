@@ -1,4 +1,4 @@
-"""The principle itself: it passes what is right on every kind of model, and notices what is wrong by a millionth."""
+"""D'Alembert's principle: accepts correct accelerations of every kind of model and detects relative errors of 1e-6."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def examined(model: Model, key: str = "lagrange", count: int = 6) -> tuple[State
 
 
 def left(model: Elements, states: States, qdd: np.ndarray, reactions: np.ndarray | None = None) -> float:
-    """What is left over of motion, accelerations and reactions, at states that are on the constraints."""
+    """The largest residual of motion, accelerations and reactions at states that satisfy the constraints."""
     found = dict(_principle.residual(model, states, qdd, reactions).largest)
     assert max(found.pop("position"), found.pop("velocity")) < 1e-8
     return max(found.values())
@@ -50,24 +50,24 @@ def chain(joint: Joint, names: tuple[str, ...] = ()) -> Model:
     return model.body("link", parent="base", joint=joint, **SOLID)
 
 
-PLACE: dict[str, Any] = {"position": (0.3, -0.1, 0.2), "rotation": (0.2, -0.3, 0.5)}
-MAKER = Model("maker").coordinates("a", "b", "c", "d", "w", "x", "y", "z")
+POSE: dict[str, Any] = {"position": (0.3, -0.1, 0.2), "rotation": (0.2, -0.3, 0.5)}
+BUILDER = Model("maker").coordinates("a", "b", "c", "d", "w", "x", "y", "z")
 KINDS = {
-    "fixed": MAKER.fixed(**PLACE),
-    "revolute": MAKER.revolute((1, 2, 2), "a", **PLACE),
-    "prismatic": MAKER.prismatic((1, 2, 2), "a", **PLACE),
-    "screw": MAKER.screw((1, 2, 2), "a", 0.8, **PLACE),
-    "cylindrical": MAKER.cylindrical((1, 2, 2), "a", "b", **PLACE),
-    "universal": MAKER.universal(((0, 0, 1), (1, 1, 0)), ("a", "b"), **PLACE),
-    "planar": MAKER.planar((1, 2, 2), ("a", "b"), "c", **PLACE),
-    "spherical": MAKER.spherical(("a", "b", "c"), "zxz", **PLACE),
-    "quaternion": MAKER.spherical(quaternion=("w", "x", "y", "z"), **PLACE),
-    "free": MAKER.free(("a", "b", "c"), quaternion=("w", "x", "y", "z"), **PLACE),
+    "fixed": BUILDER.fixed(**POSE),
+    "revolute": BUILDER.revolute((1, 2, 2), "a", **POSE),
+    "prismatic": BUILDER.prismatic((1, 2, 2), "a", **POSE),
+    "screw": BUILDER.screw((1, 2, 2), "a", 0.8, **POSE),
+    "cylindrical": BUILDER.cylindrical((1, 2, 2), "a", "b", **POSE),
+    "universal": BUILDER.universal(((0, 0, 1), (1, 1, 0)), ("a", "b"), **POSE),
+    "planar": BUILDER.planar((1, 2, 2), ("a", "b"), "c", **POSE),
+    "spherical": BUILDER.spherical(("a", "b", "c"), "zxz", **POSE),
+    "quaternion": BUILDER.spherical(quaternion=("w", "x", "y", "z"), **POSE),
+    "free": BUILDER.free(("a", "b", "c"), quaternion=("w", "x", "y", "z"), **POSE),
 }
 
 
 @pytest.mark.parametrize("kind", [joint.kind for joint in JOINTS])
-def test_both_walks_bring_the_bodies_to_the_same_places(kind):
+def test_both_traversals_give_the_same_poses(kind):
     joint = KINDS[kind]
     names = tuple(str(value) for value in joint.values)
     model = chain(joint, names)
@@ -80,7 +80,7 @@ def test_both_walks_bring_the_bodies_to_the_same_places(kind):
         assert plain(own.frames[name].R) == pytest.approx(plain(motion.frames[name].R), abs=1e-14)
 
 
-def test_a_joint_must_say_how_it_moves_for_the_principle_too():
+def test_joint_must_define_its_displacement_for_the_principle():
     class Other(Joint):
         kind = "wobble"
         values = motions = ()  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
@@ -103,12 +103,12 @@ def test_a_joint_must_say_how_it_moves_for_the_principle_too():
         Other((0, 0, 0), (0, 0, 0))  # type: ignore[abstract]
 
 
-def test_second_rates_are_those_of_differences_of_positions():
+def test_second_derivatives_match_finite_differences_of_positions():
     model = chain(KINDS["spherical"], ("a", "b", "c"))
     random = np.random.default_rng(3)
     q, qd, qdd = (random.uniform(-1, 1, 4) for _ in range(3))
-    seen = watch(model, States(q[:, None], qd[:, None], np.zeros(1)), qdd[:, None])
-    point = seen.traced(lambda here: here.point("link", (0.3, -0.2, 0.5)))
+    moving = watch(model, States(q[:, None], qd[:, None], np.zeros(1)), qdd[:, None])
+    point = moving.traced(lambda here: here.point("link", (0.3, -0.2, 0.5)))
 
     def at(s):
         values = dict(zip(model.coordinate_names, q + qd * s + 0.5 * qdd * s**2, strict=True))
@@ -119,12 +119,12 @@ def test_second_rates_are_those_of_differences_of_positions():
     assert point.second[:, 0] == pytest.approx(stencil, rel=1e-8)
 
 
-# what is right passes
+# correct accelerations pass
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "newton_euler"])
 @pytest.mark.parametrize("seed", range(3))
-def test_random_trees_under_every_load_fulfil_it(random_tree, seed, key):
+def test_random_trees_under_every_load_satisfy_the_principle(random_tree, seed, key):
     model = random_tree(seed, loads=LOADS)
     states, qdd, reactions = examined(model, key)
     assert left(model, states, qdd, reactions) < 1e-12
@@ -141,7 +141,7 @@ OPTIONS = {
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", OPTIONS)
-def test_random_trees_with_constraints_fulfil_it(random_tree, seed, kind):
+def test_random_trees_with_constraints_satisfy_the_principle(random_tree, seed, kind):
     model = random_tree(seed, loads=("spring",), **OPTIONS[kind])
     states, qdd, reactions = examined(model)
     assert left(model, states, qdd, reactions) < 1e-10
@@ -151,19 +151,19 @@ NAMES = ("rolling-disk", "knife-edge", "floating-arm", "slider-crank", "tracking
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_gallery_fulfils_it(name):
+def test_gallery_models_satisfy_the_principle(name):
     model = dl.load(name)
     states, qdd, reactions = examined(model, count=3)
     assert left(model, states, qdd, reactions) < 1e-11
 
 
-def test_contacts_written_as_formulas_are_the_contacts():
+def test_contacts_written_as_formulas_are_equivalent():
     model = dl.load("rolling-disk")
     states, qdd, reactions = examined(model)
     assert left(with_contacts(model), states, qdd, reactions) < 1e-11
 
 
-def test_energies_fulfil_it_in_lagranges_form():
+def test_energies_satisfy_the_principle_in_lagranges_form():
     model = Model("given").parameters(m=1.3).coordinates("x", "y").start([0.4, 0.2], [1, 0])
     model.set_energies("m*(dot(x)**2 + (1 + x**2)*dot(y)**2 + x*dot(x)*cos(t))/2", "x**2 + y**4", ["-dot(x)", "t"])
     model.holonomic("x + y**2 - 0.5")
@@ -172,7 +172,7 @@ def test_energies_fulfil_it_in_lagranges_form():
     assert left(model, states, qdd + 1e-6, reactions) > 1e-8
 
 
-def test_a_coordinate_without_inertia_is_weighed_by_its_constraints():
+def test_coordinate_without_inertia_is_weighted_by_its_constraints():
     model = Model("massless").coordinates("x", "y").start([0.3, 0.6], [1, 2])
     model.body("heavy", joint=model.prismatic((1, 0, 0), "x"), mass=2.0)
     model.body("light", joint=model.prismatic((1, 0, 0), "y"))
@@ -183,11 +183,11 @@ def test_a_coordinate_without_inertia_is_weighed_by_its_constraints():
     assert _principle.residual(model, states, np.array([[2.9], [5.8]])).motion[0] > 1e-3
 
 
-# what is wrong does not
+# wrong accelerations fail
 
 
 @pytest.mark.parametrize("name", ["double-pendulum", "slider-crank", "rolling-disk", "cart-pendulum"])
-def test_a_millionth_is_noticed(name):
+def test_detects_a_relative_error_of_1e_6(name):
     model = dl.load(name)
     states, qdd, reactions = examined(model)
     size = np.abs(qdd).max()
@@ -201,7 +201,7 @@ def test_a_millionth_is_noticed(name):
     assert max(found.motion.max(), found.acceleration.max()) < 1e-12
 
 
-def test_states_off_the_constraints_are_noticed():
+def test_detects_states_that_violate_the_constraints():
     model = dl.load("slider-crank")
     states, qdd, _ = examined(model)
     off = States(states.q + 1e-5, states.qd, states.t)
@@ -211,7 +211,7 @@ def test_states_off_the_constraints_are_noticed():
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
-def test_residuals_do_not_know_the_unit_of_length(unit):
+def test_residuals_are_independent_of_the_unit_of_length(unit):
     def make(length: float) -> Model:
         model = Model("bars", gravity=(0, -9.81 * length, 0)).coordinates("x", "a").start([0.1 * length, 0.3], [0, 1])
         model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=2.0)
@@ -242,7 +242,7 @@ def sprung() -> Model:
     return model.joint_spring("rod", stiffness=3)
 
 
-def test_verify_puts_what_it_found_into_the_principle():
+def test_verify_reports_the_principle():
     found = dl.verify(sprung(), states=5, engines=["python"])
     assert found.principle is not None
     assert found.principle.status == "agrees"
@@ -250,7 +250,7 @@ def test_verify_puts_what_it_found_into_the_principle():
 
 
 @pytest.mark.usefixtures("spring_counted_twice")
-def test_verify_sees_a_spring_that_counts_twice_on_every_road():
+def test_verify_detects_a_spring_that_counts_twice_in_every_formalism():
     found = dl.verify(sprung(), states=5, engines=["python"])
     assert {verdict.status for verdict in found.formalisms.values()} == {"agrees"}
     assert found.recursion is not None
@@ -258,20 +258,20 @@ def test_verify_sees_a_spring_that_counts_twice_on_every_road():
     assert not found
     assert found.principle is not None
     assert found.principle.status == "differs"
-    assert found.principle.reason == "the forces do virtual work on displacements that the constraints admit"
+    assert found.principle.reason == "the forces do virtual work on admissible displacements"
 
 
 @pytest.mark.usefixtures("spring_counted_twice")
-def test_the_command_names_the_principle(tmp_path, capsys):
+def test_command_reports_the_principle(tmp_path, capsys):
     path = tmp_path / "sprung.toml"
-    path.write_text(TEXT, encoding="utf-8")
+    path.write_text(SPRUNG_TOML, encoding="utf-8")
     assert main(["verify", str(path), "--states", "3", "--engine", "python"]) == 1
     out = capsys.readouterr().out
     assert "the principle" in out
     assert "The formalisms differ on 'sprung' (the principle)" in " ".join(out.split())
 
 
-TEXT = """
+SPRUNG_TOML = """
 name = "sprung"
 [coordinates]
 a = { start = 0.3 }

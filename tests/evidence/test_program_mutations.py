@@ -1,7 +1,7 @@
-"""The mutation matrix of what runs: each entry falsifies one program, and names the check that must detect it.
+"""Mutation matrix of the programs that runs execute: each entry falsifies one and names the check that must detect it.
 
     shortening   the nodes of `Kernel.program`: detected by `prove` (shortened = raw) and by `verify` (integrated right-hand side)
-    lanes        the machine code of sweeps: detected by `verify` (SIMD lanes), or by the same run alone
+    lanes        the machine code of sweeps: detected by `verify` (SIMD lanes), or by the same run outside a sweep
     Taylor       heyoka's expressions: detected by `verify` (Taylor program)
     events       roots, directions and times: detected by the closed form of the motion, and by the event's formula at its state
     contact      impulses and modes: detected by Newton's law of impact, the impulse-momentum theorem, Coulomb's law and the gap
@@ -63,11 +63,11 @@ def different_claims(seed: int = 1) -> set[str]:
     return {name for name, claim in proof.claims.items() if claim.status == "different"}
 
 
-# the shortening pass
+# the optimization pass
 
 
 def changed_graph(outputs: Sequence[Node], operation: str, change: Callable[[Node], Node]) -> list[Node]:
-    """The outputs with the last node of one operation changed, and everything above it made again."""
+    """The outputs with the last node of one operation changed and all its dependents rebuilt."""
     order = ordered(outputs)
     target = [y for y in order if y.operation == operation][-1]
     table: dict[Node, Node] = {target: change(target)}
@@ -80,7 +80,7 @@ def changed_graph(outputs: Sequence[Node], operation: str, change: Callable[[Nod
 def wrong_rate(outputs: Sequence[Node]) -> list[Node]:
     k = next(
         i for i in range(3, len(outputs)) if outputs[i] is not ZERO
-    )  # twists of bodies have components that stay zero
+    )  # twists of bodies have components that are always zero
     return [*outputs[:k], node(outputs[k] * 1.01), *outputs[k + 1 :]]
 
 
@@ -134,12 +134,12 @@ def test_a_mutated_shortening_is_detected_in_other_formalisms(monkeypatch, mutat
 
 
 @pytest.mark.nightly
-def test_a_rate_that_is_wrong_by_one_percent_passes_neither_verify_nor_prove(monkeypatch):
+def test_verify_and_prove_detect_a_rate_that_is_wrong_by_one_percent(monkeypatch):
     assert dl.verify(mechanism(), states=40)
     assert dl.prove(mechanism())
     right = kernels.shortened
     monkeypatch.setattr(kernels, "shortened", lambda outputs: wrong_rate(right(outputs)))
-    model = mechanism().parameters(c=1.0)  # another content: nothing is found again
+    model = mechanism().parameters(c=1.0)  # other content: no cached result is reused
     agreement, proof = dl.verify(model, states=40), dl.prove(model)
     assert {name for name, row in agreement.programs.items() if row.status == "differs"} == {
         RIGHT_HAND_SIDE,
@@ -152,7 +152,7 @@ def test_a_rate_that_is_wrong_by_one_percent_passes_neither_verify_nor_prove(mon
     assert "is not the function that was derived" in str(proof)
 
 
-# lanes and heyoka: each falsifies one program and leaves the others as they are
+# lanes and heyoka: each mutation falsifies one program only
 
 
 def with_wrong_number(program: Program) -> Program:
@@ -192,7 +192,7 @@ def test_a_mutated_program_of_heyoka_is_detected_by_verify(monkeypatch, mutation
 
 
 def mutated_lanes(monkeypatch, spoil: Callable[[NativeFunction], NativeFunction]) -> None:
-    """The machine code with a state in each lane spoiled, of the integrated program alone."""
+    """Falsify the SIMD machine code of the integrated program only."""
     digest, right = rates_digest(), NativeFunction.varied.func
 
     def varied(self: NativeFunction) -> NativeFunction:
@@ -236,7 +236,7 @@ def test_a_lane_that_is_off_is_detected_by_verify(monkeypatch, mutation):
 TIMES = np.linspace(0.0, 0.5, 6)
 
 
-def runs_in_lanes_are_those_alone() -> bool:
+def runs_in_lanes_equal_single_runs() -> bool:
     eom, runs = dl.derive(mechanism()), 35
     scatter = 1 + 0.2 * np.random.default_rng(0).random((len(eom.values), runs))
     q, qd = (np.repeat(x[:, None], runs, axis=1) for x in eom.model.initial)
@@ -270,14 +270,14 @@ def wrong_last_tile(scheme, control, crowd, surface, guarded, runs, *more):
 
 
 @pytest.mark.parametrize("mutation", [None, wrong_stages, wrong_start_of_a_lane, wrong_last_tile])
-def test_a_mutated_stepper_of_lanes_is_detected_by_the_run_alone(monkeypatch, mutation):
+def test_a_mutated_stepper_of_lanes_is_detected_by_a_single_run(monkeypatch, mutation):
     right = lanes.text.compiled
     if mutation is not None:
         monkeypatch.setattr(lanes.text, "compiled", lambda *arguments: right(*mutation(*arguments)))
-    assert runs_in_lanes_are_those_alone() is (mutation is None)
+    assert runs_in_lanes_equal_single_runs() is (mutation is None)
 
 
-# events: a mass that moves with x = 2 t passes 1 at 0.5 s and 2 at 1 s, upwards
+# events: a mass that moves with x = 2 t passes 1 at 0.5 s and 2 at 1 s, with increasing x
 
 
 def passing() -> dl.Model:
@@ -287,7 +287,7 @@ def passing() -> dl.Model:
 
 
 def event_checks(integrator: str) -> dict[str, bool]:
-    """Against the closed form, and by the events' own formulas at the states that are reported."""
+    """Compare with the closed form, and with the events' formulas at the reported states."""
     run = dl.simulate(passing(), 1.5, integrator=integrator, samples=16, **_steps(integrator))
     found = [(each.name, each.t, float(each.q[0]), float(each.qd[0])) for each in run.events]
     return {
@@ -352,13 +352,13 @@ def test_a_mutated_location_of_events_is_detected(monkeypatch, mutation, integra
     assert not event_checks(integrator)[EVENTS[mutation]]
 
 
-# contact: a ball is thrown obliquely onto a rough floor, bounces once within the run, and slides; then it is laid on it
+# contact: a ball is thrown obliquely onto a rough floor and bounces once; another starts on the floor and slides
 
 E, MU, MASS = 0.6, 0.2, 1.7
 
 
 def thrown(height: float, speeds: tuple[float, float]) -> dl.Model:
-    """A sphere that does not turn, above the plane z = 0."""
+    """A sphere that does not rotate, above the plane z = 0."""
     model = dl.Model("thrown", gravity=(0, 0, -9.81)).coordinates("x", "z").start([0.0, 0.1 + height], list(speeds))
     slides = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")]
     model.body("ball", joint=slides, mass=MASS)
@@ -371,7 +371,7 @@ def contact_checks() -> dict[str, bool]:
     run = dl.simulate(thrown(0.5, (3.0, 0.0)), 0.6, samples=61, integrator="dop853")
     (hit, *_) = run.impulses
     before, after = np.array([3.0, -fall]), np.array([3.0 - MU * (1 + E) * fall, E * fall])
-    late = run.t > 0.33  # behind the impact at 0.319 s
+    late = run.t > 0.33  # after the impact at 0.319 s
     rises = E * fall - 9.81 * (run.t - fall / 9.81)
     lying = dl.simulate(thrown(0.0, (2.0, 0.0)), 0.5, samples=26, integrator="dop853")
     return {
@@ -387,8 +387,8 @@ def wrong_newton(change: Callable[[np.ndarray, int], np.ndarray], restitution: f
     def mutate(monkeypatch):
         right = _complementarity.newton
 
-        def newton(asked, e):
-            return change(right(asked, restitution * e), asked.m)
+        def newton(problem, e):
+            return change(right(problem, restitution * e), problem.m)
 
         monkeypatch.setattr(_complementarity, "newton", newton)
 
@@ -400,13 +400,13 @@ def tangential(forces: np.ndarray, m: int) -> np.ndarray:
 
 
 def open_contact(monkeypatch):
-    """A contact that is pressed is taken for open."""
+    """Treat closed contacts as open."""
     from dalembert.simulation import _rigid_contacts
 
     right = _rigid_contacts.decided
 
-    def decided(asked, *hints):
-        found = right(asked, *hints)
+    def decided(problem, *hints):
+        found = right(problem, *hints)
         return replace(found, modes=tuple(_rigid_contacts.OPEN for _ in found.modes), forces=0 * found.forces)
 
     monkeypatch.setattr(_rigid_contacts, "decided", decided)
@@ -428,7 +428,7 @@ def test_unmutated_contact_passes_every_check():
     assert all(contact_checks().values()), contact_checks()
 
 
-LONG = "complementarity of a closed contact"  # the run tries for seconds before it gives up
+LONG = "complementarity of a closed contact"  # the run takes seconds before it fails
 
 
 @pytest.mark.parametrize(
@@ -440,5 +440,5 @@ def test_a_mutated_contact_is_detected(monkeypatch, name):
     try:
         found = contact_checks()
     except dl.DalembertError:
-        return  # a run that cannot go on says so
+        return  # a run that cannot continue raises
     assert not found[check], found

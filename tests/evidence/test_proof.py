@@ -1,4 +1,4 @@
-"""Proofs: the gallery is proved, and whatever is falsified by a sign, a factor or 1e-9 is found."""
+"""Proofs: the gallery is proved, and an error of a sign, a factor or 1e-9 is detected."""
 
 from dataclasses import replace
 
@@ -52,13 +52,13 @@ def test_all_formalisms_are_one_function(name):
     claims = {**proof.formalisms, **proof.identities}
     assert {key: claim for key, claim in claims.items() if claim.status in ("different", "undecided")} == {}
     assert proof.probability <= ENOUGH
-    assert proof.proved or proof.undecided  # what switches is named
+    assert proof.proved or proof.undecided  # switching elements are listed
     refused = {key for key, claim in proof.formalisms.items() if claim.status == "refused"}
     assert len(catalogue.KEYS) - len(refused) >= 2
 
 
 def loaded() -> dl.Model:
-    """A model that every formalism takes, with a constraint, loads of several kinds and an ignorable coordinate."""
+    """A model that every formulation supports, with a constraint, several loads and an ignorable coordinate."""
     model = dl.Model("loaded", gravity=(0, -9.81, 0)).parameters(m=1.2, k=30.0)
     model.coordinate("x").coordinate("a", start=0.4).coordinate("s", start=0.2)
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass="m")
@@ -90,11 +90,11 @@ def falsified(monkeypatch, key, **change):
 
 
 def off(entries):
-    """The entries wrong by 1e-9 of themselves."""
+    """The entries with a relative error of 1e-9."""
     return np.array(entries, dtype=object) * (1 + TINY)
 
 
-def test_the_model_that_is_falsified_is_proved():
+def test_unfalsified_model_is_proved():
     proof = prove(loaded())
     assert proof.proved
     assert all(claim.status == "proved" for claim in proof.formalisms.values())
@@ -102,7 +102,7 @@ def test_the_model_that_is_falsified_is_proved():
 
 @pytest.mark.parametrize("key", catalogue.KEYS[1:])
 @pytest.mark.parametrize("part", ["f", pytest.param("M", marks=pytest.mark.nightly)])
-def test_a_billionth_in_any_formalism_is_found(monkeypatch, key, part):
+def test_detects_a_relative_error_of_1e_9_in_any_formalism(monkeypatch, key, part):
     falsified(monkeypatch, key, **{part: off})
     proof = prove(loaded(), ["lagrange", key])
     assert not proof.proved
@@ -111,7 +111,7 @@ def test_a_billionth_in_any_formalism_is_found(monkeypatch, key, part):
 
 
 @pytest.mark.parametrize("key", [k for k in catalogue.KEYS if hasattr(catalogue.find(k), "reaction")])
-def test_a_wrong_sign_in_the_reactions_is_found(monkeypatch, key):
+def test_detects_a_wrong_sign_of_the_reactions(monkeypatch, key):
     module = catalogue.find(key)
     right = module.reaction
     monkeypatch.setattr(module, "reaction", lambda system: -right(system))
@@ -119,7 +119,7 @@ def test_a_wrong_sign_in_the_reactions_is_found(monkeypatch, key):
     assert proof.formalisms[key].reason == "other reactions"
 
 
-def test_a_wrong_energy_and_a_wrong_recursion_are_found(monkeypatch):
+def test_detects_a_wrong_energy_and_a_wrong_recursion(monkeypatch):
     right = _mechanics_identities.power_into
     monkeypatch.setattr(_mechanics_identities, "power_into", lambda system: right(system) * (1 + TINY))
     proof = prove(loaded(), ["lagrange", "kane"])
@@ -131,16 +131,16 @@ def test_a_wrong_energy_and_a_wrong_recursion_are_found(monkeypatch):
     assert proof.identities[_mechanics_identities.Recursion.name].status == "different"
 
 
-def test_what_switches_is_proved_on_every_branch_and_named():
+def test_switching_elements_are_proved_on_every_branch_and_listed():
     model = loaded().force("cart", ("-200*max(x - 5, 0)", 0, 0), name="bumper")
     proof = prove(model)
     assert not proof.proved
     assert list(proof.undecided) == ["force 'bumper'"]
     assert {claim.status for claim in proof.formalisms.values()} == {"proved"}
-    assert "Left to numbers" in str(proof)
+    assert "Undecided (use dalembert verify)" in str(proof)
 
 
-def test_a_fact_that_needs_the_given_values_is_told():
+def test_reports_facts_that_hold_only_for_the_given_values():
     model = dl.Model("top", gravity=(0, 0, -9.81)).parameters(a=0.2, b=0.2, c=0.3).coordinates("phi", "psi")
     model.coordinate("theta", start=0.5)
     ball = model.spherical(angles=("phi", "theta", "psi"), sequence="zxz")
@@ -150,11 +150,11 @@ def test_a_fact_that_needs_the_given_values_is_told():
     assert prove(other, ["lagrange", "routh"]).parameters == "all values"
 
 
-def test_proofs_are_plain_data_and_told_in_a_sentence():
-    heard: list[float] = []
-    proof = prove(dl.load("cart-pendulum"), progress=heard.append)
-    assert heard == sorted(heard)
-    assert heard[-1] == 1.0
+def test_proofs_have_a_dict_and_a_summary():
+    fractions: list[float] = []
+    proof = prove(dl.load("cart-pendulum"), progress=fractions.append)
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
     found = proof.to_dict()
     assert found["proved"] is True
     assert set(found) == {
@@ -172,7 +172,7 @@ def test_proofs_are_plain_data_and_told_in_a_sentence():
     assert str(proof).startswith("17 formalisms of 'cart-pendulum' are identical functions of state and time")
 
 
-def test_redundant_constraints_that_always_follow_are_proved_so():
+def test_constraints_that_are_always_redundant_are_proved_redundant():
     model = loaded().holonomic("3*s - 1.5*a", name="again")
     assert prove(model, ["lagrange", "gauss"]).notes == (
         "redundant constraints (again) are proved to follow from the others at every state",
@@ -180,8 +180,8 @@ def test_redundant_constraints_that_always_follow_are_proved_so():
     assert "found at samples" in prove(dl.load("bricard"), ["lagrange", "gauss"]).notes[0]
 
 
-def test_an_axis_whose_length_has_no_root_in_the_field_has_one_beyond_it():
-    # √9086 is no residue, so the proof goes through GF(P²)
+def test_axis_length_without_a_root_in_the_field_uses_the_extension():
+    # 9086 is not a quadratic residue, so the proof uses GF(P²)
     model = dl.Model("slant", gravity=(0, 0, -9.81)).coordinates("q", "r")
     model.body("rod", joint=model.revolute((3, 41, 86), "q"), mass=1, center=(0.1, 0.2, 0.3), inertia=(1, 2, 2.5))
     model.body(
@@ -190,7 +190,7 @@ def test_an_axis_whose_length_has_no_root_in_the_field_has_one_beyond_it():
     assert dl.prove(model).proved
 
 
-def test_the_sign_of_a_root_is_not_left_to_one_point():
+def test_the_sign_of_a_root_is_tested_at_several_points():
     # √(x²) is x at half of the points
     def model(potential):
         kinetic = "dot(x)**2 + dot(y)**2 + 0.1*dot(x)*dot(y)"
@@ -210,7 +210,7 @@ def test_numbers_divisible_by_the_prime_are_refused(number):
 
 
 def test_a_force_divisible_by_the_prime_is_neither_ignored_nor_dropped():
-    # in the field it is zero: x would be ignorable, and the shortened program without the force
+    # it is zero in the field: x would be ignorable, and the optimized program would have no force
     model = dl.Model.from_energies("odd", coordinates=["x"], kinetic="dot(x)**2/2", potential=f"-{P}*x/10**38")
     eom = dl.derive(model)
     assert eom.ignorable == ()

@@ -1,4 +1,4 @@
-"""Reports: one file with everything in it, and nothing of a model's text that could do harm."""
+"""Reports: one self-contained file, and no text of a model is executed."""
 
 import re
 from html.parser import HTMLParser
@@ -15,7 +15,7 @@ EVIL = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 
 
 class Elements(HTMLParser):
-    """The tags of a page and their attributes, and what stands in its scripts."""
+    """The tags of a page and their attributes."""
 
     def __init__(self):
         super().__init__()
@@ -37,7 +37,7 @@ def report():
     return dl.report(run, formalisms=["lagrange", "hamilton"], command="dalembert report double-pendulum")
 
 
-def test_a_report_tells_everything(report):
+def test_report_has_all_sections(report):
     page = report.html
     for heading in ("Story", "Equations", "Evidence", "Model", "Sources"):
         assert f'"title":"{heading}"' in page
@@ -46,22 +46,22 @@ def test_a_report_tells_everything(report):
     assert page.count("<math") > 10
     assert report.contents.agreement.sentence.replace("'", "&#x27;") in page
     assert "dalembert report double-pendulum" in page
-    assert "@" in page.partition("To cite")[2]
+    assert "@" in page.partition("Citations")[2]
     assert "energy balance" in page
     assert "ignorable" in page
 
 
-def test_a_report_needs_nothing_and_allows_nothing_else(report):
+def test_report_is_self_contained_and_has_a_strict_policy(report):
     policy = next(a["content"] for tag, a in elements(report.html) if a.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
     for tag, attributes in elements(report.html):
-        assert "style" not in attributes, (tag, attributes)  # the policy would refuse it
+        assert "style" not in attributes, (tag, attributes)  # blocked by the policy
         assert not any(name.startswith("on") for name in attributes)
         assert not {"src", "href"} & set(attributes) or tag == "a", (tag, attributes)
 
 
-def test_text_of_a_model_is_harmless(tmp_path):
+def test_text_of_a_model_is_escaped(tmp_path):
     model = dl.Model(EVIL[:60], gravity=(0, -9.81, 0)).parameters(m=1.0)
     model.text = EVIL
     model.coordinate("x", start=1.0, description=EVIL, unit="m")
@@ -72,12 +72,12 @@ def test_text_of_a_model_is_harmless(tmp_path):
     assert not [tag for tag, _ in elements(page) if tag == "img"]
 
 
-def test_the_command_writes_the_page(tmp_path, capsys):
-    place = tmp_path / "swing.html"
-    words = ["report", "simple-pendulum", "--duration", "1", "--samples", "11", "--no-evidence", "-o", str(place)]
+def test_command_writes_the_page(tmp_path, capsys):
+    path = tmp_path / "swing.html"
+    words = ["report", "simple-pendulum", "--duration", "1", "--samples", "11", "--no-evidence", "-o", str(path)]
     assert main([*words, "--json"]) == 0
     assert '"agrees": null' in capsys.readouterr().out
-    assert "dalembert report simple-pendulum --duration 1" in place.read_text(encoding="utf-8")
+    assert "dalembert report simple-pendulum --duration 1" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -88,31 +88,31 @@ def test_the_command_writes_the_page(tmp_path, capsys):
         (["report", "oscillatr"], "there is no model"),
     ],
 )
-def test_wrong_words_are_told(words, expected, capsys):
+def test_invalid_arguments_are_reported(words, expected, capsys):
     assert main(words) == 2
     assert expected in capsys.readouterr().err
 
 
-def test_what_is_no_run_is_told():
+def test_argument_that_is_not_a_run_is_reported():
     with pytest.raises(InputError, match="Expected a run"):
         dl.report("double-pendulum")  # pyright: ignore[reportArgumentType]
 
 
-def test_a_formalism_that_cannot_is_told():
+def test_inapplicable_formalism_is_reported():
     run = dl.simulate("cart-pendulum", 0.1, samples=3)
     (refused,) = dl.report(run, evidence=False).contents.known.refused
-    with pytest.raises(InputError, match=f"{refused} cannot treat 'cart-pendulum'"):
+    with pytest.raises(InputError, match=f"{refused} does not apply to 'cart-pendulum'"):
         dl.report(run, formalisms=[refused])
 
 
 @pytest.mark.parametrize("name", ["four-bar", "stewart-platform", "puma560", "floating-arm"])
-def test_the_tree_has_every_body_joint_and_loop_once(name):
+def test_tree_has_every_body_joint_and_loop_once(name):
     model = dl.load(name)
     drawing = diagram.tree_in_svg(model)
     assert drawing.count("<rect") == len(model.bodies) + 1
     assert drawing.count("stroke-dasharray") == len(model.loops)
-    places = re.findall(r'<rect x="([\d.]+)" y="([-\d.]+)" width="([\d.]+)"', drawing)
-    boxes = [tuple(map(float, place)) for place in places]
+    rectangles = re.findall(r'<rect x="([\d.]+)" y="([-\d.]+)" width="([\d.]+)"', drawing)
+    boxes = [tuple(map(float, rectangle)) for rectangle in rectangles]
     for i, (x, y, width) in enumerate(boxes):
         for other_x, other_y, other_width in boxes[:i]:
             assert abs(y - other_y) >= 30 or x + width <= other_x or other_x + other_width <= x  # no two boxes overlap

@@ -1,4 +1,4 @@
-"""`verify` counts what it compares, and never certifies nothing."""
+"""`verify` counts what it compares and raises if nothing can be compared."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ AGREES = Verdict("agrees", None, 0.0, 0.0, ("T", "V"))
 
 
 def three_rails(lean: float) -> dl.Model:
-    """Two constraints that differ by a little."""
+    """Two nearly dependent constraints."""
     model = dl.Model("rails").coordinates("x", "y", "z")
     rails = [model.prismatic(axis, name) for axis, name in zip(np.eye(3).tolist(), "xyz", strict=True)]
     model.body("bead", joint=rails, mass=1)
@@ -41,7 +41,7 @@ def test_nearly_dependent_constraints_are_compared_or_refused():
 
 
 def keep(monkeypatch, count):
-    """Let only `count` of the drawn states be good."""
+    """Let only `count` of the drawn states be regular."""
     monkeypatch.setattr(
         verification,
         "with_regular_speeds",
@@ -49,7 +49,7 @@ def keep(monkeypatch, count):
     )
 
 
-def test_no_states_are_an_error_with_a_reason(monkeypatch):
+def test_no_regular_states_raise_an_error_with_a_reason(monkeypatch):
     keep(monkeypatch, 0)
     with pytest.raises(
         dl.SingularError, match=r"model 'rails': verify has nothing to compare\. At none of 10 .*\(wall"
@@ -58,16 +58,16 @@ def test_no_states_are_an_error_with_a_reason(monkeypatch):
     assert "Remove constraints that are nearly dependent, or declare other speeds." in str(e.value)
 
 
-def test_fewer_states_than_asked_for_are_told(monkeypatch):
+def test_fewer_states_than_requested_are_reported(monkeypatch):
     keep(monkeypatch, 3)
     agreement = dl.verify(three_rails(1.0), states=5, engines=["python"])
     assert agreement.states == agreement.to_dict()["states"] == 3
     assert agreement
     (note,) = agreement.notes
-    assert note.startswith("compared at 3 states where 5 were asked for")
+    assert note.startswith("compared at 3 of 5 requested states")
 
 
-def test_nothing_compared_is_an_error(monkeypatch):
+def test_nothing_compared_raises_an_error(monkeypatch):
     monkeypatch.setattr(catalogue, "too_large", lambda about, model: "it is too large")
     with pytest.raises(dl.EngineError, match=r"no formalism could be evaluated \(lagrange: it is too large"):
         dl.verify(three_rails(1.0), states=5, engines=["python"])
@@ -82,11 +82,11 @@ def test_nothing_compared_is_an_error(monkeypatch):
         (5, {"lagrange": Verdict("refused", "no", None, None), "kane": Verdict("left out", "large", None, None)}),
     ],
 )
-def test_nothing_compared_is_no_agreement(states, verdicts):
+def test_nothing_compared_is_not_agreement(states, verdicts):
     assert not Agreement("m", states, 1e-10, ("python",), verdicts)
 
 
-def test_roads_and_lineages_of_a_model_of_bodies():
+def test_lineages_of_a_model_of_bodies():
     agreement = dl.verify(dl.load("cart-pendulum"), states=4, engines=["python"])
     assert (agreement.states, agreement.roads, agreement.agrees) == (4, 4, True)
     names = [name for group in agreement.lineages.values() for name in group]
@@ -99,7 +99,7 @@ def test_roads_and_lineages_of_a_model_of_bodies():
     assert {"facts": ["recursion"], "by": ["denoc", "recursion"]} in data["lineages"]
 
 
-def test_energies_are_one_road_and_the_principle_another():
+def test_energies_are_one_lineage_and_the_principle_another():
     x: Any = dynamicsymbols("x")
     model = dl.Model.from_energies("free", coordinates=[x], kinetic=x.diff() ** 2 / 2, potential=x**2)
     agreement = dl.verify(model, states=4, engines=["python"])
@@ -110,7 +110,7 @@ def test_energies_are_one_road_and_the_principle_another():
 
 
 @pytest.mark.parametrize("status", ["agrees", "differs"])
-def test_a_further_row_counts(monkeypatch, status):
+def test_further_row_counts(monkeypatch, status):
     row = Verdict(status, None, 0.25, None, ("recursion",))
     monkeypatch.setattr(verification, "OTHERS", {"mine": lambda task, known: row, "absent": lambda task, known: None})
     agreement = dl.verify(dl.load("simple-pendulum"), states=3, engines=["python"])
@@ -120,18 +120,18 @@ def test_a_further_row_counts(monkeypatch, status):
     assert agreement.roads == 3
 
 
-def test_the_page_of_contents_only_names_the_stages():
+def test_public_names_are_the_functions_of_their_modules():
     assert dl.verify is verification.verify
     assert dl.compare is comparison.compare
 
 
-def test_a_formalism_that_cannot_be_evaluated_does_not_end_the_verification(monkeypatch):
+def test_formalism_that_cannot_be_evaluated_does_not_end_the_verification(monkeypatch):
     found = verification.largest_differences
 
-    def failing(road, states, known):
-        if road.formalism == "kane":
+    def failing(equations, states, known):
+        if equations.formalism == "kane":
             raise SingularError("a matrix has rank 1. Expected 2.")
-        return found(road, states, known)
+        return found(equations, states, known)
 
     monkeypatch.setattr(verification, "largest_differences", failing)
     agreement = dl.verify("simple-pendulum", states=5, engines=["python"])
@@ -141,23 +141,23 @@ def test_a_formalism_that_cannot_be_evaluated_does_not_end_the_verification(monk
     assert agreement.formalisms["lagrange"].status == agreement.formalisms["gauss"].status == "agrees"
 
 
-def test_programs_that_runs_integrate_have_rows_of_their_own():
+def test_programs_that_runs_integrate_have_separate_rows():
     agreement = dl.verify(dl.load("simple-pendulum"), states=5)
     assert list(agreement.programs) == ["integrated right-hand side", "SIMD lanes", "Taylor program"]
     assert {row.status for row in agreement.programs.values()} == {"agrees"}
     assert set(agreement.to_dict()["programs"]) == set(agreement.programs)
     assert all(name in str(agreement) for name in agreement.programs)
-    assert agreement.roads == 4  # they are the formalisms once more
+    assert agreement.roads == 4  # programs are not further lineages
 
 
-def test_without_heyoka_the_row_says_so(monkeypatch):
+def test_row_without_heyoka_is_not_installed(monkeypatch):
     monkeypatch.setattr(heyoka_backend, "is_installed", lambda: False)
     row = dl.verify(dl.load("simple-pendulum"), states=3).programs["Taylor program"]
     assert (row.status, row.compared) == ("not installed", False)
     assert "heyoka" in (row.reason or "")
 
 
-def test_programs_of_models_that_switch_hold_their_conditions():
+def test_programs_of_switching_models_fix_their_conditions():
     model = dl.load("simple-pendulum").copy().joint_friction("bob", coulomb=0.2, name="bearing")
     agreement = dl.verify(model, states=8, engines=["native"])
     assert agreement

@@ -17,7 +17,7 @@ from dalembert.papers import desapio_paper
 from dalembert.papers.tables_of_cells import printed_value
 
 G = 9.81
-# tables with an entry that deviates, and the rows where it does
+# tables with deviating entries, and their rows
 MISPRINTS = {
     "Closure": ["∂x/∂q₇", "∂y/∂q₈", "∂x/∂q₉, factor of the sine", "∂y/∂q₉, factor of the cosine"],
     "Cone": ["diagonal of I_G (5.195)", "eigenvalues λ", "semiaxes a"],
@@ -36,11 +36,11 @@ SLOW = ("Algorithms", "Equations")
 
 
 def printed(table, row) -> list[Any]:
-    """What a row of a table prints, as numbers."""
+    """Return the printed numbers of a row of a table."""
     return [printed_value(text) for text in papers.printed("desapio").tables[table].rows[row]]
 
 
-# what is printed, beside what we find
+# printed and computed values
 
 
 @pytest.mark.parametrize(
@@ -55,26 +55,26 @@ def test_tables_agree_except_for_the_misprints(number):
     assert not table.unexplained
     off = list(dict.fromkeys(cell.row for cell in table.cells if cell.compared and not cell.same))
     assert off == MISPRINTS.get(number, [])
-    # what is meant holds where what is printed does not
+    # corrected equations hold where the printed ones do not
     meant = [cell for cell in table.cells if cell.column == "as meant"]
     assert [cell.computed for cell in meant] == [0.0] * len(meant)
 
 
-def test_coefficients_of_the_gyroscope_make_up_its_terms():
+def test_gyroscope_coefficients_sum_to_its_terms():
     rows = {row: [value or 0.0 for value in values] for row, values in desapio_paper._coefficients().items()}
     model = dl.load("gyroscope")
     p, (q, _) = model.parameter_values, model.initial
     products = [p["M1"], p["M2"], p["lG2"] ** 2 * p["M2"], p["h"] ** 2 * p["M3"], p["l3"] ** 2 * p["M3"]]
     products.append(p["r"] ** 2 * p["M3"])
-    whole = {row: np.dot(values, products) for row, values in rows.items()}
+    sums = {row: np.dot(values, products) for row, values in rows.items()}
     expected = gallery.expected("gyroscope")["printed"]
-    found = whole["M₁₁ (5.249)"] + whole["M₁₁, cos 2q₂ (5.249)"] * np.cos(2 * q[1])
+    found = sums["M₁₁ (5.249)"] + sums["M₁₁, cos 2q₂ (5.249)"] * np.cos(2 * q[1])
     assert found == pytest.approx(expected["M11"], rel=1e-12)
-    assert whole["M₂₂ (5.249)"] == pytest.approx(expected["M22"], rel=1e-12)
+    assert sums["M₂₂ (5.249)"] == pytest.approx(expected["M22"], rel=1e-12)
 
 
 @pytest.mark.parametrize("number", ["5.15", "5.16", "5.17"])
-def test_sketches_are_mechanisms_that_close(number):
+def test_sketches_are_closed_mechanisms(number):
     frame: Any
     (frame,) = papers._recipe("desapio").figures[number]()
     links = [stroke.points for stroke in frame.strokes if stroke.joint]
@@ -86,18 +86,18 @@ def test_sketches_are_mechanisms_that_close(number):
 
 
 @pytest.mark.nightly
-def test_figures_show_the_motion(tmp_path):
+def test_figures_contain_the_motion(tmp_path):
     paper = dl.paper("desapio", figures=list(papers.choices("desapio").figures))
     for number in ("5.3", "5.9", "5.12"):
         figure = paper.figure(number)
         assert len(figure.frames) == 9
         assert len({frame.title for frame in figure.frames}) == 9
         assert len(figure.panels) == 2
-        # Algorithms 3 to 5 go astray, but not far
+        # Algorithms 3 to 5 have small errors
         assert all(1e-3 < line.y[-1] < 0.1 for line in figure.panels[1].lines)
     for number in ("5.3", "5.9"):  # half the step, half the error
-        whole, half = (line.y[-1] for line in paper.figure(number).panels[1].lines)
-        assert whole / half == pytest.approx(2, abs=0.1)
+        full, half = (line.y[-1] for line in paper.figure(number).panels[1].lines)
+        assert full / half == pytest.approx(2, abs=0.1)
     kinetic, potential, total = paper.figure("5.13").panels[0].lines
     assert_allclose(total.y, total.y[0], atol=1e-9)
     assert potential.y[0] == pytest.approx(gallery.expected("gyroscope")["printed"]["potential"])
@@ -215,9 +215,9 @@ def test_printed_numbers_of_the_gyroscope():
     )
     assert_allclose(start["gravity"], gravity, atol=1e-14)
     run = dl.simulate(model, 0.1, samples=2)
-    assert run.kinetic[0] == pytest.approx(start["kinetic"])  # (5.254), ½ before the whole sum
+    assert run.kinetic[0] == pytest.approx(start["kinetic"])  # (5.254), ½ before the entire sum
     assert run.kinetic[0] == pytest.approx(qd @ mass @ qd / 2)
-    # (5.255) counts from z = -2.5, all three masses by that much higher
+    # (5.255) is measured from z = -2.5, below all three masses
     assert run.potential[0] + 2.5 * 3 * G == pytest.approx(start["potential"])
 
 
@@ -228,14 +228,14 @@ def test_energy_and_precession_of_the_gyroscope():
     assert np.ptp(run.kinetic) > 29
     assert_allclose(run.momenta[0], expected["p1"], atol=1e-12)
     assert_allclose(run.momenta[2], expected["p3"], atol=1e-12)
-    # Figure 5.12: q2 swings to and fro, q1 only grows
+    # Figure 5.12: q2 oscillates, q1 increases monotonically
     assert (np.diff(run.q[0]) > 0).all()
     assert run.q[0, -1] > 1.5
     assert_allclose([run.q[1].min(), run.q[1].max()], [-np.pi / 6, 7 * np.pi / 6], atol=0.02)
     assert (np.diff(np.sign(run.qd[1])) != 0).sum() >= 6
 
 
-def test_the_gyroscope_has_one_equation_left():
+def test_reduced_gyroscope_has_one_equation():
     for key in ("routh", "volterra_reduced"):
         eom = dl.derive(dl.load("gyroscope"), key)
         assert eom.ignorable == ("q1", "q3")
@@ -296,7 +296,7 @@ def test_base_is_an_equilateral_triangle():
     assert_allclose(sides, expected["side"])
 
 
-def test_start_of_the_parallel_mechanism_fulfils_the_constraints():
+def test_initial_state_of_the_parallel_mechanism_satisfies_the_constraints():
     eom, M, f, A = system("3-rrr")
     q, qd = eom.model.initial
     assert_allclose(q, printed("Start", "q (5.148)"), atol=1e-15)
@@ -304,7 +304,7 @@ def test_start_of_the_parallel_mechanism_fulfils_the_constraints():
     phi = eom.workspace.manifold.evaluate(q, qd, np.array(0.0), eom.values)[0]
     assert_allclose(phi, 0, atol=1e-15)
     assert eom.workspace.facts.d == 3
-    # λ and q̈ by (5.90)-(5.93), written out in numbers
+    # λ and q̈ by (5.90)-(5.93), evaluated numerically
     mass, forces, Phi = M(q, qd)[..., 0], f(q, qd)[:, 0, 0], A(q, qd)[..., 0]
     H = np.linalg.inv(Phi @ np.linalg.inv(mass) @ Phi.T)
     inverse = np.linalg.inv(mass) @ Phi.T @ H
@@ -332,7 +332,7 @@ def test_energy_and_multipliers_of_the_parallel_mechanism():
 
 
 def errors(name, integrator, formalism, steps, duration, **options):
-    """The largest error of q at the end, for each step."""
+    """Return the largest final error of q for each step size."""
     eom = dl.derive(dl.load(name), formalism)
     exact = eom.simulate(duration, samples=2).q[:, -1]
     found = []
@@ -353,16 +353,16 @@ def errors(name, integrator, formalism, steps, duration, **options):
         ("3-rrr", "algorithm4", "dalembert", {"stabilization": (100.0, 20.0)}),
     ],
 )
-def test_the_printed_schemes_stay_near_the_motion_and_gain_one_order(name, integrator, formalism, options):
-    # algorithms 3 and 4 are called second-order in the text; q̇ is stepped by Euler's rule, so all three are of first order
+def test_printed_schemes_converge_with_first_order(name, integrator, formalism, options):
+    # the text calls algorithms 3 and 4 second-order; q̇ is integrated by Euler's rule, so all three are of first order
     duration = 0.4
     found = errors(name, integrator, formalism, [2e-3, 1e-3, 5e-4], duration, **options)
     assert found[-1] < 0.02
     assert_allclose(found[:-1] / found[1:], 2, atol=0.25)
 
 
-def test_one_step_of_algorithm_3_is_of_third_order_in_positions():
-    # locally q + q̇Δt + ½q̈Δt² is right up to Δt³: this is what "second-order" means in the text
+def test_one_step_of_algorithm_3_has_third_order_position_error():
+    # locally q + q̇Δt + ½q̈Δt² is correct up to Δt³: this is the meaning of "second-order" in the text
     eom = dl.derive(dl.load("gyroscope"), "dalembert")
     gaps = []
     for step in (0.04, 0.02, 0.01):
@@ -372,7 +372,7 @@ def test_one_step_of_algorithm_3_is_of_third_order_in_positions():
     assert_allclose(np.array(gaps[:-1]) / gaps[1:], 8, rtol=0.1)
 
 
-def test_stabilisation_bounds_the_drift_of_algorithm_4():
+def test_stabilization_bounds_the_drift_of_algorithm_4():
     eom = dl.derive(dl.load("phong-pendulum"), "dalembert")
     plain = eom.simulate(8.0, integrator="algorithm4", step=4e-3, samples=801, project=False)
     held = eom.simulate(8.0, integrator="algorithm4", step=4e-3, samples=801, stabilization=(100.0, 20.0))

@@ -1,4 +1,4 @@
-"""docs/errata.md: what it calls wrong is wrong, and what it calls meant is right; each row with a tick has its check here."""
+"""docs/errata.md: printed equations listed there are wrong, their corrections hold; each row with a tick has a check here."""
 
 import re
 from pathlib import Path
@@ -18,11 +18,11 @@ CHECKS = {}
 
 
 def erratum(*names):
-    def keep(check):
+    def register(check):
         CHECKS.update(dict.fromkeys(names, check))
         return check
 
-    return keep
+    return register
 
 
 def test_every_tick_has_a_check_and_every_check_a_tick():
@@ -39,14 +39,14 @@ def test_erratum(name):
 
 @erratum("V1", "V2")
 def eulers_equations():
-    # a free body, u = ω in body axes: the columns of ∂ω/∂u are the body axes, and turn with ω
+    # a free body, u = ω in body axes: the columns of ∂ω/∂u are the body axes, which rotate with ω
     rng = np.random.default_rng(1)
     root, w = rng.normal(size=(3, 3)), rng.normal(size=3)
     inertia = root @ root.T
     C = np.cross(w, np.eye(3)).T  # (57): d/dt of each axis
     K = C.T @ inertia @ w  # (61) with C_NI, (63)
     assert_allclose(K, -np.cross(w, inertia @ w), atol=1e-14)  # (65) with K_NI: I ω̇ = −ω × I ω
-    assert np.linalg.norm(K) > 0.1  # F_NI in its place would be zero
+    assert np.linalg.norm(K) > 0.1  # with F_NI instead it would be zero
 
 
 @erratum("V6")
@@ -63,14 +63,14 @@ def a_magnitude_is_negative():
 
 @erratum("V8")
 def states_of_the_result_file():
-    # what the seventh is, and what it does, is shown in test_volterra
+    # the seventh state is tested in test_volterra
     table = printed("volterra").tables["2"]
     assert table.rows["Number of state variables"][0] == "6"
     assert len(published("volterra")["cases"]["cart-pendulum"]["lagrange"]["time_and_state"][0]) == 1 + 7
 
 
 @erratum("V9")
-def a_norm_is_cut_off():
+def a_norm_is_truncated():
     row = printed("volterra").tables["6"].rows["Norm of energy error"]
     files = published("volterra")["cases"]["satellite-boom"]
     rounded = [f"{files[key]['norms']['energy']:.2e}" for key in files]
@@ -79,7 +79,7 @@ def a_norm_is_cut_off():
 
 
 @erratum("V10")
-def a_result_file_starts_the_other_way():
+def a_result_file_has_the_opposite_initial_velocity():
     start = published("volterra")["cases"]["cart-pendulum"]["gibbs_appell"]["time_and_state"][0]
     _, qd = dl.load("cart-pendulum").initial
     assert (start[4], qd[0] - qd[1]) == (-2.0, 2.0)
@@ -96,7 +96,7 @@ def entries_of_example_2():
     b = np.array([1, 0, -length * np.cos(phi)]) / root
     assert np.linalg.norm(b) == pytest.approx(1)
     assert_allclose(b, g[0] / np.linalg.norm(g[0]))
-    # what is left of (0, 1, 0) across both rows of G
+    # the component of (0, 1, 0) orthogonal to both rows of G
     d = np.array([0, 1, 0]) - np.linalg.pinv(g) @ g @ [0, 1, 0]
     as_printed = np.array([length * np.sin(phi) * np.cos(phi), length * np.sin(phi) ** 2, np.sin(phi)]) / (
         1 + length**2

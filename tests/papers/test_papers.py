@@ -1,4 +1,4 @@
-"""The frame of `dalembert paper`: cells, notes, choices, text and pages."""
+"""The framework of `dalembert paper`: cells, notes, selections, text and pages."""
 
 import pickle
 import shlex
@@ -28,7 +28,7 @@ def small_paper(text="a <b> & c"):
         Figure("2", text, frames=(Frame("t = 0", (Stroke(np.eye(3), closed=True), Stroke(np.eye(3), label="A"))),)),
         Figure("3", text, frames=(Frame("t = 0", (Stroke(np.eye(2), joint=True), Stroke(np.eye(2)[::-1]))),) * 2),
     )
-    return Paper("small", text, "nobody", (table,), figures)
+    return Paper("small", text, "no source", (table,), figures)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_cells_agree_to_the_printed_digits(printed, computed, same, deviation):
     assert (cell.same, cell.deviation_text) == (same, deviation)
 
 
-def test_values_of_printed_texts():
+def test_values_of_printed_strings():
     assert [printed_value(text) for text in ("2π", "−π/2", "1e3", "p")] == [2 * np.pi, -np.pi / 2, 1000, None]
 
 
-def test_notes_explain_the_cells_they_name():
+def test_notes_explain_their_cells():
     paper = small_paper()
     assert [(cell.row, cell.mark, cell.explained) for cell in paper.table(1).cells] == [
         ("first", "", True),
@@ -77,7 +77,7 @@ def test_notes_explain_the_cells_they_name():
     assert [cell.row for cell in bare.unexplained] == ["x"]
 
 
-def test_text_and_plain_data():
+def test_text_and_dict():
     paper = small_paper()
     text = str(paper)
     assert "second    2.0      2.50      +25 % a" in text
@@ -89,7 +89,7 @@ def test_text_and_plain_data():
     assert [each["frames"] for each in data["figures"]] == [[], ["t = 0"], ["t = 0", "t = 0"]]
 
 
-def test_a_page_is_escaped_and_needs_no_other_file(tmp_path):
+def test_page_is_escaped_and_self_contained(tmp_path):
     written = small_paper().write(tmp_path / "out")
     assert [path.name for path in written] == ["figure-1.png", "figure-2.png", "figure-3.png", "small.html"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(path.name for path in written)
@@ -110,7 +110,7 @@ def test_sketches_of_mechanisms(name, figures):
         assert len(figure.draw().axes) == len(figure.frames) == 1
 
 
-def test_frames_stand_above_curves():
+def test_frames_are_above_curves():
     frames = (Frame("t = 0", (Stroke(np.eye(2), joint=True),)),) * 2
     figure = Figure("1", "both", panels=(Panel("x [m]", (CURVE,)),), frames=frames)
     above, _, below = figure.draw().axes
@@ -118,7 +118,7 @@ def test_frames_stand_above_curves():
     assert "(2 frames, 1 panel)" in str(Paper("small", "", "", figures=(figure,)))
 
 
-def test_papers_are_values():
+def test_papers_can_be_pickled_and_replaced():
     paper = small_paper()
     copy = pickle.loads(pickle.dumps(paper))  # noqa: S301
     assert str(copy) == str(paper)
@@ -134,7 +134,7 @@ def test_papers_are_values():
         (lambda: small_paper().table(7), "paper 'small' has no table '7' here."),
     ],
 )
-def test_wrong_questions(call, message):
+def test_invalid_requests_are_reported(call, message):
     with pytest.raises(InputError) as caught:
         call()
     assert message in str(caught.value)
@@ -153,40 +153,40 @@ def test_every_printed_table_and_figure_can_be_computed(name):
 
 
 @pytest.mark.parametrize("name", papers.NAMES)
-def test_every_table_and_figure_has_commands_that_can_be_given(name):
+def test_every_table_and_figure_has_valid_commands(name):
     known = papers.choices(name)
     for each in (*known.tables.values(), *known.figures.values()):
         assert each.commands, each.caption
         for command in each.commands:
             program, *words = shlex.split(command)
             assert program == "dalembert"
-            given = _parser(words[0]).parse_args(words)  # raises what it does not take
-            if hasattr(given, "model"):
-                assert given.model in gallery.names()
+            parsed = _parser(words[0]).parse_args(words)  # raises for invalid arguments
+            if hasattr(parsed, "model"):
+                assert parsed.model in gallery.names()
 
 
-def test_the_fraction_that_is_done():
-    told = []
-    dl.paper("volterra", tables=["4", "5"], progress=told.append)
-    assert told == [0.0, 0.5, 1.0]
+def test_progress_is_reported():
+    fractions = []
+    dl.paper("volterra", tables=["4", "5"], progress=fractions.append)
+    assert fractions == [0.0, 0.5, 1.0]
 
 
-def test_a_printed_entry_without_a_computed_value_is_a_failure():
+def test_printed_entry_without_computed_value_is_a_failure():
     notes = (Note("a reason", ("second",)),)
     table = Table(
         "1", "t", ("",), {"first": ("1.50",), "second": ("2.0",)}, {"first": (1.504,), "second": (None,)}, notes
     )
-    found = Paper("small", "t", "nobody", (table,))
+    found = Paper("small", "t", "no source", (table,))
     assert [cell.row for cell in found.unexplained] == ["second"]
     assert "1 of 2 printed entries agree, 1 without a reason, of which 1 were not computed: second" in str(found)
     assert "not computed" in str(table)
     assert found.to_dict()["unexplained"]
 
 
-def test_a_paper_with_open_entries_ends_with_code_1(monkeypatch, capsys):
+def test_paper_with_unexplained_entries_exits_with_code_1(monkeypatch, capsys):
     table = Table("1", "t", ("",), {"first": ("1.50",)}, {"first": (None,)})
     for entry, code in ((None, 1), (1.5, 0)):
-        paper = Paper("volterra", "t", "nobody", (replace(table, computed={"first": (entry,)}),))
+        paper = Paper("volterra", "t", "no source", (replace(table, computed={"first": (entry,)}),))
         monkeypatch.setattr(papers, "paper", lambda *_, paper=paper, **__: paper)
         for more in ([], ["--json"]):
             assert main(["paper", "volterra", "--table", "1", *more]) == code
@@ -205,20 +205,20 @@ def test_all_printed_entries_of_the_gyroscope_are_computed():
 
 @pytest.mark.parametrize("name", papers.NAMES)
 def test_every_claim_has_a_text_a_place_and_a_measurement(name):
-    known, made = papers.choices(name), papers._recipe(name)
+    known, recipe = papers.choices(name), papers._recipe(name)
     assert known.claims
-    assert set(known.claims) == set(made.claims)
+    assert set(known.claims) == set(recipe.claims)
     assert all(claim.text and claim.place for claim in known.claims.values())
 
 
 @pytest.mark.parametrize("name", ["phong", pytest.param("poincare", marks=pytest.mark.nightly)])
-def test_claims_are_judged_with_their_numbers(name):
+def test_claims_have_verdicts_and_measured_values(name):
     found = papers.paper(name, tables=[], claims=True)
     assert {claim.verdict for claim in found.claims} == {"reproduced"}
-    shown = [str(found), "".join(found._repr_html_())]
+    pages = [str(found), "".join(found._repr_html_())]
     for claim in found.claims:
         assert claim.finding.measured
-        assert all("Claims of the paper" in text for text in shown)
+        assert all("Claims of the paper" in text for text in pages)
     assert papers.paper(name, tables=[]).claims == ()
 
 
@@ -235,7 +235,7 @@ def test_verdicts_on_the_claims_of_volterra():
     ("name", "refuted"),
     [("denoc", {"fewest-operations"}), ("desapio", {"second-order-schemes", "drift-of-positions-only"})],
 )
-def test_claims_that_are_not_reproduced_are_said_to_be(name, refuted):
+def test_claims_that_are_not_reproduced(name, refuted):
     found = papers.paper(name, tables=[], claims=True).claims
     assert {claim.key for claim in found if claim.verdict == "not reproduced"} == refuted
     assert len(found) > len(refuted)

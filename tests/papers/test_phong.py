@@ -1,4 +1,4 @@
-"""The two examples of papers/phong: the matrix D, the single equation of motion, and the reactions found afterwards."""
+"""The two examples of papers/phong: the matrix D, the single equation of motion, and the reactions."""
 
 from typing import Any
 
@@ -19,20 +19,20 @@ G = 9.81
 
 
 def states(name, count=30):
-    """Random consistent states of a model: q, q̇, t."""
+    """Return random consistent states of a model: q, q̇, t."""
     found = random_states.consistent(dl.load(name), count)
     return found.q, found.qd, found.t
 
 
 def directions(name, trials):
-    """G and D of a model as SymPy matrices in plain symbols, by the two-step Gram–Schmidt with the unit vectors x_i."""
+    """Return G and D of a model as SymPy matrices, by the two-step Gram–Schmidt method with the unit vectors x_i."""
     eom = dl.derive(dl.load(name), "phong", engine="python")
     D = solvers.directions(SYMBOLIC, eom.workspace.symbolic.A, identity(3)[:, trials])
     return eom.constraint_matrix, sp.Matrix(*D.shape, [sp.sympify(str(entry)) for entry in D.ravel()])
 
 
 def proportional(D, expected):
-    """Whether two columns point the same way."""
+    """Return True if two columns are proportional."""
     return sp.simplify(sp.Matrix(D).cross(sp.Matrix(expected))) == sp.zeros(3, 1)
 
 
@@ -53,7 +53,7 @@ def test_directions_of_example_1_with_the_trial_vector_of_the_paper():
     assert sp.simplify(found - sp.Matrix([r**2 - r, 0, 1 - r]) / (1 + r**2)) == sp.zeros(3, 1)
 
 
-def test_the_columns_of_step_1():
+def test_columns_of_step_1():
     # b₁ and b₂ of both examples, up to their lengths
     r, length, phi = sp.symbols("r l phi")
     cases = {
@@ -76,7 +76,7 @@ def test_directions_of_example_2(trial):
     expected = sp.Matrix([length * sp.cos(phi), length * sp.sin(phi), 1])
     _, D = directions("phong-pendulum", [trial])
     assert proportional(D, expected)
-    if trial == 1:  # the paper's choice; it prints the factor without ℓ, which is harmless
+    if trial == 1:  # the paper's choice; it prints the factor without ℓ, which has no effect
         assert sp.simplify(D - expected * length * sp.sin(phi) / (1 + length**2)) == sp.zeros(3, 1)
 
 
@@ -106,7 +106,7 @@ def test_equation_and_reactions_of_example_1():
     reaction = eom.reactions(q, qd, t)
     assert_allclose(reaction, [m * s - f, m * u + m * G, J * phi], atol=1e-13)  # (3.4)-(3.6)
     assert_allclose(r * reaction[0] - reaction[2], 0, atol=1e-14)  # (3.7)
-    # with J = m r²/2 the ground pushes back with a third of the force
+    # with J = m r²/2 the ground reaction is a third of the force
     assert_allclose(reaction, [-f / 3, np.full_like(f, m * G), -f * r / 3], atol=1e-13)
 
 

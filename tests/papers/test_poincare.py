@@ -1,4 +1,4 @@
-"""papers/poincare: its results hold as they are printed."""
+"""papers/poincare: its results hold as printed."""
 
 import pytest
 

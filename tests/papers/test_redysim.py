@@ -1,4 +1,4 @@
-"""ReDySim's examples: kinematics and energies by plain 4×4 products, and the torques ReDySim prints for the KUKA KR5."""
+"""ReDySim's examples: kinematics and energies by 4×4 matrix products, and the printed torques of the KUKA KR5."""
 
 import json
 from functools import reduce
@@ -36,7 +36,7 @@ def shift(x: complex, y: complex, z: complex) -> np.ndarray:
 
 
 def frames(data: dict, q: Any) -> list[Complex]:
-    """The frames of all links: Rx(alp) Tx(a) Rz(th) Tz(b), and a base that slides and turns about z, x, y."""
+    """Return the frames of all links: Rx(alp) Tx(a) Rz(th) Tz(b), with a base that translates and rotates about z, x, y."""
     q = list(q)
     out = []
     for i in range(int(data["n"])):
@@ -62,7 +62,7 @@ def centers(data: dict, T: list[Complex]) -> Complex:
 
 
 def energies(data: dict, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
-    """Kinetic and potential energy; velocities by a complex step along q̇."""
+    """Return kinetic and potential energy; velocities by a complex step along q̇."""
     h = 1e-30
     here, moved = frames(data, q), frames(data, q + 1j * h * qd)
     v = centers(data, moved).imag / h
@@ -82,7 +82,7 @@ def motion(model: dl.Model, q: np.ndarray, qd: np.ndarray):
 
 
 def states(model: dl.Model, count: int):
-    """The initial state, then random ones."""
+    """Yield the initial state, then random ones."""
     random = np.random.default_rng(7)
     n = len(model.coordinate_names)
     yield model.initial
@@ -91,7 +91,7 @@ def states(model: dl.Model, count: int):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_frames_are_products_of_the_steps(name):
+def test_frames_are_products_of_link_transforms(name):
     data, model = MODELS[name], read_redysim(FILE, name)
     for q, qd in states(model, 3):
         known = frames(data, q)
@@ -103,7 +103,7 @@ def test_frames_are_products_of_the_steps(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_energies_are_those_of_the_steps(name):
+def test_energies_agree_with_the_link_transforms(name):
     data, model = MODELS[name], read_redysim(FILE, name)
     for q, qd in states(model, 3):
         T, V = energies(data, q, qd)
@@ -113,7 +113,7 @@ def test_energies_are_those_of_the_steps(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_start_is_that_of_the_arrays(name):
+def test_initial_state_is_that_of_the_file(name):
     data, model = MODELS[name], read_redysim(FILE, name)
     q, qd = model.initial
     assert not qd.any()
@@ -128,7 +128,7 @@ def test_the_start_is_that_of_the_arrays(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_links_without_mass_leave_the_model_regular(name):
-    # hips, knees and ankles of the legged machines are links without mass: what they carry makes up for it
+    # hips, knees and ankles of the legged robots are massless links; the bodies they carry keep M regular
     model = read_redysim(FILE, name)
     for q, qd in states(model, 5):
         M = mass_matrix(motion(model, q, qd)).astype(float)
@@ -136,7 +136,7 @@ def test_links_without_mass_leave_the_model_regular(name):
         assert np.linalg.eigvalsh(M / np.outer(scale, scale))[0] > 1e-7
 
 
-def test_a_quaternion_carries_the_same_base():
+def test_quaternion_base_is_equivalent():
     name = "floating_base/fordyn/7-link"
     angles, parts = read_redysim(FILE, name), read_redysim(FILE, name, quaternion=True)
     assert len(parts.coordinate_names) == len(angles.coordinate_names) + 1
@@ -153,7 +153,7 @@ def test_a_quaternion_carries_the_same_base():
 
 
 def by_equations(model, q, qd, qdd):
-    """M q̈ − h of d'Alembert's equations."""
+    """Return M q̈ − h of d'Alembert's equations."""
     M, h = dl.derive(model, "dalembert")._free(q, qd, 0.0)
     return np.einsum("kij,jk->ik", M, qdd) - h.T
 
@@ -171,6 +171,6 @@ def test_kuka_torques_agree_with_the_digits_redysim_prints(torques):
     tau = torques(model, *(np.tile(x, (6, 1)) for x in (q, qd, qdd)))
     for i in range(6):
         known = printed[f"tau{i + 1}"]
-        # half a unit of the seventh digit; where forces cancel, what double precision leaves of them
+        # half a unit in the seventh digit; rounding errors where forces cancel
         digits = 10.0 ** (np.floor(np.log10(np.maximum(np.abs(known), 1e-300))) - 6)
         assert (np.abs(tau[i] - known) <= 0.5001 * digits + 1e-13).all()

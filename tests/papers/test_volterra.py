@@ -21,20 +21,20 @@ METHODS = ("lagrange", "maggi", "gibbs_appell", "volterra_reduced")
 
 
 def norms(case, quantity):
-    """The norms printed for a case, by method."""
+    """Return the printed norms of a case by method."""
     texts = printed("volterra").tables[TABLES[case]].rows[ROWS[quantity]]
     return dict(zip(METHODS, map(printed_value, texts), strict=True))
 
 
 def result_file(case, method):
-    """Times (11,) and states (…, 11) of a result file."""
+    """Return times (11,) and states (…, 11) of a result file."""
     rows = np.array(DATA["cases"][case][method]["time_and_state"]).T
     return rows[0], rows[1:]
 
 
 @pytest.fixture(scope="module")
 def paper():
-    """The tables, and the figures that published samples belong to."""
+    """The tables, and the figures with published samples."""
     return dl.paper("volterra", tables=range(1, 7), figures=[5, 6, 10, 11, 15])
 
 
@@ -43,14 +43,14 @@ ALL = pytest.param(("cart-pendulum", None), marks=pytest.mark.nightly, id="cart-
 
 @pytest.fixture(scope="module", params=[*(pytest.param((case, METHODS), id=case) for case in CASES), ALL])
 def exact(request):
-    """A case by Taylor integration, all drift control switched off; by all formalisms at night, where there is a constraint."""
+    """A case by Taylor integration without drift control; nightly the constrained case with all formulations."""
     case, keys = request.param
     return case, dl.compare(dl.load(case), keys, duration=50)
 
 
 @pytest.fixture(scope="module")
 def motions():
-    """The exact motion of a case, found once."""
+    """The exact motion of a case, computed once."""
     found = {}
 
     def motion(case):
@@ -64,21 +64,21 @@ def motions():
 # the tables and figures as the authors computed them
 
 
-def test_every_printed_digit_is_found_or_explained(paper):
+def test_every_printed_digit_is_reproduced_or_explained(paper):
     assert not paper.unexplained
     for cell in (cell for table in paper.tables for cell in table.cells if not cell.same):
-        # other machines have other times and other rounding; nothing else deviates
+        # only CPU times and rounding errors deviate, which depend on the machine
         assert cell.row == "CPU time (s)" or max(cell.computed, printed_value(cell.printed)) < 1e-13, cell  # pyright: ignore[reportArgumentType]
 
 
-def test_rounding_stays_rounding(paper):
+def test_rounding_errors_stay_small(paper):
     for number in TABLES.values():
         for cell in paper.table(number).cells:
             if "error" in cell.row and printed_value(cell.printed) < 1e-12:
                 assert 0 <= cell.computed < 1e-13
 
 
-def test_the_reduced_equations_have_the_smallest_errors(paper):
+def test_reduced_equations_have_the_smallest_errors(paper):
     for number in TABLES.values():
         energy = [cell.computed for cell in paper.table(number).cells if cell.row == ROWS["energy"]]
         assert sorted(energy)[:2] == [energy[3], energy[2]]
@@ -91,7 +91,7 @@ def test_published_samples_lie_on_the_curves(paper):
     assert max(found) <= 1e-11
 
 
-def test_snapshots_show_rigid_bodies_where_the_motion_has_them(paper):
+def test_snapshots_agree_with_the_motion(paper):
     rods = [[stroke.points for stroke in frame.strokes if stroke.joint] for frame in paper.figure(6).frames]
     assert len(rods) == 9
     assert_allclose(rods[0], [[[4, 0], [4.2, 0]], [[4.2, 0], [4.4, 0]]], atol=1e-15)  # the stated start
@@ -101,20 +101,20 @@ def test_snapshots_show_rigid_bodies_where_the_motion_has_them(paper):
         assert_allclose([np.linalg.norm(np.roll(plate, 1, axis=0) - plate, axis=1) for plate in plates], 2.0)
 
 
-def test_the_published_run_by_lagrange_has_the_integral_of_the_multiplier_as_seventh_state():
-    # ode45 looks at its error too: with it, steps and norms are the published ones
+def test_published_lagrange_run_has_the_integrated_multiplier_as_seventh_state():
+    # ode45 also controls its error: with it, steps and norms are the published ones
     t, state = result_file("cart-pendulum", "lagrange")
     times, y = with_multiplier("cart-pendulum")
     assert len(state) == 7
     assert np.array_equal(times[::500], t)
     assert np.abs(y[:, ::500] - state).max() <= 1e-8  # 1.2e-10
-    # the six states of Table 2 give what is printed for Maggi
+    # the six states of Table 2 give the values printed for Maggi
     six = dl.compare("cart-pendulum", ["lagrange"], integrator="rk45")["lagrange"]
     assert six.constraint_error == pytest.approx(norms("cart-pendulum", "constraint")["maggi"], rel=1e-3)
     assert six.momentum_error == pytest.approx(norms("cart-pendulum", "linear momentum")["maggi"], rel=1e-3)
 
 
-def test_norms_of_the_published_files_are_those_of_the_tables():
+def test_norms_of_the_published_files_agree_with_the_tables():
     # Table 2 prints energy errors that are 1.28 times those of the published files: its V has another constant
     for case, ratio in (("cart-pendulum", 1.28), ("three-bodies", 1.0)):
         found = norms(case, "energy")
@@ -123,14 +123,14 @@ def test_norms_of_the_published_files_are_those_of_the_tables():
             assert found[method] / norm == pytest.approx(ratio, rel=0.01)
 
 
-# the same cases at the accuracy of the machine
+# the same cases to machine precision
 
 
 @pytest.mark.nightly
 def test_taylor_conserves_the_energy_balance(exact):
     case, comparison = exact
     bound = 1e-11 if case == "cart-pendulum" else 1e-12
-    # without drift control, states that are not on the constraints by construction wander a little farther
+    # without drift control, states that satisfy the constraints only through the accelerations drift a little more
     bounds = {row.formalism: bound if row.formalism in METHODS else 10 * bound for row in comparison}
     assert {row.formalism: row.energy_error <= bounds[row.formalism] for row in comparison} == dict.fromkeys(
         bounds, True
@@ -138,7 +138,7 @@ def test_taylor_conserves_the_energy_balance(exact):
     assert len(comparison.rows) in (4, 17)
 
 
-def test_taylor_keeps_the_constraints(exact):
+def test_taylor_satisfies_the_constraints(exact):
     case, comparison = exact
     for row in comparison:
         if case == "cart-pendulum":
@@ -147,25 +147,25 @@ def test_taylor_keeps_the_constraints(exact):
             assert row.constraint_error is None
 
 
-def test_formalisms_give_one_motion(exact):
+def test_formalisms_give_the_same_motion(exact):
     _, comparison = exact
     reference = comparison.runs["lagrange"].q
     for run in comparison.runs.values():
         assert np.abs(run.q - reference).max() <= 1e-9 * np.abs(reference).max()
 
 
-def test_the_satellite_is_pushed_by_the_motor_alone(exact):
+def test_only_the_motor_does_work_on_the_satellite(exact):
     case, comparison = exact
     if case == "satellite-boom":
         run = comparison.runs["lagrange"]
-        # (79) on the boom: the power of push and recoil is F times the rate of the boom
+        # (79): the power of action and reaction is F times the rate of the boom
         force = -0.018 * np.sin(0.089 * run.t) + 0.012 * np.cos(0.0485 * run.t)
         work = np.concatenate([[0], np.cumsum((force * run.qd[3])[1:] + (force * run.qd[3])[:-1]) / 2 * 0.1])
         assert np.abs(run.work.total).max() > 1e-3
         assert np.allclose(run.work.total, work, atol=1e-6)
 
 
-# the published trajectories against ours; the comment behind each bound is the deviation that was measured
+# published and computed trajectories; the comment after each bound is the measured deviation
 
 DEVIATIONS = [
     ("cart-pendulum", "lagrange", 3.5e-3, 5e-2),  # 2.9e-3 in q, 4.1e-2 in q̇ of up to 11 rad/s
@@ -193,20 +193,20 @@ def test_published_trajectories(motions, case, method, in_q, in_v):
     if method == "gibbs_appell":
         velocities = run.speeds
     if method == "volterra_reduced":
-        kept = len(run.speeds) - 3
+        count = len(run.speeds) - 3
         # case 1 prints u_NI = θ̇₂ − θ̇₁, the opposite of its own u₁
-        velocities = -run.speeds[:1] if case == "cart-pendulum" else run.speeds[:kept]
+        velocities = -run.speeds[:1] if case == "cart-pendulum" else run.speeds[:count]
     assert np.abs(state[n : n + len(velocities)] - velocities).max() <= in_v
 
 
 @pytest.mark.nightly
-def test_the_published_gibbs_appell_run_of_the_cart_starts_the_other_way():
-    # The file holds u₁ = θ̇₁ − θ̇₂ = −2 at t = 0, where the stated start θ̇ = (1, −1) gives +2. So it deviates at once
+def test_published_gibbs_appell_run_of_the_cart_has_the_opposite_initial_velocity():
+    # The file has u₁ = θ̇₁ − θ̇₂ = −2 at t = 0, where the stated initial state θ̇ = (1, −1) gives +2. So it deviates
     # (0.17 rad at t = 5), and it is the motion from θ̇ = (−1, 1): that one agrees to 7.3e-5 over 50 s.
     t, state = result_file("cart-pendulum", "gibbs_appell")
     assert state[3, 0] == -2
     stated = dl.derive(dl.load("cart-pendulum"), "gibbs_appell")
     assert np.abs(state[:3] - stated.simulate(times=t).q).max(axis=0)[1] > 0.1
-    turned = stated.simulate(times=t, qd0={"theta1": -1.0, "theta2": 1.0})
-    assert np.abs(state[:3] - turned.q).max() <= 1e-4  # 7.3e-5
-    assert np.abs(state[3:] - turned.speeds).max() <= 4e-4  # 3.0e-4
+    reversed_run = stated.simulate(times=t, qd0={"theta1": -1.0, "theta2": 1.0})
+    assert np.abs(state[:3] - reversed_run.q).max() <= 1e-4  # 7.3e-5
+    assert np.abs(state[3:] - reversed_run.speeds).max() <= 4e-4  # 3.0e-4

@@ -1,4 +1,4 @@
-"""A studio that runs in a folder of the test, and a page of it in Debian's Chromium."""
+"""A studio that runs in a temporary folder, and a page of it in Debian's Chromium."""
 
 import contextlib
 import os
@@ -22,13 +22,13 @@ FLAGS = [
     "--ignore-gpu-blocklist",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no network but loopback
 ]
-SECONDS = 90.0  # that anything may take on a busy machine
+SECONDS = 90.0  # timeout on a busy machine
 expect.set_options(timeout=1000 * SECONDS)
 
 
 @dataclass(frozen=True)
 class Running:
-    """A studio under way: its address with the token, its folder, its process."""
+    """A running studio: its address with the token, its folder, its process."""
 
     address: str
     folder: Path
@@ -37,7 +37,7 @@ class Running:
 
 @contextlib.contextmanager
 def studio(folder: Path, *words: str) -> Iterator[Running]:
-    """The program `dalembert studio` in a folder, until the end of the block."""
+    """Run `dalembert studio` in a folder until the end of the block."""
     command = [sys.executable, "-m", "dalembert", "studio", "--no-browser", *words]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
@@ -45,7 +45,7 @@ def studio(folder: Path, *words: str) -> Iterator[Running]:
         address = ""
         while not (found := re.search(r"http://\S+", address)):
             address = process.stdout.readline()
-            assert address or process.poll() is None, "the studio ended before it gave its address"
+            assert address or process.poll() is None, "the studio ended before it printed its address"
         yield Running(found.group(), folder, process)
     finally:
         process.send_signal(signal.SIGINT)
@@ -78,13 +78,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, running: Running) -> Iterator[Page]:
-    """The first page of the studio; at the end nothing may have been complained about."""
+    """The first page of the studio; it must not log errors or warnings."""
     context = browser.new_context(viewport={"width": 1400, "height": 860}, accept_downloads=True)
     context.set_default_timeout(1000 * SECONDS)
-    found, said = context.new_page(), []
-    found.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
-    found.on("pageerror", lambda error: said.append(str(error)))
+    found, messages = context.new_page(), []
+    found.on("console", lambda message: messages.append(message.text) if message.type in ("error", "warning") else None)
+    found.on("pageerror", lambda error: messages.append(str(error)))
     found.goto(running.address)
     yield found
     context.close()
-    assert said == []
+    assert messages == []

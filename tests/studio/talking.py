@@ -1,4 +1,4 @@
-"""A studio in this process, whose workers are copies of it, and clients that talk to it."""
+"""A studio in this process, whose workers are forks of it, and clients that connect to it."""
 
 import contextlib
 import functools
@@ -28,7 +28,7 @@ from dalembert.studio import server as serving
 from dalembert.studio.app import Options, Studio
 
 TOKEN = "token-of-the-test"
-SECONDS = 60.0  # that anything may take on a busy machine
+SECONDS = 60.0  # timeout on a busy machine
 TEXT = """name = "pendulum"
 gravity = [0, -9.81, 0]
 coordinates.theta = { start = 1 }
@@ -42,9 +42,9 @@ joint = { type = "revolute", axis = [0, 0, 1], angle = "theta" }
 
 @contextlib.contextmanager
 def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
-    """Workers are copies of this process, with more tasks if need be: nothing is loaded again."""
+    """Let workers be forks of this process, optionally with more tasks: nothing is imported again."""
     if "fork" not in multiprocessing.get_all_start_methods():
-        pytest.skip("this system cannot copy a process")
+        pytest.skip("this system cannot fork a process")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(worker_process, "_FORK_SERVER", multiprocessing.get_context("fork"))
         patch.setattr(process_pool, "work", _alone(process_pool.work))
@@ -55,7 +55,7 @@ def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
 
 
 def _alone(work: Callable[..., None]) -> Callable[..., None]:
-    """A copy has all sockets of this process; it keeps its own pipe only."""
+    """Close all inherited sockets of a fork except its own pipe."""
 
     @functools.wraps(work)
     def alone(pipe: Any, *rest: Any) -> None:
@@ -70,14 +70,14 @@ def _alone(work: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a studio is."""
+    """Address of a studio."""
 
     host: str  # with the port
     token: str
     studio: Studio | None = None
 
     def ask(self, path: str, method: str = "GET", body: object = None, **headers: str) -> tuple[int, bytes]:
-        """Status and body of the answer to a request with the token."""
+        """Return status and body of the response to a request with the token."""
         line = http.client.HTTPConnection(self.host, timeout=SECONDS)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         with contextlib.closing(line):
@@ -86,29 +86,29 @@ class Place:
             return answer.status, answer.read()
 
     def talk(self, key: str = "0123456789abcdef", **options: Any) -> ClientConnection:
-        """A websocket of a tab."""
-        given = {"origin": f"http://{self.host}", "max_size": None, "open_timeout": SECONDS, **options}
-        return connect(f"ws://{self.host}/{self.token}/talk/{key}", **given)
+        """Open the websocket of a tab."""
+        arguments = {"origin": f"http://{self.host}", "max_size": None, "open_timeout": SECONDS, **options}
+        return connect(f"ws://{self.host}/{self.token}/talk/{key}", **arguments)
 
 
-def heard(socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool] = lambda said: True) -> dict[str, Any]:
-    """The first message that is wanted."""
-    while not wanted(said := json.loads(socket.recv(SECONDS))):
+def heard(socket: ClientConnection, accept: Callable[[dict[str, Any]], bool] = lambda _: True) -> dict[str, Any]:
+    """Return the first accepted message."""
+    while not accept(message := json.loads(socket.recv(SECONDS))):
         pass
-    return said
+    return message
 
 
 def answer(socket: ClientConnection, number: int, task: str, given: object = None) -> dict[str, Any]:
-    """The answer to a question."""
+    """Send a request and return its answer."""
     socket.send(json.dumps({"ask": number, "task": task, "given": {} if given is None else given}))
-    return heard(socket, lambda said: said.get("ask") == number and "progress" not in said)
+    return heard(socket, lambda message: message.get("ask") == number and "progress" not in message)
 
 
 @contextlib.contextmanager
 def studio_here(
     root: Path, more: dict[str, tasks.Task] | None = None, options: Options | None = None
 ) -> Iterator[Place]:
-    """A studio in a thread of this process."""
+    """Run a studio in a thread of this process."""
     with copies(more), serving.listening("127.0.0.1", 0) as door:
         number = door.getsockname()[1]
         studio = Studio(
@@ -126,7 +126,7 @@ def studio_here(
                 time.sleep(0.01)
             yield Place(f"127.0.0.1:{number}", TOKEN, studio)
         finally:
-            for pid in (*studio.quick.pids, *studio.long.pids):  # copies hold pipes of each other
+            for pid in (*studio.quick.pids, *studio.long.pids):  # forks have inherited the pipes of each other
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             server.should_exit = True
@@ -135,7 +135,7 @@ def studio_here(
 
 @dataclass(frozen=True)
 class Program(Place):
-    """The program `dalembert studio` under way."""
+    """The running program `dalembert studio`."""
 
     process: subprocess.Popen[str] | None = None
 
@@ -145,12 +145,12 @@ class Program(Place):
         return self.process.pid
 
     def ended(self) -> int:
-        """How it has ended."""
+        """Return its exit code."""
         assert self.process is not None
         return self.process.wait(SECONDS)
 
     def below(self) -> list[int]:
-        """The processes that it has started, and those that they have."""
+        """Return the ids of its child processes, recursively."""
         parents = {}
         for path in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
@@ -161,7 +161,7 @@ class Program(Place):
         return found[1:]
 
     def memory(self) -> dict[int, int]:
-        """The memory of each of its processes, in MB."""
+        """Return the memory of each of its processes in MB."""
         found = {}
         for pid in (self.pid, *self.below()):
             with contextlib.suppress(OSError, StopIteration):
@@ -172,7 +172,7 @@ class Program(Place):
 
 @contextlib.contextmanager
 def program(folder: Path, *words: str) -> Iterator[Program]:
-    """The program in a folder, until the end of the block."""
+    """Run the program in a folder until the end of the block."""
     command = [sys.executable, "-m", "dalembert", "studio", "--no-browser", *words]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
@@ -180,7 +180,7 @@ def program(folder: Path, *words: str) -> Iterator[Program]:
             line = ""
             while not (found := re.search(r"http://([^/]+)/([^/]+)/", line)):
                 line = process.stdout.readline()
-                assert line or process.poll() is None, "the studio ended before it gave its address"
+                assert line or process.poll() is None, "the studio ended before it printed its address"
             yield Program(found.group(1), found.group(2), None, process)
         finally:
             process.kill()

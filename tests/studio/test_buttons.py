@@ -1,6 +1,6 @@
-"""Every button of the rooms *Take away* and *Evidence* on the models of the gallery, by the tasks that the buttons ask for.
+"""Every button of *Take away* and *Evidence* on the models of the gallery, tested by the tasks that the buttons start.
 
-A button writes its files, or refuses with a reason that is listed here; anything else is a failure. Runs are short: whether a
+A button writes its files, or fails with a reason that is listed here; anything else is a failure. Runs are short: whether a
 button works does not depend on their length.
 """
 
@@ -24,11 +24,11 @@ from dalembert.studio.tasks.downloads import KINDS
 EXAMPLES = gallery.names()
 RUN = {"duration": 0.05, "samples": 4}
 CHOICES = {"formalisms": ["lagrange"], "panels": list(OVERVIEW), "pixels": 64, "fps": 5, "evidence": False}
-ALIKE = ("gif", "mp4", "plot-pdf", "plot-svg")  # drawn as snapshots and plot-png are: pressed on every fourth model
+ALIKE = ("gif", "mp4", "plot-pdf", "plot-svg")  # rendered like snapshots and plot-png: tested on every fourth model
 EVIDENCE = {"prove": {}, "verify": {"states": 2}, "compare": {"duration": 0.05, "samples": 3}}
-LARGE = 8  # coordinates; what writes out the equations of larger models takes minutes and is not pressed here
-MOST = 6  # coordinates of the models whose formulations are proved, verified and compared here
-# why a button may refuse, by kind; languages of code share one reason
+LARGE = 8  # coordinates; exports of the equations of larger models take minutes and are not tested here
+MAX_COORDINATES = 6  # of the models whose formulations are proved, verified and compared here
+# accepted errors by kind; all languages share one
 REFUSALS = {
     "urdf": r"URDF has (no|one friction)|URDF describes trees|Expected a coordinate by itself|moves several joints|"
     r"is given by its energies",
@@ -46,11 +46,11 @@ def text_of(name: str) -> str:
 
 
 def silent(*progress: object) -> None:
-    """Nobody listens."""
+    """Ignore progress."""
 
 
 def press(task: str, folder: Folder, **given: Any) -> str:
-    """What a button says when it fails; nothing where it has done its work."""
+    """Return the error of a button; empty if it succeeds."""
     try:
         found = TASKS[task].work(given, folder, silent)
     except DalembertError as error:
@@ -62,28 +62,28 @@ def press(task: str, folder: Folder, **given: Any) -> str:
 
 
 def failures(name: str, folder: Folder, kinds: list[str]) -> list[str]:
-    """The buttons of *Take away* that fail without a listed reason."""
+    """Return the buttons of *Take away* that fail without a listed reason."""
     given = {
         "text": text_of(name),
         "run": TASKS["simulate"].work({"text": text_of(name), **RUN}, folder, silent)["run"],
     }
-    said = {kind: press("take", folder, kind=kind, **given, **CHOICES) for kind in kinds}
+    errors = {kind: press("take", folder, kind=kind, **given, **CHOICES) for kind in kinds}
     return [
         f"{name}, {kind}: {words}"
-        for kind, words in said.items()
+        for kind, words in errors.items()
         if words and not re.search(REFUSALS.get(kind, r"\A\Z"), words)
     ]
 
 
 @pytest.mark.parametrize("name", ["simple-pendulum", "backlash-gears"])
-def test_buttons_that_take_away_a_run(name, tmp_path):
+def test_download_buttons_of_a_run(name, tmp_path):
     kinds = ["toml", "urdf", "script", "page", "plot-png", "csv", "mat"]
     assert failures(name, Folder(tmp_path), kinds) == []
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_button_of_take_away(name, tmp_path):
+def test_every_download_button(name, tmp_path):
     large = len(gallery.load(name).coordinate_names) > LARGE
     kinds = [
         kind
@@ -94,19 +94,19 @@ def test_every_button_of_take_away(name, tmp_path):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", up_to(MOST))
+@pytest.mark.parametrize("name", up_to(MAX_COORDINATES))
 @pytest.mark.parametrize("task", EVIDENCE)
-def test_every_button_of_evidence(name, task, tmp_path):
+def test_every_evidence_button(name, task, tmp_path):
     assert press(task, Folder(tmp_path), text=text_of(name), **EVIDENCE[task]) == ""
 
 
 @pytest.mark.parametrize("task", ["prove", "compare"])
-def test_buttons_of_evidence(task, tmp_path):
+def test_evidence_buttons(task, tmp_path):
     given = {"formalisms": ["lagrange", "kane"], **EVIDENCE[task]}
     assert press(task, Folder(tmp_path), text=text_of("simple-pendulum"), **given) == ""
 
 
-def test_panels_that_a_run_does_not_have_are_named_and_the_others_drawn(tmp_path):
+def test_missing_panels_are_reported_and_the_others_plotted(tmp_path):
     folder, text = Folder(tmp_path), text_of("simple-pendulum")
     run = TASKS["simulate"].work({"text": text, **RUN}, folder, silent)["run"]
     given = {"kind": "plot-png", "text": text, "run": run}
@@ -116,7 +116,7 @@ def test_panels_that_a_run_does_not_have_are_named_and_the_others_drawn(tmp_path
     assert press("take", folder, **given, panels=["multipliers"]).startswith("InputError: there is nothing to plot")
 
 
-def test_a_button_that_fails_is_noticed(tmp_path, monkeypatch):
+def test_failing_button_is_detected(tmp_path, monkeypatch):
     monkeypatch.setitem(REFUSALS, "urdf", r"\A\Z")
     (found,) = failures("four-bar", Folder(tmp_path), ["toml", "urdf"])
     assert found.startswith("four-bar, urdf: InputError: loop 'pin'")

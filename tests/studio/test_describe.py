@@ -1,4 +1,4 @@
-"""What the page is told about texts, examples and files."""
+"""Descriptions of sources, examples and files for the page."""
 
 import base64
 import json
@@ -15,20 +15,20 @@ from dalembert.studio.tasks import TASKS
 GALLERY = Path(gallery.__file__).parent
 
 
-def asked(folder: Path, task: str, **values):
-    """The answer of a task, as it goes to the page."""
+def run_task(folder: Path, task: str, **values):
+    """Return the answer of a task as sent to the page."""
     return json.loads(json.dumps(TASKS[task].work(values, Folder(folder), lambda *_: None), allow_nan=False))
 
 
 def dropped(folder: Path, path: Path) -> str:
-    key, place = Folder(folder).new_upload(path.name)
-    shutil.copy(path, place)
+    key, target = Folder(folder).new_upload(path.name)
+    shutil.copy(path, target)
     return key
 
 
-def test_a_sound_text_has_a_scene_and_values_for_forms(tmp_path):
+def test_valid_source_has_a_scene_and_form_values(tmp_path):
     text = (GALLERY / "four-bar" / "model.toml").read_text("utf-8")
-    found = asked(tmp_path, "describe", text=text)
+    found = run_task(tmp_path, "describe", text=text)
     assert found["problems"] == []
     assert found["scene"]["model"]["name"] == "four-bar"
     assert found["outline"]["tables"]["parameters"]["a"]["value"] == "0.038"
@@ -36,49 +36,49 @@ def test_a_sound_text_has_a_scene_and_values_for_forms(tmp_path):
     assert crank["values"]["joint"] == [{"type": "revolute", "axis": "0, 0, 1", "angle": "q1"}]
 
 
-def test_a_broken_text_keeps_its_forms_as_long_as_it_is_toml(tmp_path):
-    found = asked(tmp_path, "describe", text="name = 'x'\n[parameters]\na = 'b'\n")
+def test_invalid_model_has_form_values_if_it_is_valid_toml(tmp_path):
+    found = run_task(tmp_path, "describe", text="name = 'x'\n[parameters]\na = 'b'\n")
     assert found["outline"]["tables"]["parameters"] == {"a": {"value": "b"}}
     assert found["problems"][0]["line"] == 3
-    assert asked(tmp_path, "describe", text="name = ")["outline"] is None
+    assert run_task(tmp_path, "describe", text="name = ")["outline"] is None
 
 
 @pytest.mark.parametrize(
     "value", ["inf", "nan", "1979-05-27", "[[[1]], {}]", "{ a = { b = [1] } }", "9" * 400, '"<b>"']
 )
-def test_any_value_becomes_plain_data(tmp_path, value):
-    asked(
+def test_any_value_is_json_compatible(tmp_path, value):
+    run_task(
         tmp_path,
         "describe",
         text=f"name = {value}\nbody = [{value}]\nparameters = {value}\nsimulation.step = {value}\n",
     )
 
 
-def test_examples_have_titles_stories_and_pictures(tmp_path, monkeypatch):
+def test_examples_have_titles_descriptions_and_pictures(tmp_path, monkeypatch):
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "cache"))
-    listed = asked(tmp_path, "examples")
+    listed = run_task(tmp_path, "examples")
     assert sorted(each["name"] for each in listed["examples"]) == sorted(gallery.names())
     assert all(each["title"] for each in listed["examples"])
     assert "loops" in next(each for each in listed["examples"] if each["name"] == "four-bar")["tags"]
-    opened = asked(tmp_path, "example", name="simple-pendulum")
+    opened = run_task(tmp_path, "example", name="simple-pendulum")
     assert opened["title"] == "Simple pendulum"
     assert "<h3>" in opened["story"]
-    address = asked(tmp_path, "picture", name="incline-block")["address"]
+    address = run_task(tmp_path, "picture", name="incline-block")["address"]
     assert base64.b64decode(address.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
-    (kept,) = (tmp_path / "cache").glob("*.picture")
-    before = kept.stat().st_mtime_ns
-    assert asked(tmp_path, "picture", name="incline-block")["address"] == address
-    assert kept.stat().st_mtime_ns == before
+    (cached,) = (tmp_path / "cache").glob("*.picture")
+    before = cached.stat().st_mtime_ns
+    assert run_task(tmp_path, "picture", name="incline-block")["address"] == address
+    assert cached.stat().st_mtime_ns == before
 
 
-def test_an_empty_model_says_what_comes_first(tmp_path):
-    found = asked(tmp_path, "describe", text=asked(tmp_path, "examples")["empty"])
+def test_empty_model_has_problems_and_no_elements(tmp_path):
+    found = run_task(tmp_path, "describe", text=run_task(tmp_path, "examples")["empty"])
     assert found["problems"]
     assert found["outline"]["elements"] == []
 
 
-def test_every_key_says_what_it_expects(tmp_path):
-    found = asked(tmp_path, "format")
+def test_every_key_has_an_expected_value(tmp_path):
+    found = run_task(tmp_path, "format")
     kinds = {**found["elements"], **found["joints"], **found["tables"], "head": found["head"]}
     silent = [(kind, key) for kind, keys in kinds.items() for key, about in keys.items() if not about["expects"]]
     assert silent == []
@@ -90,38 +90,38 @@ def test_every_key_says_what_it_expects(tmp_path):
     assert found["elements"]["gear"]["internal"]["form"] == "switch"
 
 
-def test_a_dropped_robot_becomes_a_text(tmp_path):
+def test_uploaded_robot_is_converted_to_toml(tmp_path):
     key = dropped(tmp_path, GALLERY / "double-pendulum-urdf" / "model.urdf")
-    found = asked(tmp_path, "import", key=key)
+    found = run_task(tmp_path, "import", key=key)
     assert found["name"] == "model.urdf"
-    assert asked(tmp_path, "describe", text=found["text"])["problems"] == []
+    assert run_task(tmp_path, "describe", text=found["text"])["problems"] == []
     table = tmp_path / "arm.csv"
     table.write_text("# convention = dh\nname, type, theta, d, a, alpha, mass\nupper, R, 0, 0, 0.4, 0, 1\n", "utf-8")
-    text = asked(tmp_path, "import", key=dropped(tmp_path, table))["text"]
-    assert asked(tmp_path, "describe", text=text)["name"] == "arm"
+    text = run_task(tmp_path, "import", key=dropped(tmp_path, table))["text"]
+    assert run_task(tmp_path, "describe", text=text)["name"] == "arm"
 
 
-def test_a_dropped_text_stays_as_it_is(tmp_path):
+def test_uploaded_toml_is_not_changed(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("# my own\nname = 'x'\nbodi = 3\n", "utf-8")
-    assert asked(tmp_path, "import", key=dropped(tmp_path, path))["text"] == "# my own\nname = 'x'\nbodi = 3\n"
+    assert run_task(tmp_path, "import", key=dropped(tmp_path, path))["text"] == "# my own\nname = 'x'\nbodi = 3\n"
 
 
-def test_a_broken_file_is_called_by_its_own_name(tmp_path):
+def test_errors_use_the_original_file_name(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text("<robot name='r'><joint/></robot>", "utf-8")
-    with pytest.raises(DalembertError) as said:
-        asked(tmp_path, "import", key=dropped(tmp_path, path))
-    assert str(said.value).startswith("robot.urdf")
-    assert str(tmp_path) not in str(said.value)
+    with pytest.raises(DalembertError) as raised:
+        run_task(tmp_path, "import", key=dropped(tmp_path, path))
+    assert str(raised.value).startswith("robot.urdf")
+    assert str(tmp_path) not in str(raised.value)
     picture = tmp_path / "robot.png"
     picture.write_bytes(b"PNG")
-    with pytest.raises(DalembertError, match=r"robot\.png: a file that ends in '\.png' cannot be read"):
-        asked(tmp_path, "import", key=dropped(tmp_path, picture))
+    with pytest.raises(DalembertError, match=r"robot\.png: files with the suffix '\.png' cannot be read"):
+        run_task(tmp_path, "import", key=dropped(tmp_path, picture))
 
 
-def test_a_draft_of_another_tab(tmp_path):
+def test_draft_of_another_tab(tmp_path):
     Folder(tmp_path).save_draft("abcdefgh", {"name": "mine", "text": "name = 'mine'", "settings": {}})
-    assert asked(tmp_path, "draft", key="abcdefgh")["text"] == "name = 'mine'"
-    with pytest.raises(DalembertError, match="no longer kept"):
-        asked(tmp_path, "draft", key="hgfedcba")
+    assert run_task(tmp_path, "draft", key="abcdefgh")["text"] == "name = 'mine'"
+    with pytest.raises(DalembertError, match="no longer stored"):
+        run_task(tmp_path, "draft", key="hgfedcba")

@@ -1,4 +1,4 @@
-"""The describing room in a browser: examples, text, forms and files, in step with each other."""
+"""The page *Describe* in a browser: examples, source, forms and files stay synchronized."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def text_of(page: Page) -> str:
     return page.evaluate("window.studio.text()")
 
 
-def test_an_example_opens_with_its_story(page: Page):
+def test_example_opens_with_its_description(page: Page):
     expect(page.locator(".example img[src]").first).to_be_visible()
     page.get_by_label("Search examples").fill("pendulum")
     expect(page.locator(".example:visible")).not_to_have_count(len(gallery.names()))
@@ -35,7 +35,7 @@ def test_an_example_opens_with_its_story(page: Page):
     expect(page.locator("header h1")).to_have_text("double-pendulum")
 
 
-def test_messages_stand_at_their_lines_while_one_types(page: Page):
+def test_problems_are_marked_at_their_lines_while_typing(page: Page):
     expect(page.locator("header h1")).to_have_text("four-bar")
     chosen(page, "Text")
     editor = page.get_by_label("Model file", exact=True)
@@ -52,7 +52,7 @@ def test_messages_stand_at_their_lines_while_one_types(page: Page):
     expect(page.locator(".cm-lint-marker-error")).to_have_count(1)
 
 
-def test_what_can_be_written_is_offered(page: Page):
+def test_completions_are_offered(page: Page):
     expect(page.locator("header h1")).to_have_text("four-bar")
     chosen(page, "Text")
     offered = page.locator(".cm-tooltip-autocomplete li")
@@ -60,7 +60,7 @@ def test_what_can_be_written_is_offered(page: Page):
     page.keyboard.press("Control+End")
     page.keyboard.type("\n[[dam")
     expect(offered.first).to_contain_text("[[damper]]")
-    page.wait_for_timeout(200)  # a completion is not taken by a key that was meant for the text
+    page.wait_for_timeout(200)  # keys typed too early do not accept a completion
     page.keyboard.press("Enter")
     page.keyboard.type("\nbod")
     expect(offered.first).to_contain_text("bodies")
@@ -73,7 +73,7 @@ def test_what_can_be_written_is_offered(page: Page):
     assert text_of(page).endswith('\n[[damper]]\nbodies = ["coupler"]')
 
 
-def test_forms_and_text_are_in_step(page: Page):
+def test_forms_and_source_are_synchronized(page: Page):
     expect(page.locator("header h1")).to_have_text("four-bar")
     page.get_by_role("button", name="Empty model").click()
     for count, kind in enumerate(("body", "body", "spring"), 1):
@@ -91,14 +91,14 @@ def test_forms_and_text_are_in_step(page: Page):
     expect(second.get_by_label("Displacement")).to_have_value("q2")
     second.get_by_label("Name").fill("slider")
     page.keyboard.press("Tab")
-    expect(page.locator(".forms .part").nth(2)).to_contain_text("slider")  # the spring knows it by its new name
+    expect(page.locator(".forms .part").nth(2)).to_contain_text("slider")  # the spring uses the new name
     page.evaluate("window.studio.change(window.studio.text().replace('2*p', '3*p'))")
     expect(second.get_by_label("Mass")).to_have_value("3*p")
     page.keyboard.press("Control+z")
     expect(second.get_by_label("Mass")).to_have_value("2*p")
 
 
-def test_files_are_dropped_anywhere(page: Page):
+def test_files_can_be_dropped_anywhere(page: Page):
     expect(page.locator("header h1")).to_have_text("four-bar")
     page.evaluate(DROP, ["broken.urdf", "<robot name='r'><joint/></robot>"])
     expect(page.get_by_role("alert")).to_contain_text("broken.urdf")

@@ -1,4 +1,4 @@
-"""Edits of forms: they do what was meant, and nothing else; what is added keeps a model sound."""
+"""Form edits: they change only the edited value, and added elements keep a model valid."""
 
 import tomllib
 from functools import cache
@@ -58,7 +58,7 @@ def done(text: str, **values) -> str:
 
 
 def changed(before: str, after: str) -> list[tuple[str, str]]:
-    """Lines that differ, one by one, of texts with the same number of lines."""
+    """Return the pairs of lines that differ in sources with the same number of lines."""
     pairs = zip(before.split("\n"), after.split("\n"), strict=True)
     return [pair for pair in pairs if pair[0] != pair[1]]
 
@@ -81,14 +81,14 @@ def changed(before: str, after: str) -> list[tuple[str, str]]:
         (["simulation", "duration"], "2.5", "value", "duration = 2.5"),
     ],
 )  # fmt: skip
-def test_a_value_changes_its_line_only(place, written, form, line):
+def test_value_changes_only_its_line(place, written, form, line):
     ((_, after),) = changed(TEXT, done(TEXT, do="set", place=place, written=written, form=form))
     assert after == line
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
-def test_what_a_form_shows_is_read_back(path):
-    """Values of the gallery as a form shows them, read again as if somebody had written them."""
+def test_form_values_round_trip(path):
+    """Values of the gallery as displayed in a form are parsed back to the same values."""
 
     def same(table, keys):
         for key, value in table.items():
@@ -115,11 +115,11 @@ def _two_rods() -> str:
 
 
 @pytest.mark.parametrize("kind", toml_reader.elements())
-def test_what_is_added_keeps_a_model_sound(kind):
+def test_added_element_keeps_the_model_valid(kind):
     assert describe(Given({"text": done(_two_rods(), do="add", kind=kind)}), None, print)["problems"] == []
 
 
-def test_a_body_hangs_on_the_last_one():
+def test_added_body_is_connected_to_the_last_one():
     data = tomllib.loads(done(done(TEXT, do="add", kind="body"), do="add", kind="parameters"))
     new = data["body"][2]
     assert (new["name"], new["parent"], new["joint"]["type"], new["joint"]["angle"]) == (
@@ -132,7 +132,7 @@ def test_a_body_hangs_on_the_last_one():
     assert data["parameters"]["p1"] == {"value": 1}
 
 
-def test_what_is_added_leaves_all_lines_as_they_were():
+def test_added_element_preserves_all_lines():
     after = done(TEXT, do="add", kind="spring")
     assert [line for line in after.split("\n") if line in TEXT.split("\n") and line] == [
         line for line in TEXT.split("\n") if line
@@ -143,16 +143,16 @@ def test_what_is_added_leaves_all_lines_as_they_were():
 
 
 @pytest.mark.parametrize("kind", toml_reader.joint_keys())
-def test_a_joint_of_another_type_has_what_it_needs(kind):
+def test_changed_joint_type_has_all_required_keys(kind):
     after = done(TEXT, do="set", place=["body", 0, "joint", 0, "type"], written=kind, form="choice")
     found = describe(Given({"text": after}), None, print)["problems"]
-    # a fixed joint has no coordinate, which is then idle, and the force knows nothing that moves
+    # with a fixed joint the coordinate is unused
     assert kind == "fixed" or found == []
     assert tomllib.loads(after)["body"][0]["joint"]["type"] == kind
     assert "# a pin" in after
 
 
-def test_removing_an_element_leaves_the_comments_of_others():
+def test_removing_an_element_preserves_other_comments():
     after = done(TEXT, do="remove", place=["body", 1])
     assert [each["name"] for each in tomllib.loads(after)["body"]] == ["rod"]
     assert "# the wind\n[[force]]" in after
@@ -166,13 +166,13 @@ def test_removing_a_key():
     assert tomllib.loads(done(TEXT, do="remove", place=["parameters", "l"]))["parameters"] == {"m": 2.0}
 
 
-def test_a_new_name_goes_wherever_the_old_one_was():
+def test_rename_replaces_all_uses():
     after = done(TEXT, do="rename", place=["parameters", "m"], name="mass")
     data = tomllib.loads(after)
     assert data["parameters"]["mass"] == 2.0
     assert (data["body"][0]["mass"], data["body"][0]["inertia"][1]) == ("mass", "mass*l**2/12")
     assert data["force"][0]["force"] == ["sin(theta)", "x", "mass*l"]
-    assert data["parameters"]["l"]["unit"] == "m"  # a unit is no formula
+    assert data["parameters"]["l"]["unit"] == "m"  # a unit is not a formula
     after = done(after, do="rename", place=["coordinates", "theta"], name="q")
     after = done(after, do="rename", place=["body", 0, "name"], name="beam")
     data = tomllib.loads(after)
@@ -185,26 +185,26 @@ def test_a_new_name_goes_wherever_the_old_one_was():
     ("values", "message"),
     [
         ({"do": "fly"}, "studio, do: got 'fly'. Known names: add, remove, rename, set."),
-        ({"do": "set", "place": [], "written": "1"}, "studio, place: expected names and numbers, from the top of the file."),
-        ({"do": "set", "place": ["body", 7, "mass"], "written": "1"}, "there is nothing at 7 in the text any more."),
-        ({"do": "set", "place": ["body", 0, "joint", 3, "axis"], "written": "1"}, "there is nothing at 3 in the text any more."),
-        ({"do": "set", "place": ["name", "x"], "written": "1"}, "there is nothing at 'x' in the text any more."),
-        ({"do": "remove", "place": ["body", 9]}, "there is nothing at 'body 10' in the text any more."),
+        ({"do": "set", "place": [], "written": "1"}, "studio, place: expected keys and indices, from the top of the file."),
+        ({"do": "set", "place": ["body", 7, "mass"], "written": "1"}, "there is no entry 7 in the source any more."),
+        ({"do": "set", "place": ["body", 0, "joint", 3, "axis"], "written": "1"}, "there is no entry 3 in the source any more."),
+        ({"do": "set", "place": ["name", "x"], "written": "1"}, "there is no entry 'x' in the source any more."),
+        ({"do": "remove", "place": ["body", 9]}, "there is no entry 'body 10' in the source any more."),
         ({"do": "remove", "place": ["parameters", "m", "value"]}, "m needs a value."),
-        ({"do": "rename", "place": ["parameters", "m"], "name": "l"}, "parameters: there is a 'l' already."),
-        ({"do": "rename", "place": ["parameters", "m"], "name": " "}, "a name has at least one letter."),
-        ({"do": "rename", "place": ["name"], "name": "b"}, "this has no name of its own."),
+        ({"do": "rename", "place": ["parameters", "m"], "name": "l"}, "parameters: the name 'l' already exists."),
+        ({"do": "rename", "place": ["parameters", "m"], "name": " "}, "the name is empty."),
+        ({"do": "rename", "place": ["name"], "name": "b"}, "this entry has no name."),
         ({"do": "set", "place": ["body", 0, "solid"], "written": "{ kind", "form": "table"}, "{ kind: "),
         ({"do": "add", "kind": "wheel"}, "studio, kind: got 'wheel'."),
         ({"do": "set", "place": ["body", 0, "joint", 0, "type"], "written": "weld"}, "there is no joint of type 'weld'."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_said(values, message):
-    with pytest.raises(DalembertError) as said:
+def test_invalid_edits_are_reported(values, message):
+    with pytest.raises(DalembertError) as raised:
         done(TEXT, **values)
-    assert str(said.value).startswith(message)
+    assert str(raised.value).startswith(message)
 
 
-def test_a_text_that_is_no_toml_is_not_touched():
-    with pytest.raises(DalembertError, match="a form cannot change this text"):
+def test_invalid_toml_is_not_edited():
+    with pytest.raises(DalembertError, match="a form cannot edit this source"):
         done("name = ", do="add", kind="body")

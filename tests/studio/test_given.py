@@ -1,4 +1,4 @@
-"""Nothing that a tab gives is believed before it is looked at."""
+"""Arguments of a tab are validated."""
 
 import math
 
@@ -57,19 +57,19 @@ GETTERS = (
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=range(len(STRANGE)))
-def test_every_getter_gives_its_kind_or_a_short_sentence(value):
+def test_every_getter_returns_its_type_or_raises_a_short_message(value):
     for get in GETTERS:
-        said = ""
+        message = ""
         try:
             get(Given({"x": value}))
         except InputError as error:
-            said = str(error)
-        assert len(said) < 500
-        assert said.startswith("studio") or not said
+            message = str(error)
+        assert len(message) < 500
+        assert message.startswith("studio") or not message
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=range(len(STRANGE)))
-def test_only_named_values_are_taken(value):
+def test_only_objects_are_accepted(value):
     if not isinstance(value, dict):
         with pytest.raises(InputError, match="Expected an object with named values"):
             Given(value)
@@ -78,23 +78,23 @@ def test_only_named_values_are_taken(value):
 @pytest.mark.parametrize(
     ("get", "value", "words"),
     [
-        (lambda g: g.text("x", most=3), "four", "Expected a text of at most 3 characters"),
-        (lambda g: g.text("x"), "\ud800", "Expected a text"),
+        (lambda g: g.text("x", most=3), "four", "Expected a string of at most 3 characters"),
+        (lambda g: g.text("x"), "\ud800", "Expected a string"),
         (lambda g: g.choice("x", ["kane", "lagrange"]), "kan", "kane"),
         (lambda g: g.number("x"), "1", "got '1'. Expected a number"),
         (lambda g: g.number("x"), True, "got True. Expected a number"),
         (lambda g: g.number("x"), math.nan, "got nan. Expected a number"),
         (lambda g: g.number("x"), 10**400, "Expected a number"),
         (lambda g: g.number("x", most=2), 3, "Expected a number from -inf to 2"),
-        (lambda g: g.whole("x"), 1.5, "Expected a whole number"),
+        (lambda g: g.whole("x"), 1.5, "Expected an integer"),
         (lambda g: g.switch("x"), 1, "got 1. Expected true or false"),
         (lambda g: g.numbers("x"), {"a": "b"}, "studio, a: got 'b'. Expected a number"),
         (lambda g: g.items("x"), "abc", "Expected a list"),
         (lambda g: g.rows("x"), [1], "got 1. Expected an object"),
-        (lambda g: g.words("x", ["a"]), [2], "got 2. Expected a text"),
+        (lambda g: g.words("x", ["a"]), [2], "got 2. Expected a string"),
     ],
 )
-def test_messages_say_what_was_got_and_what_was_expected(get, value, words):
+def test_messages_have_the_value_and_the_expected_type(get, value, words):
     with pytest.raises(InputError) as raised:
         get(Given({"x": value}))
     assert words in str(raised.value)

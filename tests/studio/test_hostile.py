@@ -1,6 +1,6 @@
-"""Strangers, broken messages, huge files, many clients: nothing crashes, nothing is written elsewhere, no answer without token.
+"""Hostile requests, invalid messages, huge files, many clients: no crash, no writes elsewhere, no answer without the token.
 
-A few hundred messages every day, to a studio in this process; ten thousand at night, to the program itself.
+A few hundred messages to a studio in this process daily; ten thousand to the program itself nightly.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ def place(tmp_path_factory):
 
 
 def listing(folder: Path, without: Path) -> dict[str, tuple[int, int]]:
-    """All files below a folder but not below another one, with their sizes and times."""
+    """Return all files below a folder but not below another one, with their sizes and times."""
     found = {}
     for path in folder.rglob("*"):
         if not path.is_relative_to(without) and not path.is_symlink():
@@ -62,7 +62,7 @@ def listing(folder: Path, without: Path) -> dict[str, tuple[int, int]]:
 
 
 def raw(place: Place, data: bytes, seconds: float = SECONDS) -> bytes:
-    """What comes back for bytes, until the server closes or says no more."""
+    """Return the response to bytes, until the server closes the connection or a timeout."""
     name, _, port = place.host.rpartition(":")
     found = b""
     with contextlib.suppress(OSError), socket.create_connection((name, int(port)), timeout=seconds) as line:
@@ -74,7 +74,7 @@ def raw(place: Place, data: bytes, seconds: float = SECONDS) -> bytes:
 
 
 def request(place: Place, chance: random.Random) -> bytes:
-    """A request that is wrong in some way; the token is in none of them."""
+    """Return an invalid request; none contains the token."""
     kind = chance.randrange(8)
     noise = chance.randbytes(chance.randrange(1, 400))
     host = f"Host: {place.host}\r\n".encode()
@@ -127,14 +127,14 @@ def send_paths(place: Place) -> None:
 
 
 def names() -> list[str]:
-    """All that tasks ask for by name, as their text says."""
+    """Return the names of all arguments of tasks, from their source code."""
     folder = Path(inspect.getfile(tasks)).parent
     found = {name for path in folder.glob("*.py") for name in re.findall(r"given\.\w+\(\s*\"(\w+)\"", path.read_text())}
     return sorted(found | {"text"})
 
 
 def strange(chance: random.Random, depth: int = 0) -> object:
-    """A value of which a task knows nothing."""
+    """Return a value that no task expects."""
     kinds = (
         None, True, False, 0, -1, 1, 3, 10**20, -(10**300), 1e308, 5e-324, "", "a", MARKUP, "\x00", "..", "__class__",
         "x" * 5000, "é∑\U0001f600", "NaN", "lagrange", "0123456789abcdef", TEXT[:40], "[[body]]", "a = " + "[" * 500, [], {},
@@ -155,7 +155,7 @@ def strange(chance: random.Random, depth: int = 0) -> object:
 
 
 def questions(count: int, seed: int, right: float):
-    """Questions about every task, of which most are wrong; `right` is the share with a text that is right."""
+    """Yield requests for every task, most of them invalid; `right` is the fraction with a valid source."""
     chance, known, every = random.Random(seed), names(), sorted(TASKS)
     for number in range(count):
         given: object = {name: strange(chance) for name in chance.sample(known, chance.randrange(min(8, len(known))))}
@@ -165,7 +165,7 @@ def questions(count: int, seed: int, right: float):
 
 
 def noise(chance: random.Random) -> str | bytes:
-    """A message that is none."""
+    """Return an invalid message."""
     return chance.choice(
         (
             chance.randbytes(200),
@@ -189,7 +189,7 @@ def noise(chance: random.Random) -> str | bytes:
 
 
 def send_messages(place: Place, count: int, seed: int, right: float = 0.0) -> list[str]:
-    """Sends messages of all kinds; every question gets its answer. Returns what is called a defect of ours."""
+    """Send messages of all kinds; every request gets an answer. Return the reported defects."""
     chance, defects = random.Random(seed), []
     with contextlib.ExitStack() as tabs:
         tab = tabs.enter_context(place.talk("fedcba9876543210"))
@@ -198,7 +198,7 @@ def send_messages(place: Place, count: int, seed: int, right: float = 0.0) -> li
             if number % 4 == 3:
                 try:
                     tab.send(noise(chance))
-                    tab.send('{"ask": -5}')  # which is always answered
+                    tab.send('{"ask": -5}')  # always answered
                     heard(tab)
                 except ConnectionClosed:
                     tab = tabs.enter_context(place.talk("fedcba9876543210"))
@@ -211,7 +211,7 @@ def send_messages(place: Place, count: int, seed: int, right: float = 0.0) -> li
 
 
 def send_frames(place: Place, count: int, seed: int) -> None:
-    """Bytes that are no frames, after a handshake that is right."""
+    """Send bytes that are not frames, after a valid handshake."""
     chance = random.Random(seed)
     for _ in range(count):
         with (
@@ -224,14 +224,14 @@ def send_frames(place: Place, count: int, seed: int) -> None:
 
 
 def is_well(place: Place) -> None:
-    """The studio still answers."""
+    """Assert that the studio still answers."""
     with place.talk("9999888877776666") as tab:
         heard(tab)
         assert answer(tab, 1, "describe", {"text": TEXT})["result"]["name"] == "pendulum"
     assert place.ask("")[0] == 200
 
 
-def test_requests_and_messages_that_are_wrong(place):
+def test_invalid_requests_and_messages(place):
     inner = place.studio.folder.root
     before = listing(inner.parent, inner)
     send_requests(place, 100, 1)
@@ -246,13 +246,13 @@ def test_requests_and_messages_that_are_wrong(place):
 # slow, huge, many
 
 
-def test_a_connection_that_does_not_end_its_request_is_closed(place, monkeypatch):
+def test_connection_with_an_incomplete_request_is_closed(place, monkeypatch):
     monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
     name, _, port = place.host.rpartition(":")
     head = f"GET /{place.token}/ HTTP/1.1\r\nHost: {place.host}\r\n".encode()
-    for said in (b"", b"G", head):
+    for data in (b"", b"G", head):
         with socket.create_connection((name, int(port)), timeout=SECONDS) as line:
-            line.sendall(said)
+            line.sendall(data)
             assert line.recv(10) == b""
     with socket.create_connection((name, int(port)), timeout=SECONDS) as line:
         line.sendall(head + b"\r\n")
@@ -260,17 +260,17 @@ def test_a_connection_that_does_not_end_its_request_is_closed(place, monkeypatch
         assert found.startswith(b"HTTP/1.1 200")
         while b"</html>" not in found:
             found += line.recv(65536)
-        line.sendall(head)  # a second one on the same connection
+        line.sendall(head)  # a second request on the same connection
         assert line.recv(10) == b""
     is_well(place)
 
 
-def test_a_head_that_is_too_large_is_refused(place):
+def test_too_large_header_is_rejected(place):
     head = f"GET /{place.token}/ HTTP/1.1\r\nHost: {place.host}\r\nX: {'x' * 100_000}\r\n\r\n"
     assert raw(place, head.encode()).startswith(b"HTTP/1.1 431")
 
 
-def test_a_message_that_is_too_large_closes_the_socket_and_nothing_else(place):
+def test_too_large_message_closes_only_its_socket(place):
     with place.talk("1111222233334444", close_timeout=1) as tab:
         heard(tab)
         with contextlib.suppress(ConnectionClosed):
@@ -281,13 +281,13 @@ def test_a_message_that_is_too_large_closes_the_socket_and_nothing_else(place):
 
 
 def pages(found: object) -> list[str]:
-    """All HTML in an answer."""
+    """Return all HTML in an answer."""
     if isinstance(found, dict | list):
         return [page for each in (found.values() if isinstance(found, dict) else found) for page in pages(each)]
     return [found] if isinstance(found, str) and "</" in found else []
 
 
-def test_a_name_with_markup_is_a_plain_name_of_a_file(place):
+def test_model_name_with_markup_gives_a_plain_file_name(place):
     text = TEXT.replace('"pendulum"', json.dumps(MARKUP))
     with place.talk("5555666677778888") as tab:
         heard(tab)
@@ -302,7 +302,7 @@ def test_a_name_with_markup_is_a_plain_name_of_a_file(place):
 
 
 @pytest.mark.nightly
-def test_names_with_markup_are_escaped_in_every_page(place):
+def test_names_with_markup_are_escaped_in_every_answer(place):
     given = {"text": TEXT.replace('"pendulum"', json.dumps(MARKUP)), "duration": 0.1, "formalism": "lagrange"}
     with place.talk("5555666677778888") as tab:
         heard(tab)
@@ -312,7 +312,7 @@ def test_names_with_markup_are_escaped_in_every_page(place):
 
 
 def send_at_once(place: Place, clients: int) -> list[str]:
-    """What many tabs hear that ask at the same moment; each asks for something quick and something long."""
+    """Return the answers of many tabs that send a quick and a long task at the same time."""
     found, at_once = [], threading.Barrier(clients)
 
     def client(number: int) -> None:
@@ -322,8 +322,8 @@ def send_at_once(place: Place, clients: int) -> list[str]:
             tab.send(json.dumps({"ask": 1, "task": "kinds"}))
             tab.send(json.dumps({"ask": 2, "task": "describe", "given": {"text": TEXT}}))
             for _ in range(2):
-                said = heard(tab, lambda said: "progress" not in said)
-                found.append("result" if "result" in said else json.dumps(said))
+                message = heard(tab, lambda message: "progress" not in message)
+                found.append("result" if "result" in message else json.dumps(message))
 
     threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
     for each in threads:
@@ -337,11 +337,11 @@ def test_many_clients_at_once(place):
     assert send_at_once(place, 10) == ["result"] * 20
 
 
-# at night: the program itself
+# nightly: the program itself
 
 
 def send_file(place: Place, size: int, *, announced: bool) -> bytes:
-    """What comes back for a file of that size."""
+    """Return the response to an upload of that size."""
     name, _, port = place.host.rpartition(":")
     length = f"Content-Length: {size}" if announced else "Transfer-Encoding: chunked"
     head = f"POST /{place.token}/upload?name=a HTTP/1.1\r\nHost: {place.host}\r\nOrigin: http://{place.host}\r\n{length}\r\n\r\n"

@@ -1,4 +1,4 @@
-"""Where things stand in a text: against what the reader of TOML finds, and against messages about texts that are broken."""
+"""Places in a source, compared with the TOML reader, and line numbers of messages about invalid sources."""
 
 import random
 import re
@@ -39,17 +39,17 @@ z = 0
 """
 
 
-def paths(data, way=()):
-    """All tables, keys and entries of plain data."""
-    if way:
-        yield way
+def paths(data, path=()):
+    """Yield the paths of all tables, keys and entries."""
+    if path:
+        yield path
     inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, each in inside:
-        yield from paths(each, (*way, key))
+        yield from paths(each, (*path, key))
 
 
 def keyed(text, place, at):
-    """Whether a key, a header or an entry begins here."""
+    """Return True if a key, a header or an entry begins here."""
     name = next(step for step in reversed(place) if isinstance(step, str))
     line = text[at : text.find("\n", at) if "\n" in text[at:] else len(text)]
     return isinstance(place[-1], int) or name in line or "\\" in line
@@ -58,13 +58,13 @@ def keyed(text, place, at):
 @pytest.mark.parametrize(
     "text", [ODD, *(path.read_text("utf-8") for path in FILES)], ids=["odd", *(p.parent.name for p in FILES)]
 )
-def test_everything_that_is_read_has_its_place(text):
+def test_every_value_has_a_place(text):
     found = places(text)
     assert set(found) == set(paths(tomllib.loads(text)))
     assert all(keyed(text, place, at) for place, at in found.items())
 
 
-def test_places_of_a_text_that_is_no_toml_end_somewhere():
+def test_scanning_invalid_toml_terminates():
     pieces = [
         "[",
         "[[",
@@ -141,13 +141,13 @@ joint = [
         (HEAD + CART + "[[body]", 22, ()),
     ],
 )  # fmt: skip
-def test_messages_stand_at_their_lines(text, line, place):
-    said = describe(Given({"text": text}), None, print)["problems"]
-    assert [(each["line"], tuple(each["place"])) for each in said][:1] == [(line, place)], said
+def test_messages_have_line_numbers(text, line, place):
+    found = describe(Given({"text": text}), None, print)["problems"]
+    assert [(each["line"], tuple(each["place"])) for each in found][:1] == [(line, place)], found
 
 
-def test_a_wrong_value_is_found_where_it_was_written():
-    """Values of gallery models are replaced one after the other by what no key takes."""
+def test_wrong_value_is_reported_at_its_line():
+    """Values of gallery models are replaced one at a time by a value that no key accepts."""
     chance, tried = random.Random(5), 0
     for name in ("slider-crank", "quarter-car", "gear-train"):
         text = (GALLERY / name / "model.toml").read_text("utf-8")
@@ -156,18 +156,18 @@ def test_a_wrong_value_is_found_where_it_was_written():
         for i in chance.sample(plain, min(4, len(plain))):
             key = lines[i].split(" = ")[0]
             broken = "\n".join([*lines[:i], f"{key} = 1979-05-27", *lines[i + 1 :]])
-            said = describe(Given({"text": broken}), None, print)["problems"]
-            assert any(each["line"] == i + 1 for each in said), (name, lines[i], said)
+            found = describe(Given({"text": broken}), None, print)["problems"]
+            assert any(each["line"] == i + 1 for each in found), (name, lines[i], found)
             tried += 1
     assert tried > 8
 
 
-def test_an_element_without_a_name_is_found_by_the_one_it_gets():
+def test_element_without_a_name_is_found_by_its_default_name():
     text = HEAD + CART + "[[damper]]\nbodies = ['cart', 'arm']\ndamping = 1\n[[drag]]\nbody = 'arm'\n"
     text += "density = 1\narea = 1\ncoefficient = 1\nsmoothing = 0\n"
-    (said,) = describe(Given({"text": text}), None, print)["problems"]
-    assert (said["path"], said["line"]) == ("drag 'drag2', smoothing", 30)
+    (problem,) = describe(Given({"text": text}), None, print)["problems"]
+    assert (problem["path"], problem["line"]) == ("drag 'drag2', smoothing", 30)
 
 
-def test_of_no_toml_nothing_is_known():
+def test_invalid_toml_has_no_places():
     assert Text.of("[") == Text("[", {}, {})

@@ -1,4 +1,4 @@
-"""Equations in a browser that has no math font of its own: dots are separate from their letters, brackets are stretched."""
+"""Equations in a browser without a math font: dots are separate from their letters, brackets are stretched."""
 
 import base64
 import io
@@ -48,13 +48,13 @@ def plain_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]
 
 
 def formulas() -> str:
-    """Every letter plain, with one dot and with two, and a column in brackets."""
+    """Return every letter without dots, with one and with two dots, and a column in brackets."""
     marked = [html.math(f"{accent}{{{letter}}}") for letter in LETTERS for accent in ("", r"\dot", r"\ddot")]
     return "".join(f'<p class="formula">{each}</p>' for each in (*marked, html.math(COLUMN)))
 
 
 def check(page: Page) -> None:
-    """Counts the connected regions of ink of every formula."""
+    """Check the number of connected ink regions of every formula."""
     loaded = page.evaluate("Promise.all([...document.fonts].map(face => face.load())).then(all => all.length)")
     assert loaded == 1
     picture = imread(io.BytesIO(page.screenshot()))[:, :, :3].mean(axis=2)
@@ -71,7 +71,7 @@ def check(page: Page) -> None:
 
 
 def regions(picture: np.ndarray, box: dict[str, float]) -> list[tuple[slice, slice]]:
-    """The connected regions of ink in a box and a margin around it."""
+    """Return the connected ink regions in a box and a margin around it."""
     top, bottom, left, right = (int(SCALE * box[side]) for side in ("top", "bottom", "left", "right"))
     part = picture[top - 8 : bottom + 8, left - 8 : right + 8]
     labels: Any = ndimage.label(np.abs(part - part[0, 0]) > 0.35, structure=np.ones((3, 3)))

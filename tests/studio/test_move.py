@@ -1,4 +1,4 @@
-"""Motions, rest, modes and sweeps as the page asks for them, and the way of a slider in a browser."""
+"""Simulations, equilibria, modes and sweeps by the tasks of the page, and parameter sliders in a browser."""
 
 import base64
 import csv
@@ -22,7 +22,7 @@ def text_of(name: str) -> str:
 
 
 def silent(*progress: object) -> None:
-    """Nobody is told anything."""
+    """Ignore progress."""
 
 
 def numbers(packed: dict) -> np.ndarray:
@@ -35,13 +35,13 @@ PENDULUM, FOUR_BAR = text_of("simple-pendulum"), text_of("four-bar")
 # motions
 
 
-def test_parameters_that_follow_from_others_are_no_sliders():
+def test_parameters_defined_by_formulas_have_no_sliders():
     found = simulate_task.choices(Given({"text": FOUR_BAR}), None, silent)
     assert [each["name"] for each in found["parameters"]] == ["a", "b", "c", "d", "m1", "m2", "m3", "g"]
     assert (found["duration"], found["samples"], found["integrator"]) == (10.0, 1001, "dop853")
 
 
-def test_values_go_into_the_text_and_comments_stay():
+def test_values_are_written_to_the_source_and_comments_preserved():
     given = {"text": FOUR_BAR, "parameters": {"a": 0.04, "m1": 2.5}, "start": {"q1": 0.25}, "rate": {"q2": -1.5}}
     text = simulate_task.written(Given(given), None, silent)["text"]
     model = loads(text, "the text")
@@ -52,12 +52,12 @@ def test_values_go_into_the_text_and_comments_stay():
     ]
 
 
-def test_a_value_without_an_entry_is_refused():
+def test_value_without_an_entry_is_rejected():
     with pytest.raises(errors.InputError, match=r"no entry 'zz' in \[parameters\]"):
         simulate_task.written(Given({"text": PENDULUM, "parameters": {"zz": 1.0}}), None, silent)
 
 
-def test_a_pendulum_four_times_as_long_takes_twice_the_time(tmp_path: Path, monkeypatch):
+def test_pendulum_of_four_times_the_length_has_twice_the_period(tmp_path: Path, monkeypatch):
     derived = []
     derive = dl.derive
     monkeypatch.setattr(dl, "derive", lambda model, key: derived.append(model) or derive(model, key))
@@ -72,23 +72,23 @@ def test_a_pendulum_four_times_as_long_takes_twice_the_time(tmp_path: Path, monk
         return numbers(found["scene"]["run"]["q"])
 
     assert angle(4.0, 4.0) == pytest.approx(angle(1.0, 2.0), abs=1e-8)
-    assert all(model is derived[0] for model in derived)  # the text was derived, and nothing else
+    assert all(model is derived[0] for model in derived)  # only the source was derived
     assert not list(tmp_path.iterdir())
 
 
-def test_a_run_is_kept_and_loops_are_closed_about_what_was_set(tmp_path: Path):
+def test_run_is_saved_and_loops_are_closed_around_user_values(tmp_path: Path):
     given = {"text": FOUR_BAR, "duration": 0.1, "samples": 3, "start": {"q1": 0.5}, "parameters": {"a": 0.04}}
     found = simulate_task.simulate(Given(given), Folder(tmp_path), silent)
     run = dl.load_run(Folder(tmp_path).run(found["run"]))
     assert run.q[0, 0] == pytest.approx(0.5, abs=1e-6)
     assert np.abs(run.violation).max() < 1e-9
-    assert found["notes"][0].startswith("The start was brought onto the constraints")
-    # the crank on the stage is as long as the slider says
+    assert found["notes"][0].startswith("The initial state was projected onto the constraints")
+    # the crank in the scene has the length of the slider
     crank = next(body for body in found["scene"]["bodies"] if body["name"] == "crank")
     assert max(size for shape in crank["shapes"] for size in shape["size"]) == pytest.approx(0.04, rel=0.2)
 
 
-def test_a_model_of_energies_has_histories_and_no_bodies(tmp_path: Path):
+def test_model_of_energies_has_histories_and_no_bodies(tmp_path: Path):
     text = 'name = "ball"\ncoordinates.x = { start = 0.0, rate = 3.0 }\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "2*x"\n'
     found = simulate_task.simulate(Given({"text": text, "duration": 1.0, "samples": 5}), Folder(tmp_path), silent)
     t = np.linspace(0, 1, 5)
@@ -96,10 +96,10 @@ def test_a_model_of_energies_has_histories_and_no_bodies(tmp_path: Path):
     assert [body["shapes"] for body in found["scene"]["bodies"]] == [[]]
 
 
-# rest
+# equilibria
 
 
-def test_a_pendulum_rests_below_and_above_and_swings_with_g_over_l(tmp_path: Path):
+def test_pendulum_has_two_equilibria_and_the_frequency_of_g_over_l(tmp_path: Path):
     model = loads(PENDULUM, "the text").parameter_values
     given = {"text": PENDULUM, "starts": 5}
     found = equilibrium_task.equilibria(Given(given), Folder(tmp_path), silent)["found"]
@@ -121,7 +121,7 @@ def test_a_pendulum_rests_below_and_above_and_swings_with_g_over_l(tmp_path: Pat
 VARIED = {"text": PENDULUM, "duration": 0.5, "samples": 6, "vary": [{"name": "l", "low": 1.0, "high": 2.0, "count": 3}]}
 
 
-def test_a_sweep_is_a_file_and_lines(tmp_path: Path):
+def test_sweep_writes_a_file_and_returns_lines(tmp_path: Path):
     given = VARIED | {"observe": [{"formula": "final(theta)"}, {"formula": "max(energy)"}]}
     found = sweep_task.sweep(Given(given), Folder(tmp_path), silent)
     assert (found["runs"], found["failed"], found["files"]) == (3, 0, ["simple-pendulum-sweep.csv"])
@@ -131,7 +131,7 @@ def test_a_sweep_is_a_file_and_lines(tmp_path: Path):
     assert line["y"] == pytest.approx([float(row["final(theta)"]) for row in rows])
 
 
-def test_a_sweep_begins_as_a_run_does(tmp_path: Path):
+def test_sweep_has_the_initial_state_of_a_run(tmp_path: Path):
     given = VARIED | {"observe": [{"formula": "initial(theta)"}], "start": {"theta": 0.125}}
     (line,) = sweep_task.sweep(Given(given), Folder(tmp_path), silent)["panels"][0]["lines"]
     assert line["y"] == [0.125, 0.125, 0.125]
@@ -142,11 +142,11 @@ def test_a_sweep_begins_as_a_run_does(tmp_path: Path):
     [
         ({"vary": [{"name": "l", "low": 1, "high": 2, "count": 200_000}, {"name": "m", "low": 1, "high": 2}]}, "runs"),
         ({"vary": []}, "0 names are varied"),
-        ({"observe": []}, "0 things are observed"),
+        ({"observe": []}, "0 formulas are observed"),
         ({"cluster": "tcp://127.0.0.1:1"}, r"dalembert\[cluster\]|no scheduler of Dask"),
     ],
 )
-def test_a_sweep_that_cannot_be_is_refused(tmp_path: Path, change: dict, message: str):
+def test_invalid_sweep_is_rejected(tmp_path: Path, change: dict, message: str):
     given = VARIED | {"observe": [{"formula": "final(theta)"}]} | change
     with pytest.raises(errors.DalembertError, match=message):
         sweep_task.sweep(Given(given), Folder(tmp_path), silent)
@@ -157,7 +157,7 @@ def test_a_sweep_that_cannot_be_is_refused(tmp_path: Path, change: dict, message
 
 
 def moved(page: Page) -> None:
-    """A run of the first model, the four-bar, on the stage."""
+    """Simulate the first model, the four-bar."""
     for name in ("Move", "Simulate"):
         page.get_by_role("tab", name=name, exact=True).click()
     page.get_by_role("button", name="Simulate", exact=True).click()
@@ -165,7 +165,7 @@ def moved(page: Page) -> None:
 
 
 @pytest.mark.nightly
-def test_a_slider_of_a_parameter_runs_again_without_a_new_stage(page: Page):
+def test_parameter_slider_simulates_again_in_the_same_stage(page: Page):
     moved(page)
     page.evaluate("document.querySelector('canvas').dataset.mine = 'yes'")
     page.get_by_role("button", name="Keep this run").click()
@@ -173,9 +173,9 @@ def test_a_slider_of_a_parameter_runs_again_without_a_new_stage(page: Page):
     slider.focus()
     page.keyboard.press("PageUp")
     expect(page.locator(".time-of-run")).to_contain_text("on the stage after")
-    expect(page.locator("canvas[data-mine=yes]")).to_be_visible()  # the same canvas, the film goes on
+    expect(page.locator("canvas[data-mine=yes]")).to_be_visible()  # the same canvas, the animation continues
     expect(page.get_by_label("a in m, as a number")).not_to_have_value("0.038")
-    # the run as it was is drawn beside the present one, and can be put away
+    # the previous run is displayed with the current one and can be hidden
     kept = page.get_by_role("list", name="Kept runs")
     expect(kept.get_by_role("button", name="as in the text", exact=True)).to_have_attribute("aria-pressed", "true")
     kept.get_by_role("button", name="as in the text", exact=True).click()
@@ -186,7 +186,7 @@ def test_a_slider_of_a_parameter_runs_again_without_a_new_stage(page: Page):
 
 
 @pytest.mark.nightly
-def test_two_runs_are_laid_over(page: Page):
+def test_two_runs_are_overlaid(page: Page):
     moved(page)
     page.get_by_role("button", name="Keep this run").click()
     before = page.locator(".panel[open] .u-over").count()
@@ -201,13 +201,13 @@ def test_two_runs_are_laid_over(page: Page):
 
 
 @pytest.mark.nightly
-def test_a_long_run_is_cancelled_and_nothing_else(page: Page):
+def test_cancelling_a_long_run_affects_nothing_else(page: Page):
     moved(page)
     page.get_by_label("Duration [s]").fill("100000")
     page.get_by_role("button", name="Simulate", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Simulation: cancelled.")).to_be_visible()
-    expect(page.get_by_role("group", name="Film")).to_be_visible()  # the run that was there is still there
+    expect(page.get_by_role("group", name="Film")).to_be_visible()  # the previous run is still there
     page.get_by_label("Duration [s]").fill("1")
     page.get_by_role("button", name="Simulate", exact=True).click()
     expect(page.locator(".clock")).to_contain_text("/ 1.0")

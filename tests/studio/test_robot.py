@@ -1,4 +1,4 @@
-"""A robot in the studio: the table as cells and back, postures for targets, motions with the torques they take."""
+"""A robot in the studio: DH table as cells and back, inverse kinematics, and motions with the required torques."""
 
 import math
 from pathlib import Path
@@ -17,18 +17,18 @@ from dalembert.studio.tasks import dh_grid, robot_task
 G = 9.81
 
 
-def told(*progress: object) -> None:
-    """Nobody listens."""
+def ignore(*progress: object) -> None:
+    """Ignore progress."""
 
 
 def written(rows: list[dict[str, str]], **more: Any) -> str:
-    """The text of a table with these cells."""
+    """Return the source of a table with these cells."""
     given = {"convention": "dh", "unit": "deg", "name": "arm", "fresh": True, "rows": rows, **more}
-    return dh_grid.write_table(Given(given), None, told)["text"]
+    return dh_grid.write_table(Given(given), None, ignore)["text"]
 
 
 def read(text: str) -> dict[str, Any]:
-    return dh_grid.read_table(Given({"text": text}), None, told)
+    return dh_grid.read_table(Given({"text": text}), None, ignore)
 
 
 ARM = [{"a": "0.5", "start": "30"}, {"a": "0.4", "start": "40"}]
@@ -38,7 +38,7 @@ PLANAR = {"gravity": "0 -9.81 0"}
 # the table
 
 
-def test_cells_become_a_model_with_these_frames() -> None:
+def test_cells_define_the_frames_of_the_model() -> None:
     model = loads(
         written([{"theta": "10", "d": "0.4", "alpha": "90"}, {"type": "prismatic", "d": "0.2"}, {"a": "pi/10"}])
     )
@@ -50,7 +50,7 @@ def test_cells_become_a_model_with_these_frames() -> None:
 
 
 def test_links_without_masses_are_rods_between_their_frames() -> None:
-    # in dh the frame is at the far end, in mdh at the joint: the rod lies behind it or before it
+    # in dh the frame is at the far end of the rod, in mdh at its joint
     for convention, sign, i in (("dh", -1, 1), ("mdh", 1, 0)):
         body = loads(written([{"a": "0"}, {"a": "0.6"}], convention=convention)).bodies[i]
         assert [float(x) for x in body.center] == [sign * 0.3, 0, 0]
@@ -61,7 +61,7 @@ def test_links_without_masses_are_rods_between_their_frames() -> None:
         )
 
 
-def test_what_is_written_is_read_back_with_its_empty_cells() -> None:
+def test_table_round_trips_with_its_empty_cells() -> None:
     text = written([{"d": "0.4", "alpha": "-90", "upper": "170"}, {"a": "0.5", "mass": "2", "cx": "-0.1"}])
     found = read(text)
     assert found["own"]
@@ -72,7 +72,7 @@ def test_what_is_written_is_read_back_with_its_empty_cells() -> None:
     assert written(**again) == text
 
 
-def test_a_table_of_the_gallery_stays_the_same_model() -> None:
+def test_gallery_table_round_trips_to_the_same_model() -> None:
     text = (dl.gallery.path("puma560") / "model.toml").read_text("utf-8")
     found = read(text)
     rows = [{**row, "was": row["name"]} for row in found["rows"]]
@@ -80,7 +80,7 @@ def test_a_table_of_the_gallery_stays_the_same_model() -> None:
     assert loads(written(rows, text=text, fresh=False, **head)).description == loads(text).description
 
 
-def test_other_chains_get_the_table_of_their_axes_and_others_a_reason() -> None:
+def test_chains_get_the_table_of_their_axes_and_other_models_a_reason() -> None:
     found = read((dl.gallery.path("two-link-robot") / "model.toml").read_text("utf-8"))
     assert not found["own"]
     assert [row["type"] for row in found["rows"]] == ["revolute", "revolute"]
@@ -91,7 +91,7 @@ def test_other_chains_get_the_table_of_their_axes_and_others_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([{"a": "1"}, {"d": "-"}], "row 2, d"),
         ([{"a": "long"}], "the name 'long' is not known"),
@@ -99,39 +99,39 @@ def test_other_chains_get_the_table_of_their_axes_and_others_a_reason() -> None:
         ([], "fill a cell"),
     ],
 )
-def test_wrong_cells_are_named(rows: list[dict[str, str]], said: str) -> None:
-    with pytest.raises(DalembertError, match=said):
+def test_invalid_cells_are_reported(rows: list[dict[str, str]], message: str) -> None:
+    with pytest.raises(DalembertError, match=message):
         written(rows)
 
 
 # the robot
 
 
-def test_a_tree_is_driven_by_all_its_coordinates_and_a_loop_by_those_that_are_free() -> None:
+def test_tree_is_driven_by_all_coordinates_and_loop_by_independent_ones() -> None:
     for name, expected in (("two-link-robot", ["q1", "q2"]), ("four-bar", ["q1"])):
         model = dl.load(name)
         assert robot_task.driven_by(model, model.initial[0]) == expected
 
 
-def test_a_target_has_the_two_postures_of_the_elbow() -> None:
+def test_target_has_both_elbow_configurations() -> None:
     given = {"text": written(ARM, **PLANAR), "position": [0.6, 0.3, 0.0], "branches": True}
-    found = robot_task.reach(Given(given), None, told)
+    found = robot_task.reach(Given(given), None, ignore)
     # cos q2 = (r² − l1² − l2²) / 2 l1 l2
     q2 = math.acos((0.45 - 0.25 - 0.16) / 0.4)
     assert found["reached"]
     assert sorted(posture["q2"] for posture in found["postures"]) == pytest.approx([-q2, q2])
     with pytest.raises(InputError, match="Expected 3"):
-        robot_task.reach(Given({**given, "position": [0, 1]}), None, told)
+        robot_task.reach(Given({**given, "position": [0, 1]}), None, ignore)
 
 
-def test_a_pose_is_roll_then_pitch_then_yaw() -> None:
+def test_pose_is_roll_then_pitch_then_yaw() -> None:
     T = robot_task._pose([1, 2, 3], [0.3, -0.4, 1.1])
     x, y, z = T[:3, :3].T
     assert np.cross(x, y) == pytest.approx(z)
     assert (math.atan2(x[1], x[0]), -math.asin(x[2]), math.atan2(y[2], z[2])) == pytest.approx((1.1, -0.4, 0.3))
 
 
-def test_the_circle_through_three_points_has_them_at_one_distance() -> None:
+def test_circle_through_three_points() -> None:
     places = [np.array(p) for p in ([1.0, 0.2, 0.3], [0.1, 0.9, -0.4], [-0.5, 0.3, 0.8])]
     center, axis = robot_task._circle(places)
     far = [np.linalg.norm(p - center) for p in places]
@@ -149,14 +149,14 @@ POINTS = [
 
 
 def moved(folder: Path, task: str = "follow", **more: Any) -> tuple[dict[str, Any], dl.Trajectory]:
-    """What a task answers, and the run that it kept."""
+    """Return the answer of a task, and its saved run."""
     place = Folder(folder)
     given = Given({"text": written(ARM, **PLANAR), "points": POINTS, "samples": 31, **more})
-    found = getattr(robot_task, task)(given, place, told)
+    found = getattr(robot_task, task)(given, place, ignore)
     return found, dl.load_run(place.run(found["run"]))
 
 
-def test_the_drive_of_a_rod_exerts_its_inertia_and_its_weight(tmp_path: Path) -> None:
+def test_drive_of_a_rod_exerts_inertia_and_gravity_torques(tmp_path: Path) -> None:
     points = [{"time": 0, "q": {"q1": 0.5}}, {"time": 1, "q": {"q1": 0.9}}]
     found, run = moved(tmp_path, text=written(ARM[:1], **PLANAR), points=points)
     # a rod of 1 kg and 0.5 m, 0.05 m thick, about its end: τ = I q̈ + m g l/2 cos q
@@ -164,31 +164,31 @@ def test_the_drive_of_a_rod_exerts_its_inertia_and_its_weight(tmp_path: Path) ->
     tau = 0.5**2 * (1 / 3 + 0.1**2 / 4) * qdd + G * 0.25 * np.cos(q)
     assert run.drives["drive of q1"] == pytest.approx(tau, rel=1e-5)
     assert (q[0], q[-1]) == pytest.approx((0.5, 0.9), abs=1e-12)
-    assert not any(each["given"] for each in found["scene"]["coordinates"])  # by hand it is free
+    assert not any(each["given"] for each in found["scene"]["coordinates"])  # in the interactive scene it is not driven
     assert "drive of q1" in found["tables"]
 
 
 @pytest.mark.nightly
-def test_drives_of_a_designed_motion_exert_its_inverse_dynamics(tmp_path: Path) -> None:
+def test_drive_efforts_of_a_planned_motion_are_its_inverse_dynamics(tmp_path: Path) -> None:
     _, run = moved(tmp_path)
     model = loads(written(ARM, **PLANAR))
     tau = dl.inverse_dynamics(model, run.q, run.qd, run.qdd)
     assert np.array(list(run.drives.values())) == pytest.approx(tau, abs=1e-9)
     for point in POINTS:
         assert run.q[:, np.argmin(abs(run.t - point["time"]))] == pytest.approx(list(point["q"].values()), abs=1e-9)
-    assert np.abs(run.qd[:, [0, 20, 30]]).max() < 1e-9  # it rests at every posture
+    assert np.abs(run.qd[:, [0, 20, 30]]).max() < 1e-9  # at rest in every posture
 
 
-def test_postures_that_make_no_motion_are_refused(tmp_path: Path) -> None:
-    for points, said in ((POINTS[:1], "keep at least two"), ([POINTS[1], POINTS[0]], "do not grow")):
-        with pytest.raises(InputError, match=said):
+def test_invalid_postures_are_rejected(tmp_path: Path) -> None:
+    for points, message in ((POINTS[:1], "Keep at least two"), ([POINTS[1], POINTS[0]], "do not increase")):
+        with pytest.raises(InputError, match=message):
             moved(tmp_path, points=points)
     with pytest.raises(InputError, match="no coordinate 'q9'"):
         moved(tmp_path, points=[{"time": 0, "q": {"q9": 1}}, POINTS[1]])
 
 
 @pytest.mark.nightly
-def test_a_payload_adds_its_weight_and_gravity_can_be_left_out(tmp_path: Path) -> None:
+def test_payload_adds_its_weight_and_gravity_can_be_disabled(tmp_path: Path) -> None:
     (_, bare), (_, laden), (_, light) = moved(tmp_path), moved(tmp_path, payload=3.0), moved(tmp_path, gravity=False)
     model = loads(written(ARM, **PLANAR))
     hand = dl.position(model, bare.q[:, 0], "link2")
@@ -199,7 +199,7 @@ def test_a_payload_adds_its_weight_and_gravity_can_be_left_out(tmp_path: Path) -
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", robot_task.KINDS)
-def test_every_kind_of_motion_goes_through_its_postures(tmp_path: Path, kind: str) -> None:
+def test_every_kind_of_motion_passes_through_its_postures(tmp_path: Path, kind: str) -> None:
     _, run = moved(tmp_path, kind=kind, samples=301, angle=10)
     model, ends = (
         loads(written(ARM, **PLANAR)),
@@ -218,7 +218,7 @@ def test_every_kind_of_motion_goes_through_its_postures(tmp_path: Path, kind: st
 
 
 @pytest.mark.nightly
-def test_the_coupler_of_a_four_bar_follows_its_crank(tmp_path: Path) -> None:
+def test_four_bar_coupler_follows_its_crank(tmp_path: Path) -> None:
     text = (dl.gallery.path("four-bar") / "model.toml").read_text("utf-8")
     model, q = dl.load("four-bar"), dl.load("four-bar").initial[0]
     closed = dl.assemble(model, q + np.array([0.2, 0, 0]), [0, 0, 0]).q
@@ -236,22 +236,22 @@ def test_the_coupler_of_a_four_bar_follows_its_crank(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("control", "off"), [("feedforward", 1e-3), ("both", 1e-4), ("pd", 0.3), ("computed_torque", 1e-8)]
 )
-def test_torques_that_are_fed_back_and_controllers_follow_the_motion(tmp_path: Path, control: str, off: float) -> None:
-    text = written(ARM, gravity="0 9.81 0")  # it hangs, so that small errors do not grow
+def test_feedforward_torques_and_controllers_track_the_motion(tmp_path: Path, control: str, off: float) -> None:
+    text = written(ARM, gravity="0 9.81 0")  # hanging arm: small errors do not grow
     _, run = moved(tmp_path, "drive_along", text=text, control=control)
     _, wanted = moved(tmp_path, text=text)
     assert np.abs(run.q - wanted.q).max() < off
 
 
 @pytest.mark.nightly
-def test_without_torques_it_falls_with_constant_energy(tmp_path: Path) -> None:
+def test_without_torques_the_energy_is_constant(tmp_path: Path) -> None:
     _, run = moved(tmp_path, "drive_along", control="free")
     assert run.energy == pytest.approx(run.energy[0])
     assert np.abs(run.q[:, -1] - run.q[:, 0]).max() > 1
 
 
 @pytest.mark.nightly
-def test_the_example_of_the_page_for_users_of_roboanalyzer_holds() -> None:
+def test_example_of_the_roboanalyzer_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "roboanalyzer.md").read_text("utf-8")
     *lines, last = page.split("```python\n")[1].split("```")[0].strip().splitlines()
     known: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The road of somebody who comes from RoboAnalyzer, walked in a browser: from an empty table to torques and files."""
+"""The workflow of a RoboAnalyzer user in a browser: from an empty table to torques and files."""
 
 import math
 import re
@@ -13,12 +13,12 @@ pytestmark = pytest.mark.nightly
 
 
 def cell(page: Page, row: int, column: str) -> None:
-    """The cursor in a cell of the table."""
+    """Focus a cell of the table."""
     page.get_by_label(f"Row {row}, {column}").focus()
 
 
 def typed(page: Page) -> None:
-    """A robot of three joints, typed into an empty table with the keyboard."""
+    """Type a robot of three joints into an empty table."""
     page.get_by_role("tab", name="DH table").click()
     page.get_by_role("button", name="New table").click()
     cell(page, 1, "d, joint offset")
@@ -38,17 +38,17 @@ def typed(page: Page) -> None:
 
 
 def text_of(page: Page) -> str:
-    """The text of the model, as the server keeps it."""
+    """Return the source of the model."""
     return page.locator("textarea.source, .cm-content").first.evaluate("e => e.value ?? e.innerText")
 
 
 def pose(page: Page) -> list[float]:
-    """Where the hand is."""
+    """Return the position of the hand."""
     return [float(page.get_by_label(f"Pose of the hand, {c}", exact=True).input_value()) for c in "xyz"]
 
 
 def found_on_stage(page: Page, body: str) -> tuple[int, int]:
-    """A place of the stage under which a body is: its name is shown beside the pointer."""
+    """Return a pixel of the stage over a body: its name is displayed next to the pointer."""
     box, tag = page.locator(".stage canvas").bounding_box(), page.locator(".name-tag")
     assert box is not None
     for y in range(int(box["y"]) + 60, int(box["y"] + box["height"]) - 40, 25):
@@ -59,11 +59,11 @@ def found_on_stage(page: Page, body: str) -> tuple[int, int]:
     raise AssertionError(f"{body} is nowhere on the stage")
 
 
-def test_from_an_empty_table_to_torques_and_a_film(page: Page, running) -> None:
+def test_from_an_empty_table_to_torques_and_an_animation(page: Page, running) -> None:
     expect(page.locator(".stage canvas")).to_be_visible()
     typed(page)
 
-    # frames: the transform from the base to the hand is that of the library
+    # frames: compare the transform from the base to the hand with the library
     matrix = page.get_by_label("Transform between the frames")
     expect(matrix.locator("td").nth(15)).to_have_text("1")
     page.get_by_role("tab", name="Text").click()
@@ -73,7 +73,7 @@ def test_from_an_empty_table_to_torques_and_a_film(page: Page, running) -> None:
     shown = [float(x.replace("−", "-")) for x in matrix.locator("td").all_text_contents()]
     assert shown == pytest.approx(T.ravel(), abs=1e-4)
 
-    # forward kinematics, then the hand is dragged and inverse kinematics follows
+    # forward kinematics, then drag the hand with inverse kinematics
     page.get_by_role("tab", name="Move", exact=True).click()
     page.get_by_role("tab", name="Robot", exact=True).click()
     expect(page.get_by_text("Manipulability")).to_be_visible()
@@ -91,12 +91,12 @@ def test_from_an_empty_table_to_torques_and_a_film(page: Page, running) -> None:
     assert pose(page)[1] == pytest.approx(0.25, abs=1e-4)
     page.get_by_role("button", name="Keep this posture").first.click()
 
-    # a typed pose: all postures
+    # a typed pose: all inverse-kinematics solutions
     page.get_by_role("button", name="As it is now").click()
     page.get_by_role("button", name="Go there").click()
     expect(page.get_by_role("button", name=re.compile("^Posture"))).to_have_count(4)
 
-    # the motion with its torques, and forward dynamics with them
+    # the motion with its torques, then forward dynamics
     page.get_by_role("tab", name="Trajectory").click()
     page.get_by_role("button", name="Move through them").click()
     expect(page.get_by_text("Torques and forces of the drives")).to_be_visible()
@@ -104,20 +104,20 @@ def test_from_an_empty_table_to_torques_and_a_film(page: Page, running) -> None:
     expect(page.get_by_text("Drive efforts", exact=True).locator("visible=true")).to_be_visible()
     page.get_by_label("Driven by").select_option("computed_torque")
     page.get_by_role("button", name="Simulate it").click()
-    expect(page.get_by_text("How well it follows")).to_be_visible()
+    expect(page.get_by_text("Tracking error")).to_be_visible()
 
-    # the film
+    # the animation
     page.get_by_role("tab", name="Take away", exact=True).click()
     page.get_by_text("Choices:").click()
     page.get_by_label("Height in pixels").fill("96")
     page.get_by_label("Frames a second").fill("5")
-    page.get_by_role("button", name="Film (GIF)").click()
+    page.get_by_role("button", name="Animation (GIF)").click()
     expect(page.get_by_role("link", name=re.compile(r"\.gif$"))).to_be_visible()
     (film,) = running.folder.glob("*.gif")
     assert film.read_bytes()[:6] == b"GIF89a"
 
 
-def test_undo_brings_the_former_table_back_and_a_spreadsheet_is_pasted(page: Page) -> None:
+def test_undo_restores_the_table_and_a_spreadsheet_can_be_pasted(page: Page) -> None:
     expect(page.locator(".stage canvas")).to_be_visible()
     typed(page)
     cell(page, 1, "joint")
@@ -137,12 +137,12 @@ def test_undo_brings_the_former_table_back_and_a_spreadsheet_is_pasted(page: Pag
     expect(page.get_by_label("Row 2, joint")).to_have_value("revolute")
 
 
-def test_a_stretched_arm_is_singular_and_limits_are_kept(page: Page) -> None:
+def test_stretched_arm_is_singular_and_limits_are_respected(page: Page) -> None:
     expect(page.locator(".stage canvas")).to_be_visible()
     typed(page)
 
     def stretched() -> float:
-        """The arm is asked to go out of reach; the last angle of the posture that it takes."""
+        """Set a target out of reach and return the last joint angle."""
         page.get_by_role("tab", name="Move", exact=True).click()
         page.get_by_role("tab", name="Robot", exact=True).click()
         page.wait_for_timeout(3000)  # limits come from the server

@@ -1,4 +1,4 @@
-"""The server of the studio: who is let in, what is served, and what a tab keeps when it is loaded again."""
+"""The server of the studio: access control, assets, uploads, and reconnecting tabs."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ def studio(tmp_path):
 
 
 def request(studio, path="/", method="GET", headers=HERE, pieces=(), kind="http", token=TOKEN):
-    """Status, headers and body of the answer to a request that comes in pieces; a piece may be None: the client goes away."""
+    """Return status, headers and body of the response to a request sent in pieces; None is a disconnect."""
     target, _, query = path.partition("?")
     scope = {
         "type": kind,
@@ -49,7 +49,7 @@ def request(studio, path="/", method="GET", headers=HERE, pieces=(), kind="http"
         "root_path": "",
         **({"method": method} if kind == "http" else {"subprotocols": []}),
     }
-    said = []
+    sent = []
 
     async def coming():
         for piece in pieces:
@@ -67,16 +67,16 @@ def request(studio, path="/", method="GET", headers=HERE, pieces=(), kind="http"
         return {"type": "websocket.connect"} if kind == "websocket" else await anext(messages)
 
     async def send(message):
-        said.append(message)
+        sent.append(message)
 
     asyncio.run(studio.app(scope, receive, send))
-    if said[0]["type"] == "websocket.close":
-        return 403, {}, said[0]["reason"].encode()
-    body = b"".join(each.get("body", b"") for each in said[1:])
-    return said[0]["status"], {name.decode(): value.decode() for name, value in said[0]["headers"]}, body
+    if sent[0]["type"] == "websocket.close":
+        return 403, {}, sent[0]["reason"].encode()
+    body = b"".join(each.get("body", b"") for each in sent[1:])
+    return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}, body
 
 
-# who is let in
+# access control
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def request(studio, path="/", method="GET", headers=HERE, pieces=(), kind="http"
         (OURS, {"kind": "websocket", "path": "/talk/0123456789abcdef", "token": "x"}, 403),
     ],
 )
-def test_who_is_let_in(studio, headers, change, status):
+def test_access_control(studio, headers, change, status):
     found, _, body = request(studio, headers=headers, **change)
     assert found == status
     if status != 200:
@@ -127,7 +127,7 @@ def test_who_is_let_in(studio, headers, change, status):
         assert TOKEN.encode() not in body
 
 
-def test_a_server_for_all_answers_to_any_address_in_numbers_but_to_no_foreign_name(tmp_path):
+def test_public_server_accepts_numeric_addresses_but_no_foreign_names(tmp_path):
     wide = Studio(tmp_path, TOKEN, server.names("0.0.0.0", 8000), port=8000)
     for host, status in {
         "10.0.0.7:8000": 200,
@@ -140,7 +140,7 @@ def test_a_server_for_all_answers_to_any_address_in_numbers_but_to_no_foreign_na
         assert request(wide, headers={"host": host})[0] == status, host
 
 
-def test_the_page_runs_nothing_but_its_own_script(studio):
+def test_page_policy_allows_only_its_own_script(studio):
     status, headers, body = request(studio)
     assert status == 200
     policy = headers["content-security-policy"]
@@ -151,10 +151,10 @@ def test_the_page_runs_nothing_but_its_own_script(studio):
     assert headers["referrer-policy"] == "no-referrer"
     nonce = policy.split("'nonce-")[1].split("'")[0]
     assert f'data-nonce="{nonce}"'.encode() in body
-    assert request(studio)[1]["content-security-policy"] != policy  # another nonce each time
+    assert request(studio)[1]["content-security-policy"] != policy  # a new nonce each time
 
 
-def test_assets_are_packed_and_asked_for_once(studio):
+def test_assets_are_compressed_and_cached(studio):
     _, headers, body = request(studio, "/studio.js", headers={**HERE, "accept-encoding": "gzip, br"})
     assert headers["content-encoding"] == "gzip"
     assert gzip.decompress(body).decode() == studio_file("studio.js")
@@ -165,7 +165,7 @@ def test_assets_are_packed_and_asked_for_once(studio):
         assert request(studio, path)[0] == 404
 
 
-def test_files_are_taken_away_and_never_shown(studio, tmp_path):
+def test_files_are_downloads_and_never_displayed(studio, tmp_path):
     (tmp_path / "page.html").write_text("<script>")
     status, headers, body = request(studio, "/files/page.html")
     assert (status, body) == (200, b"<script>")
@@ -179,7 +179,7 @@ def test_files_are_taken_away_and_never_shown(studio, tmp_path):
 # uploads
 
 
-def test_a_dropped_file_is_kept_under_a_key(studio, tmp_path):
+def test_uploaded_file_is_stored_under_a_key(studio, tmp_path):
     status, _, body = request(studio, "/upload?name=..%2Fmy%20robot.urdf", "POST", OURS, [b"<robot", b"/>"])
     assert status == 200
     name, path = Folder(tmp_path).upload(json.loads(body)["key"])
@@ -187,7 +187,7 @@ def test_a_dropped_file_is_kept_under_a_key(studio, tmp_path):
 
 
 @pytest.mark.parametrize("announced", ["1000000000", "-1", "x", "9" * 5000])
-def test_a_file_that_says_it_is_too_large_is_not_read(studio, announced, tmp_path):
+def test_upload_with_too_large_content_length_is_not_read(studio, announced, tmp_path):
     status, headers, body = request(studio, "/upload?name=a", "POST", {**OURS, "content-length": announced}, [None])
     assert status == 413
     assert headers["connection"] == "close"
@@ -195,7 +195,7 @@ def test_a_file_that_says_it_is_too_large_is_not_read(studio, announced, tmp_pat
     assert not (tmp_path / OWN).exists()
 
 
-def test_a_file_is_cut_off_where_it_becomes_too_large(studio, tmp_path):
+def test_upload_stops_at_the_size_limit(studio, tmp_path):
     read = []
 
     def pieces():
@@ -210,13 +210,13 @@ def test_a_file_is_cut_off_where_it_becomes_too_large(studio, tmp_path):
     assert list((tmp_path / OWN / "uploads").iterdir()) == []
 
 
-def test_a_file_that_does_not_come_to_its_end_leaves_nothing(studio, tmp_path, monkeypatch):
+def test_incomplete_upload_leaves_no_file(studio, tmp_path, monkeypatch):
     status, _, body = request(studio, "/upload?name=a", "POST", OURS, [b"x", None])
-    assert (status, b"not sent to its end" in body) == (413, True)
+    assert (status, b"before the file was complete" in body) == (413, True)
     assert list((tmp_path / OWN / "uploads").iterdir()) == []
 
 
-# what a tab hears
+# messages of a tab
 
 
 def _slow(given, folder, tell) -> dict[str, Any]:
@@ -241,13 +241,13 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def go(place):
-    """The file for which slow tasks wait."""
+    """The file that slow tasks wait for."""
     path = place.studio.folder.root / "go"
     yield path
     path.unlink(missing_ok=True)
 
 
-def test_a_new_tab_is_welcomed_and_hears_answers(place):
+def test_new_tab_gets_a_welcome_and_answers(place):
     with place.talk("aaaaaaaa") as tab:
         welcome = heard(tab)
         assert welcome["draft"] is None
@@ -257,7 +257,7 @@ def test_a_new_tab_is_welcomed_and_hears_answers(place):
         assert answer(tab, 2, "describe", {"text": TEXT})["result"]["name"] == "pendulum"
 
 
-def test_a_draft_comes_back(place):
+def test_draft_is_restored(place):
     with place.talk("bbbbbbbb") as tab:
         heard(tab)
         tab.send(json.dumps({"save": {"name": "<b>", "text": "mine"}}))
@@ -272,13 +272,13 @@ def test_a_draft_comes_back(place):
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("message", "words"),
     [
-        ("[]", "no JSON object"),
-        ("{", "no JSON object"),
-        ('{"ask": NaN}', "no JSON object"),
-        ("[" * 100_000, "no JSON object"),
-        ('{"ask": ' + "9" * 5000 + "}", "no JSON object"),
+        ("[]", "not a JSON object"),
+        ("{", "not a JSON object"),
+        ('{"ask": NaN}', "not a JSON object"),
+        ("[" * 100_000, "not a JSON object"),
+        ('{"ask": ' + "9" * 5000 + "}", "not a JSON object"),
         ("{}", "needs a number"),
         ('{"ask": true, "task": "quick"}', "needs a number"),
         ('{"ask": -1, "task": "quick"}', "needs a number"),
@@ -288,18 +288,18 @@ def test_a_draft_comes_back(place):
         ('{"ask": 1, "task": "__class__"}', "there is no task '__class__'"),
         ('{"ask": 1, "task": "\\ud800"}', "there is no task"),
         ('{"ask": 1, "task": "quick", "given": 3}', "Expected an object with named values"),
-        ('{"ask": 1, "task": "quick", "given": {"text": "\\ud800"}}', "Expected a text"),
+        ('{"ask": 1, "task": "quick", "given": {"text": "\\ud800"}}', "Expected a string"),
     ],
 )
-def test_a_message_that_is_wrong_gets_a_sentence(place, said, words):
+def test_invalid_message_gets_an_error(place, message, words):
     with place.talk("cccccccc") as tab:
         heard(tab)
-        tab.send(said)
+        tab.send(message)
         assert words in heard(tab)["error"]["text"]
         assert answer(tab, 5, "quick")["result"] == {"answer": ""}
 
 
-def test_a_task_can_be_cancelled_while_another_tab_goes_on(place, go):
+def test_cancelling_a_task_does_not_affect_another_tab(place, go):
     with place.talk("dddddddd") as one, place.talk("eeeeeeee") as other:
         heard(one)
         heard(other)
@@ -310,10 +310,10 @@ def test_a_task_can_be_cancelled_while_another_tab_goes_on(place, go):
         assert heard(one) == {"ask": 7, "error": {"kind": "cancelled", "text": "cancelled."}}
         assert answer(one, 8, "quick")["result"] == {"answer": ""}
         go.touch()
-        assert heard(other, lambda said: "result" in said)["result"] == {"slept": True}
+        assert heard(other, lambda message: "result" in message)["result"] == {"slept": True}
 
 
-def test_a_process_that_is_killed_costs_one_answer(place):
+def test_killed_process_loses_only_one_answer(place):
     with place.talk("ffffffff") as one, place.talk("gggggggg") as other:
         heard(one)
         heard(other)
@@ -321,36 +321,36 @@ def test_a_process_that_is_killed_costs_one_answer(place):
         one.send('{"ask": 2, "task": "slow"}')
         heard(one)
         os.kill(pid, signal.SIGKILL)
-        error = heard(one, lambda said: "error" in said)["error"]
+        error = heard(one, lambda message: "error" in message)["error"]
         assert error["kind"] == "work"
         assert "ended by the signal SIGKILL" in error["text"]
-        assert "Nothing else was lost" in error["text"]
+        assert "Other results are not affected" in error["text"]
         assert "result" in answer(other, 1, "quick")
         assert answer(one, 3, "pid")["result"]["pid"] != pid
 
 
-def test_tasks_of_one_tab_are_bounded_in_number(place, go):
+def test_number_of_pending_tasks_per_tab_is_limited(place, go):
     with place.talk("hhhhhhhh") as tab:
         heard(tab)
         for number in range(protocol.MAX_ASKED + 1):
             tab.send(json.dumps({"ask": number, "task": "slow"}))
-        error = heard(tab, lambda said: "error" in said)
+        error = heard(tab, lambda message: "error" in message)
         assert error["ask"] == protocol.MAX_ASKED
-        assert "16 tasks of this tab are under way" in error["error"]["text"]
+        assert "16 tasks of this tab are pending" in error["error"]["text"]
         tab.send(json.dumps({"ask": 0, "task": "slow"}))
-        assert "a number of its own" in heard(tab, lambda said: "error" in said)["error"]["text"]
+        assert "a unique number" in heard(tab, lambda message: "error" in message)["error"]["text"]
         go.touch()
-        found = {heard(tab, lambda said: "result" in said)["ask"] for _ in range(protocol.MAX_ASKED)}
+        found = {heard(tab, lambda message: "result" in message)["ask"] for _ in range(protocol.MAX_ASKED)}
         assert found == set(range(protocol.MAX_ASKED))
 
 
-def test_a_tab_that_is_loaded_again_gets_the_answer_of_its_task(place, go):
+def test_reloaded_tab_gets_the_answer_of_its_task(place, go):
     with place.talk("iiiiiiii") as tab:
         heard(tab)
         tab.send('{"ask": 41, "task": "slow"}')
         heard(tab)
     go.touch()
-    time.sleep(0.2)  # it may end while nobody is there
+    time.sleep(0.2)  # it may end while the tab is disconnected
     with place.talk("iiiiiiii") as tab:
         assert heard(tab)["asked"] == {"41": "slow"}
         assert heard(tab) == {"ask": 41, "result": {"slept": True}}
@@ -358,7 +358,7 @@ def test_a_tab_that_is_loaded_again_gets_the_answer_of_its_task(place, go):
         assert heard(tab)["asked"] == {}
 
 
-def test_a_tab_that_does_not_come_back_is_forgotten(place, monkeypatch):
+def test_tab_that_does_not_reconnect_is_closed(place, monkeypatch):
     monkeypatch.setattr(protocol, "PATIENCE", 0.05)
     with place.talk("jjjjjjjj") as tab:
         heard(tab)
@@ -373,7 +373,7 @@ def test_a_tab_that_does_not_come_back_is_forgotten(place, monkeypatch):
         assert heard(tab)["asked"] == {}
 
 
-def test_of_two_pages_with_one_key_the_older_is_told(place):
+def test_older_of_two_pages_with_one_key_is_closed(place):
     with place.talk("kkkkkkkk") as older:
         heard(older)
         with place.talk("kkkkkkkk") as newer:
@@ -385,7 +385,7 @@ def test_of_two_pages_with_one_key_the_older_is_told(place):
             assert "result" in answer(newer, 1, "quick")
 
 
-def test_keys_of_tabs_are_looked_at(place):
+def test_keys_of_tabs_are_validated(place):
     for key in ("short", "..%5c..%5cetc", "A" * 16, "a" * 40):
         with place.talk(key) as tab, pytest.raises(ConnectionClosed) as closed:
             tab.recv(SECONDS)
@@ -396,17 +396,17 @@ def test_keys_of_tabs_are_looked_at(place):
             place.talk(key)
 
 
-# how it starts
+# startup
 
 
-def test_a_port_that_is_taken_is_named():
+def test_port_in_use_is_reported():
     with server.listening("127.0.0.1", 0) as door, pytest.raises(WorkError, match="cannot be used"):
         server.listening("127.0.0.1", door.getsockname()[1])
-    with pytest.raises(InputError, match="is no address of this machine"):
+    with pytest.raises(InputError, match="is not an address of this machine"):
         server.listening("no-such-host.invalid", 0)
 
 
-def test_names_of_the_server():
+def test_host_names_of_the_server():
     assert server.names("::1", 9)[0] == "[::1]:9"
     assert server.names("Example", 9)[0] == "example:9"
     assert "localhost" in server.names("127.0.0.1", 80)
@@ -416,7 +416,7 @@ def test_names_of_the_server():
 
 
 @pytest.mark.parametrize("name", ["", "four-bar", "rolling-disk"])
-def test_a_studio_begins_with_an_example(tmp_path, name):
+def test_studio_starts_with_an_example(tmp_path, name):
     first = opened(name, Folder(tmp_path))
     assert first["described"]["problems"] == []
     assert first["described"]["name"] == (name or "four-bar")
@@ -424,7 +424,7 @@ def test_a_studio_begins_with_an_example(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_studio_begins_with_a_file(tmp_path):
+def test_studio_starts_with_a_file(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(TEXT)
     assert opened(str(path), Folder(tmp_path))["text"] == TEXT
@@ -448,27 +448,25 @@ def test_a_studio_begins_with_a_file(tmp_path):
         ("a.toml", b"#" * 3_000_000, "a.toml"),
     ],
 )
-def test_a_model_that_cannot_be_opened_is_said_before_the_server_starts(
-    tmp_path, monkeypatch, capsys, name, content, words
-):
+def test_unreadable_model_is_reported_before_the_server_starts(tmp_path, monkeypatch, capsys, name, content, words):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     monkeypatch.chdir(tmp_path)
     assert main(["studio", name, "--no-browser"]) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert said.out == ""
+    output = capsys.readouterr()
+    assert words in output.err
+    assert output.out == ""
 
 
 @pytest.mark.parametrize("words", ["--port 70000", "--workers 0", "--memory 0.1", "--seconds 0", "--memory nan"])
-def test_options_are_looked_at(words, capsys):
+def test_options_are_validated(words, capsys):
     assert main(["studio", *words.split()]) == 2
     assert words.split()[0] in capsys.readouterr().err
 
 
-def test_help_says_what_there_is(capsys):
+def test_help_lists_all_options(capsys):
     assert main(["studio", "--help"]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for word in (
         "MODEL",
         "--port",
@@ -479,17 +477,17 @@ def test_help_says_what_there_is(capsys):
         "--seconds",
         "dalembert studio four-bar",
     ):
-        assert word in said
+        assert word in output
 
 
-# at night: the program itself
+# nightly: the program itself
 
 
 LONG = {"text": TEXT, "duration": 1e5, "samples": 2}
 
 
 def all_gone(pids):
-    """Whether none of these processes is left, if need be within a while."""
+    """Return True if all these processes end within a timeout."""
     end = time.monotonic() + SECONDS
     while any(os.path.exists(f"/proc/{pid}") for pid in pids) and time.monotonic() < end:
         time.sleep(0.05)
@@ -520,5 +518,5 @@ def test_several_studios_in_one_folder(tmp_path):
             with place.talk(f"{name.replace('-', '')}0000") as tab:
                 assert heard(tab)["first"]["described"]["name"] == name
                 tab.send(json.dumps({"save": {"name": name}}))
-                assert heard(tab, lambda said: "saved" in said)["saved"]
+                assert heard(tab, lambda message: "saved" in message)["saved"]
         assert Place(one.host, other.token).ask("")[0] == 403

@@ -1,4 +1,4 @@
-"""The whole way in a browser: from a page to a motion and back after a reload."""
+"""End-to-end tests in a browser: draft, simulation, download, and a killed worker."""
 
 import os
 import re
@@ -15,7 +15,7 @@ def chosen(page: Page, *tabs: str) -> None:
 
 
 @pytest.mark.nightly
-def test_a_draft_is_there_after_a_reload(page: Page):
+def test_draft_is_restored_after_a_reload(page: Page):
     expect(page.locator(".stage canvas")).to_be_visible()
     chosen(page, "Describe", "Text")
     page.evaluate("window.studio.change('name = \"mine\"\\n')")
@@ -25,7 +25,7 @@ def test_a_draft_is_there_after_a_reload(page: Page):
 
 
 @pytest.mark.nightly
-def test_a_run_is_taken_away(page: Page, running):
+def test_run_can_be_downloaded(page: Page, running):
     expect(page.locator(".stage canvas")).to_be_visible()
     chosen(page, "Move", "Simulate")
     page.get_by_role("button", name="Simulate", exact=True).click()
@@ -38,7 +38,7 @@ def test_a_run_is_taken_away(page: Page, running):
 
 
 def busiest(server: int) -> int:
-    """The process below a server that has worked most; the server itself is left out."""
+    """Return the child process of a server with the largest CPU time."""
     below, spent = {server}, {}
     stats = [path.read_text("utf-8").rpartition(")") for path in Path("/proc").glob("[0-9]*/stat")]
     rows = {int(head.split()[0]): tail.split() for head, _, tail in stats}
@@ -49,8 +49,8 @@ def busiest(server: int) -> int:
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc, which Linux has")
-def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(page: Page, running):
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc of Linux")
+def test_killed_worker_loses_only_its_task(page: Page, running):
     expect(page.locator(".stage canvas")).to_be_visible()
     chosen(page, "Move", "Simulate")
     page.get_by_label("Duration [s]").fill("3000")
@@ -58,7 +58,7 @@ def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(page: Page, run
     expect(page.get_by_role("progressbar", name="Simulation")).to_be_visible()
     page.wait_for_timeout(4_000)
     os.kill(busiest(running.process.pid), signal.SIGKILL)
-    expect(page.get_by_role("alert").filter(has_text="Nothing else was lost")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="Other results are not affected")).to_be_visible()
     page.get_by_label("Duration [s]").fill("1")
     page.get_by_role("button", name="Simulate", exact=True).click()
     expect(page.locator(".clock")).to_contain_text("/ 1.0")

@@ -1,4 +1,4 @@
-"""What the studio tells of a model: structure, equations, evidence and help."""
+"""Structure, equations, evidence and help of the studio."""
 
 import re
 from pathlib import Path
@@ -32,7 +32,7 @@ def ask(tmp_path):
 # structure
 
 
-def test_structure_says_what_follows_from_a_model(ask):
+def test_structure_lists_the_derived_properties(ask):
     first = {part["key"]: part["html"] for part in ask("declared", text=FOUR_BAR)["parts"]}
     assert set(first) == {"tree", "declared"}
     assert re.findall(r'data-body="(\w+)"', first["tree"]) == ["world", "crank", "output", "coupler"]
@@ -46,14 +46,14 @@ def test_structure_says_what_follows_from_a_model(ask):
     assert "<td>d = 1</td>" in parts["formalisms"]
 
 
-def test_formalisms_that_refuse_say_why(ask):
+def test_inapplicable_formalisms_have_reasons(ask):
     found = {each["key"]: each["refused"] for each in ask("understand", text=CART)["formalisms"]}
     assert set(found) == set(catalogue.KEYS)
     assert [key for key, reason in found.items() if reason] == ["dirac"]
     assert "nonholonomic" in found["dirac"]
 
 
-def test_words_of_a_model_are_text(ask):
+def test_strings_of_a_model_are_escaped(ask):
     words = {'name = "simple-pendulum"': f'name = "{EVIL}"', 'unit = "m"': f'unit = "{EVIL}", description = "{EVIL}"'}
     text = re.sub(r', description = "[^"]*"', "", PENDULUM)
     for before, after in words.items():
@@ -67,7 +67,7 @@ def test_words_of_a_model_are_text(ask):
     assert "<img" not in found
 
 
-def test_what_is_not_sound_is_told(ask):
+def test_invalid_model_raises_an_error(ask):
     with pytest.raises(ModelError):
         ask("understand", text=CART.replace("mass = ", "mass = -", 1))
 
@@ -85,7 +85,7 @@ def test_equations_are_those_of_the_formalism(ask):
         assert section.equation in part["latex"]
     narrow = ask("equations", text=CART, formalism="lagrange", line=150)
     assert str(narrow["parts"]).count("<tr>") > str(found["parts"]).count("<tr>")
-    assert narrow["latex"] == found["latex"]  # what is copied is as wide as paper
+    assert narrow["latex"] == found["latex"]  # copied LaTeX does not depend on the width
 
 
 def test_steps_and_numbers(ask):
@@ -100,7 +100,7 @@ def test_steps_and_numbers(ask):
 # evidence
 
 
-def test_evidence_says_over_what(ask):
+def test_evidence_reports_its_scope(ask):
     proved = ask("prove", text=CART, formalisms=["lagrange", "kane", "volterra_reduced"])
     assert proved["holds"] is True
     assert "3 formalisms of 'cart-pendulum' are identical functions" in proved["sentence"]
@@ -108,7 +108,7 @@ def test_evidence_says_over_what(ask):
     compared = ask("compare", text=CART, formalisms=["lagrange", "volterra_reduced"], duration=0.2, samples=5)
     assert "<td>lagrange</td><td>3</td><td>6</td>" in compared["tables"]
     assert "<td>volterra_reduced</td><td>1</td><td>4</td>" in compared["tables"]
-    # an integrator that takes phong alone: the others are rows with a reason
+    # an integrator that supports only phong: the others are rows with a reason
     asked = {"formalisms": ["lagrange", "phong"], "duration": 0.1, "samples": 3, "integrator": "collocation"}
     partly = ask("compare", text=CART, **asked)
     assert "<td>failed</td>" in partly["tables"]
@@ -116,7 +116,7 @@ def test_evidence_says_over_what(ask):
 
 
 @pytest.mark.nightly
-def test_verification_says_at_how_many_states(ask):
+def test_verification_reports_the_number_of_states(ask):
     found = ask("verify", text=CART, states=7)
     assert found["holds"] is True
     assert "at the same 7 random states" in found["over"]
@@ -131,13 +131,13 @@ def test_help_explains_every_quantity(ask):
     assert len({each["key"] for each in entries}) == len(entries)
     assert {each["key"] for each in entries} == {*QUANTITIES, *catalogue.KEYS}
     for each in entries:
-        assert "\\" not in each["formula"], each["key"]  # all of it became MathML
+        assert "\\" not in each["formula"], each["key"]  # fully converted to MathML
         assert "papers/" not in each["source"]
     assert all(entry.text.endswith(".") for _, _, entry in explained())
     assert next(each["source"] for each in entries if each["key"] == "energy").endswith("(80)")
 
 
-def test_every_question_mark_has_an_answer():
+def test_every_help_button_has_an_entry():
     text = "\n".join(path.read_text("utf-8") for path in SOURCES.rglob("*.ts"))
     keys = set(re.findall(r'helpFor\(studio, "(\w+)"\)', text)) | set(re.findall(r'card\("\w+", "\w+", "(\w+)"', text))
     for table in re.findall(r"(?:PANELS|EXPLAINED): Record<string, string> = \{(.*?)\}", text, re.DOTALL):
@@ -150,7 +150,7 @@ def test_every_question_mark_has_an_answer():
 
 
 @pytest.mark.nightly
-def test_two_formalisms_side_by_side_proof_and_help(page: Page):
+def test_two_formalisms_proof_and_help_in_a_browser(page: Page):
     expect(page.locator(".stage canvas")).to_be_visible()
     page.evaluate("text => window.studio.change(text)", CART)
     expect(page.locator("header h1")).to_have_text("cart-pendulum")

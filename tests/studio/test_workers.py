@@ -1,4 +1,4 @@
-"""Processes that work: each can die, be cancelled or grow too large, and takes nothing else with it. Tabs take turns."""
+"""Worker processes: each can die, be cancelled or grow too large without side effects. Tabs take turns."""
 
 import asyncio
 import contextlib
@@ -37,13 +37,13 @@ def _children(given, folder, tell) -> NoReturn:
 
 
 def _hungry(given, folder, tell):
-    kept = []
+    blocks = []
     while True:
-        kept.append(bytearray(10_000_000))
+        blocks.append(bytearray(10_000_000))
 
 
 def _grown(given, folder, tell):
-    process_pool.peak_memory = lambda: LARGE  # as the system would say it
+    process_pool.peak_memory = lambda: LARGE  # as reported by the system
     return {}
 
 
@@ -65,12 +65,12 @@ TRIALS = {
 
 
 def trial(tmp_path, scenario, *, count=2, seconds=60.0, memory=LARGE):
-    """Runs a scenario with workers that know the tasks above."""
+    """Run a scenario with workers that have the tasks above."""
 
     async def run():
         hands = Workers(tmp_path, count, seconds, memory)
 
-        async def ask(task, given=None, tab="one", tell=lambda said: None):
+        async def ask(task, given=None, tab="one", tell=lambda message: None):
             return json.loads(await hands.ask(tab, json.dumps([task, given or {}]).encode(), tell))
 
         try:
@@ -89,7 +89,7 @@ async def begun(tmp_path):
 
 
 def gone(pid):
-    """Whether a process has ended, if need be within a while."""
+    """Return True if a process ends within a timeout."""
     for _ in range(500):
         try:
             with open(f"/proc/{pid}/stat") as file:
@@ -101,7 +101,7 @@ def gone(pid):
     return False
 
 
-def test_a_worker_answers_one_question_after_the_other(tmp_path):
+def test_worker_answers_requests_in_sequence(tmp_path):
     async def scenario(hands, ask):
         first = await ask("echo", {"text": "é"})
         assert first["result"]["text"] == "é"
@@ -111,13 +111,13 @@ def test_a_worker_answers_one_question_after_the_other(tmp_path):
     trial(tmp_path, scenario)
 
 
-def test_errors_are_told_in_sentences(tmp_path):
+def test_errors_are_reported_as_messages(tmp_path):
     async def scenario(hands, ask):
         for kind in ("input", "work", "defect"):
             error = (await ask("wrong", {"kind": kind}))["error"]
             assert error["kind"] == kind
             assert "so it is" in error["text"]
-        assert "too much for a page" in (await ask("wide"))["error"]["text"]
+        assert "too large for a page" in (await ask("wide"))["error"]["text"]
         assert (await ask("nan"))["error"]["kind"] == "defect"
         assert (await ask("wrong", {"kind": 3}))["error"]["text"].startswith("studio, kind: got 3.")
         assert len(hands.pids) == 1  # none of this ends a process
@@ -125,8 +125,8 @@ def test_errors_are_told_in_sentences(tmp_path):
     trial(tmp_path, scenario)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no bound of memory")
-def test_memory_is_bounded(tmp_path):
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no memory limit")
+def test_memory_is_limited(tmp_path):
     async def scenario(hands, ask):
         assert "not enough memory" in (await ask("hungry"))["error"]["text"]
         assert "result" in await ask("echo")
@@ -136,7 +136,7 @@ def test_memory_is_bounded(tmp_path):
     trial(tmp_path, scenario, memory=used + (200 << 20))
 
 
-def test_a_process_that_has_grown_large_is_replaced(tmp_path):
+def test_process_with_large_memory_is_replaced(tmp_path):
     async def scenario(hands, ask):
         before = (await ask("echo"))["result"]["pid"]
         assert await ask("grown") == {"result": {}}
@@ -147,22 +147,22 @@ def test_a_process_that_has_grown_large_is_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["cancel", "kill", "exit", "time"])
-def test_the_end_of_a_process_is_the_end_of_its_task_only(tmp_path, end):
+def test_end_of_a_process_affects_only_its_task(tmp_path, end):
     async def scenario(hands, ask):
         other = (await ask("echo", tab="other"))["result"]["pid"]
-        said = []
-        under_way = asyncio.create_task(ask("die" if end == "exit" else "slow", tell=said.append))
+        progress = []
+        under_way = asyncio.create_task(ask("die" if end == "exit" else "slow", tell=progress.append))
         if end in ("cancel", "kill"):
             pid = await begun(tmp_path)
             async with asyncio.timeout(30):
-                while not said:  # its progress is on the way
+                while not progress:
                     await asyncio.sleep(0.01)
             under_way.cancel() if end == "cancel" else os.kill(pid, signal.SIGKILL)
         words = {"kill": "ended by the signal SIGKILL", "exit": "ended with code 3", "time": "longer than 0.5 s"}
         with pytest.raises(asyncio.CancelledError if end == "cancel" else WorkLost, match=words.get(end)):
             await under_way
         if end != "exit":
-            assert said == [{"progress": 0.5, "words": "half"}]
+            assert progress == [{"progress": 0.5, "words": "half"}]
             assert gone(int((tmp_path / "begun").read_text()))
         assert (await ask("echo", tab="other"))["result"]["pid"] == other
         assert "result" in await ask("echo")
@@ -171,7 +171,7 @@ def test_the_end_of_a_process_is_the_end_of_its_task_only(tmp_path, end):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="groups of processes")
-def test_what_a_task_has_started_ends_with_it(tmp_path):
+def test_child_processes_end_with_their_task(tmp_path):
     async def scenario(hands, ask):
         under_way = asyncio.create_task(ask("children"))
         child = await begun(tmp_path)
@@ -183,7 +183,7 @@ def test_what_a_task_has_started_ends_with_it(tmp_path):
     trial(tmp_path, scenario)
 
 
-def test_a_worker_that_died_while_it_rested_is_replaced(tmp_path):
+def test_worker_that_died_while_idle_is_replaced(tmp_path):
     async def scenario(hands, ask):
         pid = (await ask("echo"))["result"]["pid"]
         os.kill(pid, signal.SIGKILL)
@@ -193,21 +193,21 @@ def test_a_worker_that_died_while_it_rested_is_replaced(tmp_path):
     trial(tmp_path, scenario)
 
 
-# turns
+# scheduling
 
 
-def order(places, asked):
-    """In which order tabs get places, if all ask at once and each keeps its place for the same time."""
+def order(slots, tabs):
+    """Return the order in which tabs get slots if all ask at once for the same time."""
 
     async def run():
-        turns, found = Turns(places), []
+        turns, found = Turns(slots), []
 
         async def task(tab):
             async with turns.place(tab):
                 found.append(tab)
                 await asyncio.sleep(0.001)
 
-        await asyncio.gather(*map(task, asked))
+        await asyncio.gather(*map(task, tabs))
         return "".join(found)
 
     return asyncio.run(run())
@@ -219,7 +219,7 @@ def test_tabs_take_turns():
     assert sorted(order(3, "abc" * 20)) == sorted("abc" * 20)
 
 
-def test_a_tab_never_takes_the_last_place_while_it_has_another():
+def test_tab_with_a_slot_never_gets_the_last_one():
     async def run():
         turns = Turns(3)
         async with turns.place("a"), turns.place("a"):
@@ -238,7 +238,7 @@ async def _hold(turns, tab):
         pass
 
 
-def test_who_stops_waiting_leaves_no_gap():
+def test_cancelled_waiting_frees_its_slot():
     async def run():
         turns = Turns(1)
         async with turns.place("a"):
@@ -247,7 +247,7 @@ def test_who_stops_waiting_leaves_no_gap():
             for each in tasks[:3]:
                 each.cancel()
         await asyncio.wait_for(tasks[3], 10)
-        # the place comes at the moment in which the waiting ends
+        # the slot is assigned at the moment of cancellation
         first = asyncio.Event()
 
         async def holder():

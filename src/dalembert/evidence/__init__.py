@@ -1,1 +1,1 @@
-"""Evidence: proofs, agreement of formalisms, comparisons."""
+"""Evidence: proofs, numerical agreement of formulations, comparisons and reports."""

@@ -1,7 +1,7 @@
-"""How large the degree of a graph can be as a rational function of what is random at a point: what bounds the error of a proof.
+"""Degree bounds of a graph as a rational function of the random values at a point; they bound the error of a proof.
 
-A node is a numerator over a product of denominators; the denominators are kept apart, so that a common one counts once. Angles
-count by their half-angle t with cos = (1 − t²)/(1 + t²), roots by what stands under them.
+A node is a numerator over a product of denominators; the denominators are stored separately, so that a common one counts once.
+Angles count by their half-angle t with cos = (1 − t²)/(1 + t²), roots by their radicand.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ _NONE: Below = {}
 
 @dataclass(frozen=True)
 class Degrees:
-    """The degrees of graphs: of numerators over one common denominator."""
+    """Degree bounds of the numerators and of their common denominator."""
 
     above: int
     below: int
 
     @property
     def total(self) -> int:
-        """A bound for numerator and denominator together."""
+        """Sum of both bounds."""
         return self.above + self.below
 
 
 def degrees_of(outputs: Sequence[Node], part: int = 1) -> Degrees:
-    """The degrees of all outputs together; angles are drawn for 1/part of a symbol.
+    """Return the degree bounds of all outputs together; angles are drawn for 1/part of a symbol.
 
     >>> from dalembert.symbolic.graph import GRAPH
     >>> x, y = GRAPH.symbols(["x", "y"])
     >>> degrees_of([x * x / y + 1 / y, x])
     Degrees(above=2, below=1)
     """
-    walk = _Walk(part)
+    bounds = _DegreeBounds(part)
     for y in ordered(outputs):
-        walk.visit(y)
+        bounds.visit(y)
     common: Below = _NONE
     for y in outputs:
-        common = _join(common, walk.below[y])
-    above = max((walk.above[y] + walk.size(_rest(common, walk.below[y])) for y in outputs), default=0)
-    return Degrees(above, walk.size(common))
+        common = _join(common, bounds.below[y])
+    above = max((bounds.above[y] + bounds.size(_cofactor(common, bounds.below[y])) for y in outputs), default=0)
+    return Degrees(above, bounds.size(common))
 
 
-class _Walk:
+class _DegreeBounds:
     def __init__(self, part: int) -> None:
         self._part = part
         self.above: dict[Node, int] = {}
@@ -72,9 +72,9 @@ class _Walk:
                 return 1, _NONE
             case "add" | "subtract":
                 a, b = arguments
-                joint = _join(below[a], below[b])
-                tops = (above[x] + self.size(_rest(joint, below[x])) for x in (a, b))
-                return max(tops), joint
+                common = _join(below[a], below[b])
+                tops = (above[x] + self.size(_cofactor(common, below[x])) for x in (a, b))
+                return max(tops), common
             case "negative":
                 return above[arguments[0]], below[arguments[0]]
             case "multiply":
@@ -86,32 +86,32 @@ class _Walk:
                 return above[a] + self.size(below[b]), _product(below[a], {b: 1} if above[b] else _NONE)
             case "select":
                 _, a, b = arguments
-                joint = _join(below[a], below[b])
-                return 1 + max(above[x] + self.size(_rest(joint, below[x])) for x in (a, b)), joint
+                common = _join(below[a], below[b])
+                return 1 + max(above[x] + self.size(_cofactor(common, below[x])) for x in (a, b)), common
         return self._function(y)
 
     def _function(self, y: Node) -> tuple[int, Below]:
-        """Functions: an angle or exponent counts twice its argument, part times; others count as their argument."""
-        reach = max((max(1, self.above[a] + self.size(self.below[a])) for a in y.arguments), default=1)
+        """Return the degrees of a function: an angle or exponent counts twice its argument, part times; others count once."""
+        degree = max((max(1, self.above[a] + self.size(self.below[a])) for a in y.arguments), default=1)
         if y.operation in ("sin", "cos", "tan", "exp", "pow"):
-            self._weight[y] = 2 * reach * self._part * multiples_in(y.arguments[-1], self._sums)
+            self._weight[y] = 2 * degree * self._part * multiples_in(y.arguments[-1], self._sums)
             return self._weight[y], {y: 1}
         if y.operation in BLOCKS:
             return self._block(y)
-        self._weight[y] = reach
-        return reach, {y: 1}
+        self._weight[y] = degree
+        return degree, {y: 1}
 
     def _block(self, y: Node) -> tuple[int, Below]:
-        """A linear system by Cramer's rule: determinants of n rows, each of the degree of the largest entry."""
+        """Return the degrees of a linear system by Cramer's rule: determinants of n rows of the largest entry's degree."""
         if y.operation == "entry":
             return self.above[y.arguments[0]], self.below[y.arguments[0]]
         common: Below = _NONE
         for a in y.arguments:
             common = _join(common, self.below[a])
-        reach = max(1, max(self.above[a] for a in y.arguments) + self.size(common))
+        degree = max(1, max(self.above[a] for a in y.arguments) + self.size(common))
         factor = y.operation.endswith("_factor")
         rows = isqrt(2 * len(y.arguments)) if factor else len(y.arguments) - 1
-        self._weight[y] = reach * rows
+        self._weight[y] = degree * rows
         return self._weight[y], {y: 1}
 
 
@@ -123,10 +123,10 @@ def _join(a: Below, b: Below) -> Below:
     return {**a, **{y: max(k, a.get(y, 0)) for y, k in b.items()}}
 
 
-def _rest(whole: Below, part: Below) -> Below:
-    if whole is part:
+def _cofactor(common: Below, part: Below) -> Below:
+    if common is part:
         return _NONE
-    return {y: k - part.get(y, 0) for y, k in whole.items() if k > part.get(y, 0)}
+    return {y: k - part.get(y, 0) for y, k in common.items() if k > part.get(y, 0)}
 
 
 def _product(a: Below, b: Below) -> Below:

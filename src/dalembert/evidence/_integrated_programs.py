@@ -1,11 +1,11 @@
-"""The programs that runs integrate, at given states: each gives ẏ = (q̇, v̇, powers) by the compiled object that runs use.
+"""The programs that runs integrate, evaluated at states: each returns ẏ = (q̇, v̇, powers) from the compiled object of a run.
 
-- the integrated right-hand side: the machine code for one state that the compiled steppers call, or the function in Python;
-- SIMD lanes: the machine code with a state in each lane that sweeps step on, in full tiles and in partial ones;
-- the Taylor program: heyoka's integrator itself; the Taylor coefficients of first order at a state are ẏ.
+- the integrated right-hand side: the machine code for one state that the compiled integrators call, or the Python function;
+- SIMD lanes: the machine code with one state per lane that sweeps use, in full and in partial tiles;
+- the Taylor program: heyoka's integrator itself; its first-order Taylor coefficients at a state are ẏ.
 
-ẏ is compared with the velocities of the state, with the accelerations all formalisms are compared with, q̈ = W v̇ + b, and with the
-powers that loads and constraints have at these.
+ẏ is compared with the velocities of the state, with the reference accelerations of all formulations, q̈ = W v̇ + b, and with the
+powers of loads and constraints at these.
 """
 
 from __future__ import annotations
@@ -54,30 +54,30 @@ from dalembert.symbolic.prime_field import (
 )
 from dalembert.symbolic.random_points import NoRoot, Point, Root, root_beyond
 
-_INSTANT = 1e-300  # seconds of a step whose coefficients are wanted, and nothing else
-SOLVED_IN_NUMBERS = "a run solves these equations in numbers at every step: there is no shortened program"
-_TRIES = 20_000
-_PARTIAL = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))
+_TINY_STEP = 1e-300  # s, a step taken only for its coefficients
+SOLVED_IN_NUMBERS = "runs solve these equations numerically at every step: there is no shortened program"
+_MAX_TRIALS = 20_000
+_PARTIAL_FUNCTIONS = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))
 
 
 class NotRun(Exception):
-    """No run uses such a program here; the message says why."""
+    """No run uses such a program here; the message is the reason."""
 
 
 class NotInstalled(NotRun):
-    """The library that would run it is missing."""
+    """The library that runs the program is not installed."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch of states y = (q, v) in the variables of the equations that a run integrates, with times and constants."""
+    """A batch of states y = (q, v) in the variables of the integrated equations, with times and constants."""
 
     equations: BoundEquations
     y: np.ndarray
     t: np.ndarray
-    values: np.ndarray  # of the parameters, (parameters, K); those that hold conditions differ from state to state
-    constants: np.ndarray  # the same with the constants of the motion
-    first: bool = False  # the formalism that all are compared with
+    values: np.ndarray  # parameters, (parameters, K); those that fix conditions differ between states
+    constants: np.ndarray  # parameters and constants of the motion
+    first: bool = False  # True for the reference formulation
 
     @property
     def kernel(self) -> Kernel:
@@ -86,12 +86,12 @@ class Batch:
 
     @property
     def inputs(self) -> np.ndarray:
-        """(q, v, t) of every state, (inputs, K)."""
+        """Inputs (q, v, t) of every state, (inputs, K)."""
         return stacked(self.y, self.t)
 
 
 def batch_of(equations: BoundEquations, states: States, values: np.ndarray | None = None, first: bool = False) -> Batch:
-    """The states in the variables of a formalism; `values` are what `held_values` found for another one."""
+    """Return the states in the variables of a formulation; `values` reuses the result of `held_values`."""
     run = run_equations(equations)
     values = held_values(equations, states) if values is None else values
     v, moving = run.kernel.start(states.q, states.qd, states.t, values)
@@ -99,13 +99,13 @@ def batch_of(equations: BoundEquations, states: States, values: np.ndarray | Non
 
 
 def run_equations(equations: BoundEquations) -> BoundEquations:
-    """The equations that a run integrates: with every condition held by a parameter where some switch."""
+    """Return the equations that a run integrates; if conditions switch, each is fixed by a parameter."""
     board = mode_manager_of(equations)
     return equations if board is None else board.equations
 
 
 def held_values(equations: BoundEquations, states: States) -> np.ndarray:
-    """The values of the parameters of `run_equations` at every state, (parameters, K)."""
+    """Return the parameter values of `run_equations` at every state, (parameters, K)."""
     board, model = mode_manager_of(equations), equations.model
     if board is None:
         return np.repeat(equations.values[:, None], len(states), axis=1)
@@ -115,29 +115,29 @@ def held_values(equations: BoundEquations, states: States) -> np.ndarray:
 
 
 def integrated_rates(given: Batch) -> np.ndarray:
-    """ẏ (states, K), state by state, by the function whose machine code the steppers call."""
+    """Return ẏ (states, K), state by state, from the function whose machine code the integrators call."""
     function, columns = given.kernel.rates_function, zip(given.inputs.T, given.constants.T, strict=True)
     return np.stack([function(np.ascontiguousarray(x), np.ascontiguousarray(p)) for x, p in columns], axis=1)
 
 
 def lane_rates(given: Batch) -> np.ndarray:
-    """ẏ (states, K) by the machine code with a state in each lane: a full tile, partial ones of every size, then the rest."""
+    """Return ẏ (states, K) from the SIMD code: a full tile, partial tiles of every size, then the remaining states."""
     function, x, p = given.kernel.rates_function, given.inputs, given.constants
     if not isinstance(function, NativeFunction):
-        raise NotRun("solved in numbers, state by state: sweeps run them one by one")
+        raise NotRun("solved numerically, state by state: sweeps integrate them one at a time")
     ends = np.minimum(np.cumsum([0, function.lanes, *range(1, function.lanes), len(x.T)]), len(x.T))
     return np.concatenate([function(x[:, a:b], p[:, a:b]) for a, b in pairwise(ends.tolist()) if b > a], axis=1)
 
 
 def taylor_rates(given: Batch) -> np.ndarray:
-    """ẏ (states, K) by heyoka: the right-hand sides that its integrator is made of, compiled as a function.
+    """Return ẏ (states, K) by heyoka: the right-hand sides of its integrator, compiled as a function.
 
-    Of the first formalism the integrator itself is asked: its Taylor coefficients of first order are ẏ.
+    For the reference formulation the integrator itself is evaluated: its first-order Taylor coefficients are ẏ.
     """
     if not heyoka_backend.is_installed():
-        raise NotInstalled("heyoka is not installed: runs take dop853")
+        raise NotInstalled("heyoka is not installed: runs use dop853")
     if not has_series(given.equations):
-        raise NotRun("solved in numbers, without a Taylor series: runs take dop853")
+        raise NotRun("solved numerically, without a Taylor series: runs use dop853")
     sizes = unusual_sizes(usual_sizes(given.equations))
     y = np.concatenate([given.y, np.zeros((len(sizes) - len(given.y), len(given.t)))]) / sizes[:, None]
     try:
@@ -157,12 +157,12 @@ def _coefficients(given: Batch, y: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         machine.time = float(t)
         machine.pars[:] = given.constants[: len(machine.pars), k]
         machine.state[:] = y[:, k]
-        machine.step(max_delta_t=_INSTANT, write_tc=True)
+        machine.step(max_delta_t=_TINY_STEP, write_tc=True)
         out[:, k] = machine.tc[:, 1]
     return out
 
 
-# by the names under which they are reported
+# keyed by the names in reports
 PROGRAMS: Mapping[str, Callable[[Batch], np.ndarray]] = {
     "integrated right-hand side": integrated_rates,
     "SIMD lanes": lane_rates,
@@ -175,7 +175,7 @@ def _powers(system: System) -> Array:
 
 
 def difference_of_rates(rates: np.ndarray, given: Batch, states: States, known: Reference) -> float:
-    """The largest relative difference of ẏ from velocities, accelerations and powers that are known."""
+    """Return the largest relative difference of ẏ from the known velocities, accelerations and powers."""
     kernel, space, n, size = given.kernel, given.equations.workspace, len(states.q), len(given.y)
     qdd = kernel.second_rates(given.y, given.t, given.constants, rates[n:size])
     speed = np.abs(states.qd / known.unit).max(axis=0, initial=0.0)
@@ -192,15 +192,15 @@ def difference_of_rates(rates: np.ndarray, given: Batch, states: States, known: 
         names, state = powers_into(space.system)[0], (states.q, qd, known.qdd)
         powers = dict(zip(names, space.evaluated(_powers, state, states.t, given.values), strict=True))
         for name, rate in zip(kernel.working, rates[size:], strict=True):
-            power = powers.get(name, 0.0)  # dirac lists constraints whose power vanishes only where all of them hold
+            power = powers.get(name, 0.0)  # dirac lists constraints whose power vanishes only if all constraints hold
             found.append(largest_ratio((rate - power)[None], np.maximum(known.energy * pace, np.abs(power))))
     return max(found)
 
 
 def _inconsistency(given: Batch, states: States) -> np.ndarray:
-    """By how much given velocities may differ from those of the speeds: they fulfil the constraints to rounding only.
+    """Return the admissible difference of velocities from those of the speeds: they satisfy the constraints to rounding.
 
-    Where constraints are nearly dependent, a small residual is a large change of velocities, |A⁺ (A q̇ + b)|.
+    If constraints are nearly dependent, a small residual is a large change of velocities, |A⁺ (A q̇ + b)|.
     """
     space = given.equations.workspace
     rows = list(space.facts.rows)
@@ -212,22 +212,22 @@ def _inconsistency(given: Batch, states: States) -> np.ndarray:
 
 
 def tree_difference(equations: TreeEquations, states: States, known: Reference) -> float:
-    """The same for a large tree, whose recursion a run calls state by state."""
+    """Return the largest relative difference for a large tree, whose recursion a run calls state by state."""
     plan, n = equations.plan, equations.plan.tree.n
-    whole = read_state(plan, states.q, states.qd, states.t)
-    y = np.concatenate([whole.q, whole.s, np.zeros((len(equations.working), len(states)))])
+    at = read_state(plan, states.q, states.qd, states.t)
+    y = np.concatenate([at.q, at.s, np.zeros((len(equations.working), len(states)))])
     rates = np.stack([equations.rates(float(t), y[:, k]) for k, t in enumerate(states.t)], axis=1)
-    return difference_of_accelerations(whole.shaped(whole.second_rates(rates[n : equations.n_states])), known)
+    return difference_of_accelerations(at.shaped(at.second_rates(rates[n : equations.n_states])), known)
 
 
 @dataclass(frozen=True)
 class ShortenedRates:
-    """The right-hand side of one formalism before and after shortening, as nodes of the graph."""
+    """Right-hand side of one formulation before and after optimization, as nodes of the graph."""
 
     kernel: Kernel
     raw: Array
     short: Array
-    held: bool  # conditions are parameters here, and choices in the formalisms: accelerations cannot be compared
+    held: bool  # True if conditions are parameters here but selections in the formulations: accelerations cannot be compared
 
     @property
     def roots(self) -> list[Node]:
@@ -236,13 +236,13 @@ class ShortenedRates:
         return [y for part in (self.raw, self.short, velocity.W, velocity.qdd_bias) for y in nodes(part)]
 
     def differences(self, state: ExactState, known: Solved) -> Iterator[str]:
-        """What the shortened rates do not share with the raw ones, or with the accelerations that were proved."""
+        """Yield the differences of the optimized rates from the raw ones and from the proved accelerations."""
         form = self.kernel.form
         table = form_symbols(form, state)
         raw, short = (state.at(part, table, state.point.any_root) for part in (self.raw, self.short))
         names = [str(x) for x in self.kernel.state_symbols]
         if wrong := [name for name, a, b in zip(names, raw, short, strict=True) if a != b]:
-            yield f"the shortened program has another rate of {', '.join(wrong)}"
+            yield f"the shortened program has a different rate of {', '.join(wrong)}"
         if self.held:
             return
         n, m = len(form.system.q), form.n_states
@@ -251,13 +251,13 @@ class ShortenedRates:
         )
         qdd = W @ short[n:m] + bias
         if not (qdd == known.qdd).all():
-            yield "the shortened program has other accelerations than were proved"
+            yield "the shortened program has other accelerations than the proved ones"
         if form.own_multipliers is None and not (short[:n] == as_residues(state.qd)).all():
             yield "the shortened program has other velocities"
 
 
 def shortened_rates(equations: Equations) -> ShortenedRates | None:
-    """The right-hand side that a run of the equations integrates; None where they are solved in numbers."""
+    """Return the right-hand side that a run integrates; None if the equations are solved numerically."""
     run = run_equations(equations)
     kernel = run.kernel
     if not kernel.fused:
@@ -268,7 +268,7 @@ def shortened_rates(equations: Equations) -> ShortenedRates | None:
 
 @dataclass(frozen=True)
 class ExactState:
-    """A point, and velocities q̇ on the constraints there; positions are free, since no equation asks more of them."""
+    """A point with velocities q̇ that satisfy the constraints there; positions are free, as no equation restricts them."""
 
     system: System
     point: Point
@@ -276,30 +276,30 @@ class ExactState:
 
     @property
     def known(self) -> dict[Node, Value]:
-        """The velocities by their symbols."""
+        """Velocities keyed by their symbols."""
         return dict(zip(nodes(self.system.qd), self.qd, strict=True))
 
     def at(self, array: Array, known: Mapping[Node, Value] | None = None, root: Root | None = None) -> Array:
-        """An array of the graph as residues, in its shape; `root` takes square roots where not the field's own is asked."""
+        """Evaluate an array of nodes as residues of the same shape; `root` replaces the square root of the field."""
         flat = self.point.values(nodes(array), self.known if known is None else known, root=root)
         return as_residues(flat).reshape(np.shape(array))
 
 
 def nodes(array: Array) -> list[Node]:
-    """The entries of an array as nodes."""
+    """Return the entries of an array as nodes."""
     return [node(e) for e in np.asarray(array, dtype=object).ravel()]
 
 
 def exact_state(
     system: System, roots: Sequence[Node], seed: int, *, generic: bool, more: Sequence[Node] = ()
 ) -> tuple[ExactState, int]:
-    """A random state at which all roots exist, and the next seed; parameters are random where `generic`, else their values.
+    """Return a random state at which all roots exist, and the next seed; parameters are random if `generic`.
 
-    `more` is evaluated there, too, but with square roots of another kind.
+    `more` is also evaluated there, but with square roots in an extension of the field.
     """
     values = {} if generic else _values(system)
-    needed = _asked(system, roots)
-    for trial in range(seed, seed + _TRIES):
+    needed = _partial_nodes(system, roots)
+    for trial in range(seed, seed + _MAX_TRIALS):
         point = Point(trial, [*roots, *more], values)
         try:
             qd = _velocities(system, point)
@@ -308,27 +308,27 @@ def exact_state(
             return state, trial + 1
         except (NoRoot, ZeroDivisionError):
             continue
-    raise NoRoot(f"none of {_TRIES} random points has all roots that the model asks for")
+    raise NoRoot(f"none of {_MAX_TRIALS} random points has all square roots that the model requires")
 
 
-def _asked(system: System, roots: Sequence[Node]) -> list[Node]:
-    """The roots, powers and logarithms of what the state itself determines: not every point has them."""
+def _partial_nodes(system: System, roots: Sequence[Node]) -> list[Node]:
+    """Return roots, powers and logarithms of quantities of the state: they do not exist at every point."""
     own = {*nodes(system.q), *nodes(system.qd), symbol("t"), *map(symbol, system.model.parameter_values)}
     known: dict[Node, bool] = {}
     for y in ordered(roots):
         known[y] = y in own if y.operation == "symbol" else all(known[a] for a in y.arguments)
-    return [y for y, sure in known.items() if sure and y.operation in _PARTIAL]
+    return [y for y, sure in known.items() if sure and y.operation in _PARTIAL_FUNCTIONS]
 
 
 def roots_are_independent(system: System, roots: Sequence[Node], *, generic: bool) -> bool:
-    """True when no product of radicands is a perfect square, so that their roots can take any signs: witnessed by points.
+    """Return True if no product of radicands is a perfect square, so that their roots can have any signs; tested at points.
 
-    Only then does an identity hold for all signs of the roots when it holds for one: √(x²) = x holds at half of the points.
+    Only then does an identity hold for all signs of the roots if it holds for one: √(x²) = x holds at half of the points.
     """
     values = {} if generic else _values(system)
-    radicands = [y.arguments[0] for y in _asked(system, roots) if y.operation in ("sqrt", "pow")]
+    radicands = [y.arguments[0] for y in _partial_nodes(system, roots) if y.operation in ("sqrt", "pow")]
     radicands = [y for y in dict.fromkeys(radicands) if y.operation != "constant"]
-    seen: list[int] = []  # for each point the radicands that are no squares there, as bits
+    nonsquares: list[int] = []  # for each point the radicands that are not squares there, as bits
     columns: list[int] | None = None
     for seed in range(64 + 2 * len(radicands) if radicands else 0):
         point = Point(seed, roots, values)
@@ -338,13 +338,13 @@ def roots_are_independent(system: System, roots: Sequence[Node], *, generic: boo
             continue
         if len(found) < len(radicands):
             return False
-        columns = columns or [i for i, x in enumerate(found) if found.index(x) == i]  # equal ones are one
-        seen.append(sum(1 << k for k, i in enumerate(columns) if not is_square(found[i])))
-    return (columns is None and not radicands) or (columns is not None and _binary_rank(seen) == len(columns))
+        columns = columns or [i for i, x in enumerate(found) if found.index(x) == i]  # equal ones count once
+        nonsquares.append(sum(1 << k for k, i in enumerate(columns) if not is_square(found[i])))
+    return (columns is None and not radicands) or (columns is not None and _binary_rank(nonsquares) == len(columns))
 
 
 def _binary_rank(rows: Sequence[int]) -> int:
-    """The rank of rows of bits."""
+    """Return the rank over GF(2) of rows of bits."""
     basis: list[int] = []
     for row in rows:
         for known in basis:
@@ -359,8 +359,8 @@ def _values(system: System) -> dict[str, int]:
 
 
 def _velocities(system: System, point: Point) -> tuple[Value, ...]:
-    """Random velocities, of which as many as there are constraints are solved for."""
-    # a and b of the independent rows a q̇ + b = 0 that hold at every state: linear ones, without feedback
+    """Return random velocities; as many as there are constraints are solved for."""
+    # a and b of the independent rows a q̇ + b = 0 that hold at every state: linear rows without feedback
     levels = system.facts.levels
     rows = [i for i in system.facts.rows if levels.linear[i] and not levels.servo[i]]
     a, b = system.constraints.A[rows], system.constraints.b[rows]
@@ -378,14 +378,14 @@ def _velocities(system: System, point: Point) -> tuple[Value, ...]:
 
 @dataclass(frozen=True)
 class Solved:
-    """Accelerations, multipliers and reactions of one formalism at an exact state."""
+    """Accelerations and reactions of one formulation at an exact state."""
 
     qdd: Array
     reaction: Array
 
 
 def outright(form: LinearForm) -> tuple[Array, Array] | None:
-    """v̇ and λ over the graph, where a formalism's own way knows more than the linear system."""
+    """Return v̇ and λ over the graph if the formulation's own solver uses more than the linear system."""
     own = form.solver
     if own is None or own.graph is None or not own.knows_more:
         return None
@@ -395,7 +395,7 @@ def outright(form: LinearForm) -> tuple[Array, Array] | None:
 def solved(
     form: LinearForm, reaction: Array | None, state: ExactState, known_solution: tuple[Array, Array] | None = None
 ) -> Solved:
-    """What a form gives at a state; `reaction` is its own formula in (q, q̇, q̈, t), None where it is Jᵀλ + C."""
+    """Solve a form at a state; `reaction` is its own formula in (q, q̇, q̈, t), None for Jᵀλ + C."""
     known = form_symbols(form, state)
     linear = form.independent.each(lambda part: state.at(part, known))
     if known_solution is None:
@@ -414,20 +414,20 @@ def solved(
 
 
 def form_symbols(form: LinearForm, state: ExactState) -> dict[Node, Value]:
-    """Values for the velocity variables and constants of the motion of a form."""
+    """Return the values of the velocity variables and constants of the motion of a form."""
     known = state.known
     own = state.point.values(nodes(form.velocity.v_from_qd) + nodes(form.constants.values), known)
     return {**known, **dict(zip(nodes(form.velocity.v) + nodes(form.constants.symbols), own, strict=True))}
 
 
 def _solution(form: LinearForm, linear: LinearSystem) -> tuple[Array, Array]:
-    """v̇ and λ: by the formalism's own road over the field, or by elimination of the whole system."""
+    """Solve for v̇ and λ by the formulation's own solver over the field, or by elimination of the full system."""
     if form.solver is not None and form.solver.graph is not None:
         return form.solver.graph(EXACT, linear)
     if not linear.constrained:
         return solve(linear.M, linear.push), zeros(0)
     n, r = len(linear.push), len(linear.beta)
-    whole = zeros(n + r, n + r)
-    whole[:n, :n], whole[:n, n:], whole[n:, :n] = linear.M, -linear.directions.T, linear.A
-    found = solve(whole, np.concatenate([linear.push, linear.beta]))
+    matrix = zeros(n + r, n + r)
+    matrix[:n, :n], matrix[:n, n:], matrix[n:, :n] = linear.M, -linear.directions.T, linear.A
+    found = solve(matrix, np.concatenate([linear.push, linear.beta]))
     return found[:n], found[n:]

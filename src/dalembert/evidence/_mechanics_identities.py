@@ -1,10 +1,10 @@
-"""Identities of mechanics that hold for every state: each is a set of graphs that have to agree in the prime field.
+"""Identities of mechanics that hold at every state: each is a set of graphs that must agree in the prime field.
 
-- M is symmetric, and it is the sum Σ m BᵀB + DᵀI D over the bodies, so that it is positive where masses and inertias are;
-- Ṁ − 2C is skew with Christoffel's C, and C q̇ is what the equations of motion contain;
-- the rate of the energy is the power that enters;
-- recursion from body to body, N = N_l N_d of papers/denoc: the same inertia matrix, and the same accelerations;
-- the short form of equations that people read is the one that was derived.
+- M is symmetric and equals the sum Σ m BᵀB + DᵀI D over the bodies, so it is positive definite if masses and inertias are;
+- Ṁ − 2C is skew-symmetric with Christoffel's C, and C q̇ is the term in the equations of motion;
+- the rate of the energy is the supplied power;
+- recursion from body to body, N = N_l N_d of papers/denoc: same inertia matrix and same accelerations;
+- the displayed short form of the equations equals the derived one.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import Node, node, symbol
 from dalembert.symbolic.prime_field import narrow, solve
 
-_CHRISTOFFEL = 9  # coordinates up to which n³ symbols are formed
-_READ = 3  # and up to which the short form is compared
+_MAX_CHRISTOFFEL = 9  # coordinates up to which n³ symbols are formed
+_MAX_SHORT_FORM = 3  # coordinates up to which the short form is compared
 
 
 class Identity(ABC):
-    """Something that has to hold at every state."""
+    """An identity that must hold at every state."""
 
     name: str
 
@@ -52,30 +52,30 @@ class Identity(ABC):
 
     @property
     def roots(self) -> list[Node]:
-        """The same as nodes of the graph."""
+        """All parts as nodes of the graph."""
         return [y for part in self.parts for y in nodes(part)]
 
     @abstractmethod
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
-        """What does not hold at a state, as words; `known` are the accelerations of the formalisms."""
+        """Return the violated claims at a state, as messages; `known` are the accelerations of the formulations."""
 
 
 def identities_of(system: System) -> Iterator[Identity]:
-    """The identities that apply to a model."""
+    """Yield the identities that apply to a model."""
     model, n = system.model, len(system.q)
     yield MassMatrix(system)
-    if n <= _CHRISTOFFEL and not _moves_with_time(system):
+    if n <= _MAX_CHRISTOFFEL and not _moves_with_time(system):
         yield Christoffel(system)
     if not any(system.facts.levels.servo):
         yield EnergyRate(system)
     if model.bodies:
         yield Recursion(system)
-    if n <= _READ:
+    if n <= _MAX_SHORT_FORM:
         yield ShortForm(system)
 
 
 def _moves_with_time(system: System) -> bool:
-    """True when bodies, or T as given, move explicitly with time: T is then more than ½ q̇ᵀM(q) q̇."""
+    """Return True if T depends explicitly on time or has terms beyond ½ q̇ᵀM(q) q̇."""
     T = kinetic(system.motion, system.qd)
     N_and_T0 = stack(GRAPH.gradient(T, system.qd), vector([T]))
     at_rest = GRAPH.substitute(N_and_T0, dict.fromkeys(map(str, system.qd), 0))
@@ -84,25 +84,25 @@ def _moves_with_time(system: System) -> bool:
 
 
 class MassMatrix(Identity):
-    """M of Lagrange's operators is symmetric and, with bodies, a sum of squares."""
+    """M of Lagrange's operators is symmetric and, for models with bodies, a sum of squares."""
 
     name = "M is symmetric and a sum over bodies"
 
     @cached_property
     def parts(self) -> tuple[Array, ...]:
-        """M and, with bodies, the sum."""
+        """M and, for models with bodies, the sum."""
         M, _ = free_equations(self.system)
         return (M, mass_matrix(self.system.motion)) if self.system.model.energies is None else (M,)
 
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
-        """M against Mᵀ and against the sum."""
+        """Compare M with Mᵀ and with the sum."""
         M, *squares = (state.at(part) for part in self.parts)
         out = [] if (M == M.T).all() else ["M is not symmetric"]
         return out + ["M is not the sum over bodies" for other in squares if not (other == M).all()]
 
 
 class Christoffel(Identity):
-    """C_ij = Σ ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q̇_k: Ṁ − 2C is skew, and h = Q − ∂V/∂q − C q̇."""
+    """C_ij = Σ ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q̇_k: Ṁ − 2C is skew-symmetric, and h = Q − ∂V/∂q − C q̇."""
 
     name = "dM/dt - 2C is skew"
 
@@ -124,17 +124,17 @@ class Christoffel(Identity):
         return C, rate, h, pull
 
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
-        """Both claims."""
+        """Check both claims."""
         C, rate, h, pull = (state.at(part) for part in self.parts)
         skew = rate - 2 * C
-        out = [] if (skew == -skew.T).all() else ["Ṁ − 2C is not skew"]
+        out = [] if (skew == -skew.T).all() else ["Ṁ − 2C is not skew-symmetric"]
         if not (h == pull - C @ state.at(self.system.qd)).all():
-            out.append("C q̇ is not what the equations contain")
+            out.append("C q̇ differs from the term in the equations")
         return out
 
 
 class EnergyRate(Identity):
-    """The rate of q̇·∂L/∂q̇ − L along the motion is the power that enters."""
+    """The rate of q̇·∂L/∂q̇ − L along the motion is the supplied power."""
 
     name = "energy rate = power"
 
@@ -145,16 +145,16 @@ class EnergyRate(Identity):
         return (rate - vector([power_into(self.system)]),)
 
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
-        """The difference at the accelerations of the formalisms."""
+        """Evaluate the difference at the accelerations of the formulations."""
         if known is None:
             return ["no accelerations to compare"]
         accelerations = dict(zip(nodes(self.system.qdd), map(narrow, known.qdd), strict=True))
         (gap,) = state.at(self.parts[0], state.known | accelerations)
-        return [] if gap == 0 else ["the energy changes by more than the power"]
+        return [] if gap == 0 else ["the rate of the energy differs from the supplied power"]
 
 
 class Recursion(Identity):
-    """The recursion of papers/denoc: inertia matrix of the speeds, bias and loads, and the accelerations they give."""
+    """The recursion of papers/denoc: inertia matrix of the speeds, bias and loads, and the resulting accelerations."""
 
     name = "N = N_l N_d: the recursion gives the same accelerations"
 
@@ -175,20 +175,20 @@ class Recursion(Identity):
         return recursive.mass_matrix(moving), force, A, system.beta - system.A @ rest, rest
 
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
-        """The speeds' accelerations, solved in the field, as q̈."""
+        """Solve for the accelerations in the field and compare them as q̈."""
         if known is None:
             return ["no accelerations to compare"]
         M, force, A, beta, rest = (state.at(part) for part in self.parts)
         tree = recursive.tree_of(self.system.model)
-        # speeds keep the norms of quaternions by themselves
-        kept = [i for i, row in enumerate(A) if any(e != 0 for e in row)]
-        n, r = len(force), len(kept)
-        whole = zeros(n + r, n + r)
-        whole[:n, :n], whole[:n, n:], whole[n:, :n] = M, -A[kept].T, A[kept]
-        sd = solve(whole, np.concatenate([force, beta[kept]]))[:n]
+        # speeds satisfy the norm constraints of quaternions identically
+        nonzero = [i for i, row in enumerate(A) if any(e != 0 for e in row)]
+        n, r = len(force), len(nonzero)
+        matrix = zeros(n + r, n + r)
+        matrix[:n, :n], matrix[:n, n:], matrix[n:, :n] = M, -A[nonzero].T, A[nonzero]
+        sd = solve(matrix, np.concatenate([force, beta[nonzero]]))[:n]
         back = to_second_rates(tree, GRAPH, list(self.system.q), [0] * n, list(GRAPH.symbols(_names(n))))
-        turned = state.at(back, state.known | {symbol(name): narrow(e) for name, e in zip(_names(n), sd, strict=True)})
-        return [] if (turned + rest == known.qdd).all() else ["the recursion gives other accelerations"]
+        qdd = state.at(back, state.known | {symbol(name): narrow(e) for name, e in zip(_names(n), sd, strict=True)})
+        return [] if (qdd + rest == known.qdd).all() else ["the recursion gives other accelerations"]
 
 
 def _names(n: int) -> list[str]:
@@ -197,7 +197,7 @@ def _names(n: int) -> list[str]:
 
 @dataclass(frozen=True)
 class _Page:
-    """The blocks of one formalism as derived and as written."""
+    """Blocks of one formulation as derived and as displayed."""
 
     form: LinearForm
     derived: dict[str, Array]
@@ -205,7 +205,7 @@ class _Page:
 
 
 class ShortForm(Identity):
-    """The entries that people read, with their intermediates put back, are those that were derived."""
+    """The displayed entries, with intermediate symbols substituted, equal the derived ones."""
 
     name = "tidy = raw"
 
@@ -241,11 +241,11 @@ class ShortForm(Identity):
         )
 
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
-        """Block by block."""
+        """Compare block by block."""
         out = []
         for key, page in self._pages.items():
             table = form_symbols(page.form, state)
             for block, derived in page.derived.items():
                 if not (state.at(derived, table) == state.at(page.written[block], table)).all():
-                    out.append(f"{block} of {key} is not what is written")
+                    out.append(f"{block} of {key}: the displayed entries differ from the derived ones")
         return out

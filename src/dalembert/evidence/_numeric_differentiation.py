@@ -1,10 +1,10 @@
-"""Watching positions: how anything that follows from them changes along a motion and with every coordinate.
+"""Numerical differentiation of positions, along a motion and with respect to every coordinate.
 
     along the motion    q(s) = q + q̇ s + ½ q̈ s², t + s: value, first and second derivative in s by Taylor arithmetic
     virtual changes     q + iε e_i at fixed time: the derivative with respect to each coordinate by a complex step
-    velocities          q̇ + s e_i, for what is declared as a formula of velocities
+    velocities          q̇ + s e_i, for formulas declared in terms of velocities
 
-All are numerical and exact to rounding, and none knows a Jacobian.
+All are numerical and exact to rounding, and none uses a Jacobian.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ _AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
 @dataclass(frozen=True)
 class Watch:
-    """A model watched at a batch of states while it moves with given accelerations."""
+    """A model at a batch of states that moves with prescribed accelerations."""
 
     model: Elements
     states: States
     qdd: np.ndarray
     path: Places
     nearby: Places
-    faster: Lowering  # the change with each velocity: q̇ + s e_i
-    momentum: Lowering  # both at once: q̇ + iε e_i along the motion
+    faster: Lowering  # derivative with respect to each velocity: q̇ + s e_i
+    momentum: Lowering  # both together: q̇ + iε e_i along the motion
 
     @property
     def n(self) -> int:
-        """The number of coordinates."""
+        """Number of coordinates."""
         return len(self.states.q)
 
     @property
     def K(self) -> int:
-        """The number of states."""
+        """Number of states."""
         return len(self.states)
 
     def center(self, body: str) -> Vector3:
-        """The mass centre of a body, in its axes."""
+        """Return the mass center of a body, in body axes."""
         return next(b.center for b in self.model.bodies if b.name == body)
 
     def mass(self, body: str) -> np.ndarray:
-        """The mass of a body at every state."""
+        """Return the mass of a body at every state."""
         return self.number(next(b.mass for b in self.model.bodies if b.name == body))
 
     def traced(self, quantity: Callable[[Places], Array | Scalar]) -> Traced:
-        """How a quantity that follows from positions changes."""
+        """Differentiate a function of positions along the motion and with respect to each coordinate."""
         along, near = _entries(quantity(self.path)), _entries(quantity(self.nearby))
         parts = [series(x) for x in along.flat]
         value, rates, second = (
@@ -68,31 +68,31 @@ class Watch:
         return Traced(value, rates, second, self.changes(near))
 
     def changes(self, near: Array | Scalar) -> np.ndarray:
-        """Imaginary parts over the step, (..., n, K)."""
+        """Return imaginary parts divided by the step, (..., n, K)."""
         entries = _entries(near)
         out = [np.imag(np.broadcast_to(x, (self.n, self.K))) / _STEP for x in entries.flat]
         return np.stack(out).reshape(*entries.shape, self.n, self.K)
 
     def slopes(self, formula: Formula) -> tuple[np.ndarray, np.ndarray]:
-        """The first and second derivative of a formula with respect to each velocity, (n, K)."""
+        """Return the first and second derivative of a formula with respect to each velocity, (n, K)."""
         found = series(self.faster(formula))
         first, second = (np.broadcast_to(x, (self.n, self.K)) for x in (found.rate, found.second))
         return first, second
 
     def number(self, formula: Formula, more: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
-        """The value of a formula at every state; `more` are the values of further symbols."""
+        """Return the value of a formula at every state; `more` has values of further symbols."""
         lower = self.path.lower.knowing(more) if more else self.path.lower
         return np.broadcast_to(np.asarray(series(lower(formula)).value, dtype=float), self.K)
 
     def numbers(self, formulas: Sequence[Formula] | Matrix3) -> np.ndarray:
-        """The values of several formulas, in their shape with the states behind it."""
+        """Return the values of several formulas, (..., K)."""
         entries = np.empty(np.shape(formulas), dtype=object)
         entries[...] = formulas
         return np.stack([self.number(f) for f in entries.flat]).reshape(*entries.shape, self.K)
 
 
 def _entries(quantity: Array | Scalar) -> Array:
-    """An object array of scalars; one scalar, also a batch of numbers, is an array without axes."""
+    """Return an object array of scalars; a single scalar or batch of numbers becomes a 0-d array."""
     if isinstance(quantity, np.ndarray) and quantity.dtype == object:
         return quantity
     out = np.empty((), dtype=object)
@@ -101,16 +101,16 @@ def _entries(quantity: Array | Scalar) -> Array:
 
 
 def watch(model: Elements, states: States, qdd: np.ndarray) -> Watch:
-    """A model watched at a batch of states, with q̈ (n, K)."""
+    """Return a model at a batch of states that moves with accelerations q̈ (n, K)."""
     n, K = states.q.shape
     steps = 1j * _STEP * np.eye(n)[:, :, None] * np.ones(K)
     clock = Series(states.t, np.ones(K), np.zeros(K))
     path = [Series(*parts) for parts in zip(states.q, states.qd, qdd, strict=True)]
     speeding = [Series(qd, a, np.zeros(K)) for qd, a in zip(states.qd, qdd, strict=True)]
     near = [q + step for q, step in zip(states.q, steps, strict=True)]
-    still = np.zeros((n, K))
-    fast = [Series(qd + still, unit + still, still) for qd, unit in zip(states.qd, np.eye(n)[:, :, None], strict=True)]
-    pushed = [Series(qd + step, a, still) for qd, step, a in zip(states.qd, steps, qdd, strict=True)]
+    zero = np.zeros((n, K))
+    fast = [Series(qd + zero, unit + zero, zero) for qd, unit in zip(states.qd, np.eye(n)[:, :, None], strict=True)]
+    pushed = [Series(qd + step, a, zero) for qd, step, a in zip(states.qd, steps, qdd, strict=True)]
 
     def symbols(t: Scalar, q: Sequence[Scalar] | np.ndarray, qd: Sequence[Scalar] | np.ndarray) -> dict[str, Scalar]:
         names = model.coordinate_names
@@ -133,52 +133,52 @@ def watch(model: Elements, states: States, qdd: np.ndarray) -> Watch:
 
 @dataclass(frozen=True)
 class Places:
-    """Where all bodies of a model are, over one algebra."""
+    """Poses of all bodies of a model, over one algebra."""
 
     model: Elements
     algebra: Algebra
     lower: Lowering
     frames: Mapping[str, Place]
-    hinges: Mapping[str, Array]  # where each body hangs: the origin of the last joint that moves it
-    first: Lowering  # makes a scalar of a formula in the initial state
+    hinges: Mapping[str, Array]  # for each body the origin of the last joint that moves it
+    first: Lowering  # evaluates a formula in the initial state
 
     def numbers(self, formulas: Sequence[Formula]) -> Array:
-        """Formulas as a vector of scalars."""
+        """Return formulas as a vector of scalars."""
         return vector([self.lower(formula) for formula in formulas])
 
     def point(self, body: str, x: Sequence[Formula]) -> Array:
-        """Where a point of a body is; x are formulas, in body axes."""
+        """Return the position of a point of a body; x are formulas, in body axes."""
         return self.frames[body].point(self.numbers(x))
 
     def value(self, body: str, joint: int, motion: int) -> Scalar:
-        """How far a joint has moved along one of its motions."""
+        """Return the joint value of one motion of a joint."""
         return self.lower(self._motion(body, joint, motion))
 
     def started(self, body: str, joint: int, motion: int) -> Scalar:
-        """How far it has moved in the initial state."""
+        """Return the joint value in the initial state."""
         return self.first(self._motion(body, joint, motion))
 
     def _motion(self, body: str, joint: int, motion: int) -> Formula:
         return next(b for b in self.model.bodies if b.name == body).joints[joint].values[motion]
 
     def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
-        """A frame fixed on a body: its origin at `position`, turned by roll, then pitch, then yaw about the body's axes."""
-        return _placed(self.algebra, self.frames[body], self.numbers(position), self.numbers(rotation))
+        """Return a frame fixed to a body: origin at `position`, rotated by roll, then pitch, then yaw about the body axes."""
+        return _fixed_frame(self.algebra, self.frames[body], self.numbers(position), self.numbers(rotation))
 
 
 def places(model: Elements, algebra: Algebra, values: Mapping[str, Scalar]) -> Places:
-    """The places of all bodies, given a scalar for every symbol."""
+    """Return the poses of all bodies for a scalar value of every symbol."""
     lower = Lowering(algebra, values)
     frames, hinges = {WORLD: Place(zeros(3), identity(3))}, {}
-    rest = list(model.bodies)
-    while rest:
-        body = next(b for b in rest if b.parent in frames)
-        rest.remove(body)
+    remaining = list(model.bodies)
+    while remaining:
+        body = next(b for b in remaining if b.parent in frames)
+        remaining.remove(body)
         at = frames[body.parent]
         for joint in body.joints:
             position, rotation = (vector([lower(x) for x in part]) for part in (joint.position, joint.rotation))
             shift, turn = joint.displaced(algebra, [lower(x) for x in joint.values])
-            at = _placed(algebra, at, position, rotation)
+            at = _fixed_frame(algebra, at, position, rotation)
             at = Place(at.point(shift), at.R @ turn)
             if joint.values:
                 hinges[body.name] = at.p
@@ -188,7 +188,7 @@ def places(model: Elements, algebra: Algebra, values: Mapping[str, Scalar]) -> P
     return Places(model, algebra, lower, frames, hinges, Lowering(algebra, {**values, **start}))
 
 
-def _placed(algebra: Algebra, at: Place, position: Array, rotation: Array) -> Place:
+def _fixed_frame(algebra: Algebra, at: Place, position: Array, rotation: Array) -> Place:
     roll, pitch, yaw = rotation
     R = at.R
     for axis, angle in (("z", yaw), ("y", pitch), ("x", roll)):

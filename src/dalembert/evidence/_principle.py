@@ -1,12 +1,12 @@
-"""The principle itself: accelerations put into d'Alembert's principle, with nothing but positions and declarations.
+"""D'Alembert's principle evaluated at known accelerations, from positions and declarations only.
 
     Σ (F − m r̈)·δr + w·C = 0     for all virtual displacements δr that the constraints admit
 
-r̈ and δr come from numerical differentiation of positions (`watch`), positions from a walk of its own (`places`), forces and
-constraints from the words of the declarations (`declared_work`, `declared_conditions`). Nothing but the reading of formulas is
-shared with `kinematics`, the formalisms or the recursion, so a wrong Jacobian, load, contact or sign there shows here.
+r̈ and δr come from numerical differentiation of positions (`watch`), positions from a separate traversal (`places`), forces and
+constraints from the declarations (`declared_work`, `declared_conditions`). Only the formula parser is shared with `kinematics`,
+the formulations and the recursion, so a wrong Jacobian, load, contact or sign there is detected here.
 
-What is left over of Σ (F − m r̈)·δr on the forbidden displacements is the reaction of the constraints, with the sign reversed.
+The remainder of Σ (F − m r̈)·δr on inadmissible displacements is the constraint reaction with the opposite sign.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.floats import series
 
-# Differentiation is exact to rounding, and equations that were solved are fulfilled to rounding also where they are badly
-# conditioned: 2e-14 is the largest residual over the gallery, at 200 states each. A force that is wrong by 1e-9 shows. States
-# are asked to fulfil the constraints to 1e-9 in their own units, and accelerations on curved constraints inherit a part of it.
+# Differentiation is exact to rounding, and solved equations are satisfied to rounding even if they are ill-conditioned: 2e-14
+# is the largest residual over the gallery, at 200 states each. A relative force error of 1e-9 is detected. States satisfy the
+# constraints to 1e-9 in their own units, and accelerations on curved constraints inherit a part of this error.
 TOLERANCES = {"motion": 1e-11, "position": 1e-7, "velocity": 1e-7, "acceleration": 1e-10, "reaction": 1e-11}
 
 
 @dataclass(frozen=True)
 class Residual:
-    """What is left over at every state (K,), relative to the size of what cancels. None: it was not asked."""
+    """Relative residuals at every state (K,); each is relative to the size of the terms. None: not computed."""
 
-    motion: np.ndarray  # virtual work on the displacements that the constraints admit
-    position: np.ndarray  # the declared constraints at q
-    velocity: np.ndarray  # and at q̇
-    acceleration: np.ndarray  # and at q̈
+    motion: np.ndarray  # virtual work on admissible displacements
+    position: np.ndarray  # declared constraints at q
+    velocity: np.ndarray  # declared constraints at q̇
+    acceleration: np.ndarray  # declared constraints at q̈
     reaction: np.ndarray | None
 
     @property
     def worst(self) -> float:
-        """The largest of all; infinite where something has no value."""
+        """The largest residual; infinite if a value is not finite."""
         return max(self.largest.values())
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """The kinds that are beyond their tolerance, the worst first; none when the principle is fulfilled."""
+        """The kinds that exceed their tolerance, the worst first; empty if the principle is satisfied."""
         excess = {kind: size / TOLERANCES[kind] for kind, size in self.largest.items()}
         return tuple(sorted((kind for kind in excess if excess[kind] > 1), key=lambda kind: -excess[kind]))
 
@@ -76,7 +76,7 @@ class Residual:
 
 
 def residual(model: Elements, states: States, qdd: np.ndarray, reactions: np.ndarray | None = None) -> Residual:
-    """How far accelerations q̈ (n, K), and the reactions Aᵀλ + C where given, are from fulfilling the principle.
+    """Return the residuals of the principle for accelerations q̈ (n, K) and, optionally, reactions Aᵀλ + C.
 
     >>> import dalembert as dl
     >>> model = dl.load("simple-pendulum")
@@ -89,12 +89,12 @@ def residual(model: Elements, states: States, qdd: np.ndarray, reactions: np.nda
     True
     """
     with np.errstate(all="ignore"):
-        seen = watch(model, states, np.asarray(qdd, dtype=float))
-        works, C = declared_work(seen), non_ideal_work(seen)
-        conditions = declared_conditions(seen)
+        moving = watch(model, states, np.asarray(qdd, dtype=float))
+        works, C = declared_work(moving), non_ideal_work(moving)
+        conditions = declared_conditions(moving)
         parts = [c.slopes for c in conditions]
-        slopes = np.concatenate(parts) if parts else np.zeros((0, seen.n, seen.K))
-        scale = _scale(inertias(seen), slopes)
+        slopes = np.concatenate(parts) if parts else np.zeros((0, moving.n, moving.K))
+        scale = _scale(inertias(moving), slopes)
         left = sum((work.value for work in works), start=np.zeros_like(qdd))
         force = scale * sum((work.size for work in works), start=np.abs(C))
         size = np.sqrt(np.sum(force**2, axis=0))
@@ -104,17 +104,17 @@ def residual(model: Elements, states: States, qdd: np.ndarray, reactions: np.nda
             _ratio(np.sqrt(np.sum(admitted**2, axis=0)), size),
             _broken(conditions, "position", scale, states.q),
             _broken(conditions, "velocity", scale, states.qd),
-            _broken(conditions, "acceleration", scale, seen.qdd, size),
+            _broken(conditions, "acceleration", scale, moving.qdd, size),
             reaction,
         )
 
 
 def _scale(inertia: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """A unit for every coordinate (n, K) in which all have the inertia one: units of length and angle drop out.
+    """Return a unit for every coordinate (n, K) such that all have unit inertia, independent of units of length and angle.
 
-    A coordinate without inertia gets a unit in which the constraints weigh it like the others.
+    The unit of a coordinate without inertia is chosen such that the constraints weight it like the others.
     """
-    heavy = inertia > 1e-28 * inertia.max(axis=0, initial=0.0)  # only rounding is below: units of 1e-9 are not
+    heavy = inertia > 1e-28 * inertia.max(axis=0, initial=0.0)  # rounding errors are smaller, even in units of 1e-9
     scale = np.where(heavy, 1 / np.sqrt(np.where(heavy, inertia, 1.0)), 0.0)
     weighed = np.abs(slopes * scale).max(axis=1, initial=0.0)
     shares = np.abs(slopes) / np.where(weighed > 0, weighed, 1.0)[:, None]
@@ -123,46 +123,46 @@ def _scale(inertia: np.ndarray, slopes: np.ndarray) -> np.ndarray:
 
 
 def _admitted(rows: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """The part of a force (n, K) that works on displacements with rows · δq = 0; all in units of equal inertia."""
+    """Return the part of a force (n, K) that does work on displacements with rows · δq = 0, in units of equal inertia."""
     if not len(rows):
         return force
     lengths = np.sqrt(np.sum(rows**2, axis=1))
     level = np.moveaxis(rows / np.where(lengths > 0, lengths, 1.0)[:, None], -1, 0)
     level = np.where(np.isfinite(level), level, 0.0)
     _, sigma, Vt = np.linalg.svd(level, full_matrices=False)
-    kept = sigma > TOLERANCE * sigma.max(axis=1, initial=0.0, keepdims=True)
-    forbidden = Vt * kept[:, :, None]
+    independent = sigma > TOLERANCE * sigma.max(axis=1, initial=0.0, keepdims=True)
+    forbidden = Vt * independent[:, :, None]
     return force - np.einsum("Krn,Krm,mK->nK", forbidden, forbidden, force)
 
 
 def _broken(
     conditions: Sequence[Condition], level: str, scale: np.ndarray, x: np.ndarray, force: np.ndarray | float = 0.0
 ) -> np.ndarray:
-    """The largest relative violation of the constraints on one level, where x is q, q̇ or q̈.
+    """Return the largest relative constraint violation on one level; x is q, q̇ or q̈.
 
-    `force` is the size of the forces, which in units of equal inertia is that of the accelerations they could cause: where
-    constraints leave no motion, the accelerations are its rounding errors.
+    `force` is the size of the forces, which in units of equal inertia is the size of the accelerations they can cause: if the
+    constraints admit no motion, the accelerations are rounding errors of this size.
     """
-    reach = np.sqrt(np.sum((x / scale) ** 2, axis=0)) + force
+    size = np.sqrt(np.sum((x / scale) ** 2, axis=0)) + force
     out = np.zeros(x.shape[1])
     for condition in conditions:
-        asked: Level | None = getattr(condition, level)
-        if asked is not None:
+        terms: Level | None = getattr(condition, level)
+        if terms is not None:
             weight = np.sqrt(np.sum((condition.slopes * scale) ** 2, axis=1))
-            rest = np.abs(asked.value - np.einsum("mnk,nk->mk", condition.slopes, x))
-            ratios = _ratio(np.abs(asked.value), asked.size + weight * reach + rest)
+            rest = np.abs(terms.value - np.einsum("mnk,nk->mk", condition.slopes, x))
+            ratios = _ratio(np.abs(terms.value), terms.size + weight * size + rest)
             out = np.maximum(out, ratios.max(axis=0, initial=0.0))
     return out
 
 
 def _ratio(value: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """value / size, zero where the value is; infinite where there is no number."""
+    """Return value / size: zero if the value is zero, infinite if it is not finite."""
     ratio = np.where(value == 0, 0.0, value / np.where(size > 0, size, np.finfo(float).tiny))
     return np.where(np.isfinite(ratio), ratio, np.inf)
 
 
 def declared_conditions(watch: Watch) -> list[Condition]:
-    """All constraints of the model, with the norms of quaternions and the contacts."""
+    """Return all constraints of the model, including quaternion norms and contacts."""
     model = watch.model
     out = [_norm(watch, body.name, joint) for body in model.bodies for joint in body.joints if joint.quaternion]
     for c in model.holonomic_constraints:
@@ -184,19 +184,19 @@ def _norm(watch: Watch, body: str, joint: Joint) -> Condition:
 
 
 def _nonholonomic(watch: Watch, constraint: Nonholonomic) -> Condition:
-    """ψ = 0 and ψ̇ = 0; with a gain α only ψ̇ + α ψ = 0."""
+    """Return the condition ψ = 0 and ψ̇ = 0; with a gain α only ψ̇ + α ψ = 0."""
     along = series(watch.path.lower(constraint.psi))
     value, rate = (np.broadcast_to(x, watch.K)[None] for x in (along.value, along.rate))
     slopes = watch.slopes(constraint.psi)[0][None]
-    still = np.zeros_like(value)
+    zero = np.zeros_like(value)
     if constraint.feedback:
         pull = watch.number(constraint.feedback[0]) * value
         return Condition(constraint.name, slopes, None, None, Level(rate + pull, np.abs(pull)))
-    return Condition(constraint.name, slopes, None, Level(value, still), Level(rate, still))
+    return Condition(constraint.name, slopes, None, Level(value, zero), Level(rate, zero))
 
 
 def _loop(watch: Watch, loop: Loop) -> Condition:
-    """The two halves of a joint stay within what it admits."""
+    """Return the closure condition of a cut joint."""
 
     def ends(places: Places) -> tuple[Place, Place]:
         first, second = loop.bodies
@@ -221,18 +221,18 @@ def _loop(watch: Watch, loop: Loop) -> Condition:
 
 
 def _are_lengths(loop: Loop, watch: Watch) -> np.ndarray:
-    """Row by row: does it measure a length, or else a direction?"""
+    """Return for each row whether it measures a length (True) or a direction (False)."""
     if loop.feedback:
         return np.array(loop.joint.holds_lengths)[:, None]
-    still = watch.path.frames[WORLD]
-    lengths, turns = loop.joint.unfulfilled(watch.path.algebra, still, still)
+    world = watch.path.frames[WORLD]
+    lengths, turns = loop.joint.unfulfilled(watch.path.algebra, world, world)
     return np.array([[True]] * len(lengths) + [[False]] * len(turns))
 
 
 def _sizes(
     watch: Watch, lengths: np.ndarray, first: tuple[Traced, Traced], second: tuple[Traced, Traced]
 ) -> tuple[np.ndarray, ...]:
-    """How large the parts of the rows are on each level: places and their rates, or axes and theirs."""
+    """Return the sizes of the terms of the rows on each level: of positions or axes, and of their derivatives."""
     (F, R_F), (M, R_M) = first, second
     apart, reach = length(M.value - F.value), length(F.value) + length(M.value)
     fast, spin = (sum(_size(x.rate, x, watch.states.qd) for x in pair) for pair in ((F, M), (R_F, R_M)))
@@ -246,13 +246,13 @@ def _sizes(
 
 
 def _size(rate: np.ndarray, moved: Traced, by: np.ndarray) -> np.ndarray:
-    """The size of a rate, and of the parts of it that come from each coordinate and may cancel."""
+    """Return the size of a rate plus the sizes of its terms from each coordinate, which may cancel."""
     parts = np.sqrt(np.sum(moved.change.reshape(-1, *moved.change.shape[-2:]) ** 2, axis=0))
     return length(rate) + np.sum(parts * np.abs(by), axis=0)
 
 
 def declared_work(watch: Watch) -> list[Work]:
-    """Inertia, gravity, rotors and loads, or the energies that the model is given by."""
+    """Return the virtual work of inertia, gravity, rotors and loads, or of the energies that define the model."""
     if watch.model.energies is not None:
         return list(_energies(watch))
     works = [work for body in watch.model.bodies for work in _of_body(watch, body)]
@@ -261,7 +261,7 @@ def declared_work(watch: Watch) -> list[Work]:
 
 
 def joint_work(watch: Watch) -> list[Work]:
-    """What drives the joints from inside: rotors, torques, springs and friction."""
+    """Return the virtual work of joint drives: rotors, torques, springs and friction."""
     works = []
     for rotor in watch.model.rotors:
         turn = watch.traced(lambda places, r=rotor: places.value(r.body, r.joint, r.motion))
@@ -271,13 +271,13 @@ def joint_work(watch: Watch) -> list[Work]:
 
 
 def non_ideal_work(watch: Watch) -> np.ndarray:
-    """C, the virtual work wᵀC of the constraints (n, K)."""
-    given = watch.model.non_ideal_forces
-    return watch.numbers([given.get(name, 0) for name in watch.model.coordinate_names])
+    """Return C of the virtual work wᵀC of non-ideal constraints (n, K)."""
+    forces = watch.model.non_ideal_forces
+    return watch.numbers([forces.get(name, 0) for name in watch.model.coordinate_names])
 
 
 def inertias(watch: Watch) -> np.ndarray:
-    """What resists each coordinate alone: Σ m |∂r/∂q_i|² over all matter, (n, K)."""
+    """Return the diagonal inertia of each coordinate, Σ m |∂r/∂q_i|² over all bodies and rotors, (n, K)."""
     if watch.model.energies is not None:
         return watch.slopes(watch.model.energies.kinetic)[1]
     total = np.zeros((watch.n, watch.K))
@@ -292,12 +292,12 @@ def inertias(watch: Watch) -> np.ndarray:
 
 
 def _matter(watch: Watch, body: Body) -> tuple[Traced, Traced]:
-    """The mass centre and the axes of a body."""
+    """Return the mass center and the axes of a body."""
     return point_of(watch, body.name, body.center), axes_of(watch, body.name)
 
 
 def second_moments(watch: Watch, body: Body) -> np.ndarray:
-    """S = ½ tr(I) 1 − I about the mass centre, (3, 3, K)."""
+    """Return S = ½ tr(I) 1 − I about the mass center, (3, 3, K)."""
     inertia = watch.numbers(body.inertia)
     return 0.5 * np.trace(inertia) * np.eye(3)[:, :, None] - inertia
 
@@ -316,14 +316,14 @@ def _of_body(watch: Watch, body: Body) -> Iterator[Work]:
 
 
 def _energies(watch: Watch) -> Iterator[Work]:
-    """−(d/dt ∂T/∂q̇ − ∂T/∂q) − ∂V/∂q + Q for energies that are given: Lagrange's form of the same sum."""
-    given = watch.model.energies
-    assert given is not None
-    rates = watch.changes(series(watch.momentum(given.kinetic)).rate)
+    """−(d/dt ∂T/∂q̇ − ∂T/∂q) − ∂V/∂q + Q for a model defined by energies: Lagrange's form of the same sum."""
+    energies = watch.model.energies
+    assert energies is not None
+    rates = watch.changes(series(watch.momentum(energies.kinetic)).rate)
     for name, value in (
         ("rate of momentum", -rates),
-        ("kinetic energy", watch.changes(watch.nearby.lower(given.kinetic))),
-        ("potential energy", -watch.changes(watch.nearby.lower(given.potential))),
-        ("forces", watch.numbers(given.forces)),
+        ("kinetic energy", watch.changes(watch.nearby.lower(energies.kinetic))),
+        ("potential energy", -watch.changes(watch.nearby.lower(energies.potential))),
+        ("forces", watch.numbers(energies.forces)),
     ):
         yield Work(name, value, np.abs(value))

@@ -1,4 +1,4 @@
-"""The papers' tables: formalisms side by side in equations, states, operations, time and drift."""
+"""Comparison tables as in the papers: equations, states, operations, CPU time and drift of each formulation."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One formalism in a comparison; errors are the papers' norms, None where there is nothing to measure.
+    """One formulation in a comparison; errors are the papers' norms, None if not defined for the model.
 
-    A formalism whose simulation failed has the reason in `failure`, and no numbers of a run.
+    If the simulation failed, `failure` is the reason and the values of the run are None.
     """
 
     formalism: str
@@ -42,9 +42,9 @@ class Row:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Tabular):
-    """A table with one row per formalism, the runs behind it, and the reasons of formalisms left out.
+    """A table with one row per formulation, its runs, and the reasons for omitted formulations.
 
-    `runs` has those that reached their end; `failed` the reasons of the others.
+    `runs` contains the completed runs; `failed` the reasons of the others.
     """
 
     model: str
@@ -56,12 +56,12 @@ class Comparison(Tabular):
 
     @property
     def failed(self) -> dict[str, str]:
-        """Why simulations failed, by formalism; empty where all reached their end."""
+        """Reasons of failed simulations by formulation; empty if all were completed."""
         return {row.formalism: row.failure for row in self.rows if row.failure is not None}
 
     @property
     def checks(self) -> dict[str, tuple[str, ...]]:
-        """The notes of runs that err by more than their method allows, by formalism; empty where none does."""
+        """Notes of runs whose error exceeds the bound of their integrator, by formulation; empty if none does."""
         found = {key: tuple(note for note in run.notes if note.startswith(CHECK)) for key, run in self.runs.items()}
         return {key: notes for key, notes in found.items() if notes}
 
@@ -72,7 +72,7 @@ class Comparison(Tabular):
         return next(row for row in self.rows if row.formalism == formalism)
 
     def to_dict(self) -> dict:
-        """The table as plain data."""
+        """Return the table as a JSON-compatible dict."""
         return {
             "model": self.model,
             "duration": self.duration,
@@ -83,10 +83,10 @@ class Comparison(Tabular):
         }
 
     def plot(self, *figures: str, path: str | Path | None = None) -> Plot:
-        """Draw the runs side by side; returns the figure, which a notebook shows, and saves it where a path is given.
+        """Plot the runs together; return the figure, which a notebook displays, and save it if a path is given.
 
-        Formalisms whose simulation failed are not in it. `figures` are energy, constraints, momentum and coordinates; without
-        names all that the model has something for.
+        Failed simulations are omitted. `figures` are energy, constraints, momentum and coordinates; by default all that apply
+        to the model.
 
         >>> import dalembert as dl
         >>> table = dl.compare(dl.load("cart-pendulum"), ["lagrange", "kane"], duration=1.0, samples=11)
@@ -101,7 +101,7 @@ class Comparison(Tabular):
         return figure
 
     def tables(self) -> tuple[Table, ...]:
-        """One row for each formalism."""
+        """Return a table with one row per formulation."""
         columns = ("formalism", "equations", "states", "operations", "CPU s")
         columns += ("energy error", "constraint error", "momentum error")
         rows = tuple(tuple(short(value) for value in _cells(row)) for row in self.rows)
@@ -109,12 +109,12 @@ class Comparison(Tabular):
 
     @property
     def title(self) -> str:
-        """What was compared, and how."""
+        """Model, duration and integrator of the comparison."""
         return f"{self.model}: {self.duration:g} s, integrator {self.integrator}, drift not corrected"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Why simulations failed, and which formalisms do not apply, in sentences."""
+        """Sentences about failed simulations and formulations that do not apply."""
         failed = tuple(f"{key} failed: {why}" for key, why in self.failed.items())
         return failed + tuple(f"{key} does not apply: {why}." for key, why in self.refused.items())
 
@@ -140,11 +140,11 @@ def compare(
     rechoose: bool = True,
     progress: Callable[[float], object] | None = None,
 ) -> Comparison:
-    """Formalisms side by side over one simulation each, with all drift control switched off.
+    """Compare formulations over one simulation each, without drift control; `keys` restricts the formulations.
 
-    A formalism whose simulation fails becomes a row with its reason. Speeds, trial vectors and independent constraints are chosen
-    again along a run as in every simulation, which corrects no drift, unless `rechoose` is False, as in the papers. With `rk45`
-    the largest step is one sample interval unless given, as in papers/volterra.
+    A failed simulation becomes a row with its reason. Speeds, trial vectors and independent constraints are repartitioned
+    during a run as in every simulation, which corrects no drift, unless `rechoose` is False, as in the papers. With `rk45`
+    `max_step` defaults to one sample interval, as in papers/volterra. Other options are those of `Equations.simulate`.
 
     >>> import dalembert as dl
     >>> table = compare(dl.load("cart-pendulum"), ["lagrange", "volterra_reduced"], duration=1.0, samples=11)
@@ -164,13 +164,13 @@ def compare(
         if key in reasons:
             derivation_of(space.setup, key)  # raises before any formalism is run
     refused = {} if keys else reasons
-    wanted = [key for key in keys or catalogue.KEYS if key not in refused]
-    tell = progress or (lambda _: None)
+    selected = [key for key in keys or catalogue.KEYS if key not in refused]
+    report = progress or (lambda _: None)
     found: list[Compared] = []
-    for index, key in enumerate(wanted):
-        tell(index / len(wanted))
+    for index, key in enumerate(selected):
+        report(index / len(selected))
         found.append(_compared(Equations(derivation_of(space.setup, key)), length, options, parameters))
-    tell(1.0)
+    report(1.0)
     errors = [each.error for each in found]
     if errors and errors[0] is not None and all(isinstance(error, InputError) for error in errors):
         raise errors[0]  # the arguments are wrong
@@ -181,7 +181,7 @@ def compare(
 
 @dataclass(frozen=True)
 class Compared:
-    """The row of one formalism, with its run or the error that ended it."""
+    """Row of one formulation, with its run or the error that ended it."""
 
     row: Row
     run: Trajectory | None = None
@@ -191,7 +191,7 @@ class Compared:
 def _compared(
     equations: Equations, duration: float, options: Mapping[str, Any], parameters: Mapping[str, float] | None
 ) -> Compared:
-    """Simulate by one formalism; what it raises on purpose is its row."""
+    """Simulate with one formulation; a `DalembertError` becomes its row."""
     sizes: tuple[int | None, int | None, int | None] = None, None, None
     try:
         equations = equations.with_parameters(parameters)
@@ -205,6 +205,6 @@ def _compared(
 
 
 def _cells(row: Row) -> list[object]:
-    """The cells of a row; where it failed, that stands in place of the CPU time."""
+    """Return the cells of a row; for a failed run the CPU time reads "failed"."""
     cells = list(asdict(row).values())[:-1]
     return cells if row.failure is None else [*cells[:4], "failed", *cells[5:]]

@@ -1,8 +1,8 @@
-"""Proofs: formalisms are identical functions of state and parameters, not similar numbers at some states.
+"""Proofs that formulations are identical functions of state and parameters, not only close in value at some states.
 
-The graphs of all formalisms are evaluated in a prime field at a random point. Numbers of the model are exact, sines and cosines
-are points of a circle, linear systems are solved in the field. Two different functions agree at such a point with a probability
-that is bounded by their degree over the size of the field, 2¹²⁷; the bound is part of the proof.
+The graphs of all formulations are evaluated in a prime field at a random point. Numbers of the model are exact, sines and cosines
+are points of a circle, and linear systems are solved in the field. Two different functions agree at such a point with a
+probability bounded by their degree over the size of the field, 2¹²⁷; the bound is part of the proof.
 """
 
 from __future__ import annotations
@@ -45,45 +45,45 @@ from dalembert.symbolic.prime_field import DivisibleByPrime, P, Undecidable, ran
 from dalembert.symbolic.random_points import NoRoot
 from dalembert.tables import Table, Tabular
 
-_ROUNDS = 40
-_POINTS = 64
-_SEEDS = 2**31  # seeds that are drawn are smaller
+_MAX_ROUNDS = 40
+_MAX_POINTS = 64
+_SEED_LIMIT = 2**31  # drawn seeds are smaller
 FINE = ("proved", "refused", "not used", "left out")
 ENOUGH = 2.0**-60  # a claim is proved when its probability of error is below this
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What was found of one formalism, identity or program."""
+    """Result of the proof for one formulation, identity or program."""
 
-    # proved, different, undecided, refused (it cannot treat the model); of programs also: not used (no run has it), left out
+    # proved, different, undecided, refused (not applicable); for programs also: not used (by any run), left out
     status: str
     reason: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
 class Proof(Tabular):
-    """Which formalisms are proved to be one function, with which probability of error, and what was left to numbers."""
+    """Formulations that are proved to be the same function, the probability of error, and what remains undecided."""
 
     model: str
     formalisms: Mapping[str, Claim]
     identities: Mapping[str, Claim]
-    probability: float  # at most, that a claim `proved` is wrong
-    undecided: Mapping[str, str]  # element or formalism: what the field cannot decide about it
-    parameters: str  # "all values", or "the given values" where a fact holds only for these
+    probability: float  # upper bound that a claim `proved` is wrong
+    undecided: Mapping[str, str]  # element or formulation: what the field cannot decide about it
+    parameters: str  # "all values", or "the given values" if a fact holds only for these
     notes: tuple[str, ...] = ()
-    programs: Mapping[str, Claim] = field(default_factory=dict)  # by formalism: the shortened program is the raw one
-    seed: int = 1  # of the random point: the same seed, the same proof
+    programs: Mapping[str, Claim] = field(default_factory=dict)  # by formulation: shortened program = raw program
+    seed: int = 1  # of the random point: the same seed repeats the proof
 
     @property
     def claims(self) -> dict[str, Claim]:
-        """Everything that was asked, by name."""
+        """All claims by name."""
         shortened = {f"shortened = raw, {key}": claim for key, claim in self.programs.items()}
         return {**self.formalisms, **self.identities, **shortened}
 
     @property
     def proved(self) -> bool:
-        """True when every formalism that applies is proved to be the same function, and nothing was left undecided."""
+        """True if all applicable formulations are proved to be the same function and nothing is undecided."""
         enough = sum(claim.status == "proved" for claim in self.formalisms.values()) > 1
         sure = enough and self.probability <= ENOUGH and not self.undecided
         return sure and all(claim.status in FINE for claim in self.claims.values())
@@ -93,7 +93,7 @@ class Proof(Tabular):
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
+        """Summary in sentences."""
         same = [key for key, claim in self.formalisms.items() if claim.status == "proved"]
         other = [key for key, claim in self.formalisms.items() if claim.status == "different"]
         if other:
@@ -108,17 +108,17 @@ class Proof(Tabular):
                 f"{', '.join(broken)} (seed {self.seed})."
             )
         short = sum(claim.status == "proved" for claim in self.programs.values())
-        said = (
+        found = (
             f"{len(same)} formalisms of '{self.model}' are identical functions of state and time, for {self.parameters} of the "
             f"parameters; {len(self.identities)} identities hold; {short} shortened programs equal the raw ones. Probability "
             f"of error: at most 2^{self.exponent} (seed {self.seed})."
         )
         if self.undecided:
-            said += f" Left to numbers (dalembert verify): {'; '.join(f'{k}: {v}' for k, v in self.undecided.items())}."
-        return said
+            found += f" Undecided (use dalembert verify): {'; '.join(f'{k}: {v}' for k, v in self.undecided.items())}."
+        return found
 
     def tables(self) -> tuple[Table, ...]:
-        """One row for each formalism, each identity and each shortened program."""
+        """Return a table with one row per formulation, identity and optimized program."""
         rows = tuple((name, claim.status, claim.reason or "") for name, claim in self.claims.items())
         return (Table(("claim", "status", "reason"), rows, self.sentence, self.notes),)
 
@@ -127,11 +127,11 @@ class Proof(Tabular):
 
     @property
     def exponent(self) -> int:
-        """The probability as a power of two, rounded up."""
+        """Base-2 logarithm of the probability, rounded up."""
         return math.ceil(math.log2(self.probability)) if self.probability > 0 else -1074
 
     def to_dict(self) -> dict[str, Any]:
-        """The findings as plain data."""
+        """Return the results as a JSON-compatible dict."""
         return {
             "model": self.model,
             "proved": self.proved,
@@ -147,14 +147,14 @@ class Proof(Tabular):
 
 
 @dataclass(frozen=True)
-class Road:
-    """One formalism over the graph, and its own formula for the reactions, if it has one."""
+class Candidate:
+    """One formulation over the graph, and its own formula for the reactions, if it has one."""
 
     key: str
     form: LinearForm
     reaction: Array | None
-    solution: tuple[Array, Array] | None  # v̇ and λ, where it does not solve the linear system
-    program: ShortenedRates | Claim  # what a run integrates, or why it is not looked at
+    solution: tuple[Array, Array] | None  # v̇ and λ, if it does not solve the linear system
+    program: ShortenedRates | Claim  # what a run integrates, or why it is not compared
 
     @property
     def roots(self) -> list[Node]:
@@ -167,7 +167,7 @@ class Road:
 
     @property
     def program_roots(self) -> list[Node]:
-        """The right-hand side that a run integrates, before and after shortening."""
+        """The right-hand side that a run integrates, before and after optimization."""
         return [] if isinstance(self.program, Claim) else self.program.roots
 
     @property
@@ -178,7 +178,7 @@ class Road:
 
 @dataclass
 class _Findings:
-    """What one round at a point gives."""
+    """Results of one round at a point."""
 
     formalisms: dict[str, Claim] = field(default_factory=dict)
     identities: dict[str, Claim] = field(default_factory=dict)
@@ -193,12 +193,12 @@ def prove(
     seed: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Proof:
-    """Are all formalisms that apply identical functions? Accelerations and reactions, for all states, times and parameters.
+    """Prove that all applicable formulations give identical accelerations and reactions for all states, times and parameters.
 
-    Constraints hold on velocity level at the points that are compared; positions are free, since no formalism asks more. `keys`
-    restricts the formalisms. What the field cannot decide, such as where a formula switches, is named and left to `verify`.
-    The shortened program that a run integrates is compared with the raw one at the same points. `seed` draws the point; without
-    it a random one is taken, and `Proof.seed` tells which, so that a proof can be repeated.
+    Constraints hold on velocity level at the compared points; positions are free, since no formulation restricts them. `keys`
+    restricts the formulations. What the field cannot decide, such as the point where a formula switches, is listed in
+    `Proof.undecided` and left to `verify`. The optimized program that a run integrates is compared with the raw one at the same
+    points. `seed` (int >= 0) selects the random point, by default a random one; `Proof.seed` records it to repeat the proof.
 
     >>> import dalembert as dl
     >>> proof = prove(dl.load("simple-pendulum"))
@@ -207,27 +207,27 @@ def prove(
     """
     model.require_sound()
     model.refuse_canonical("prove")
-    seed = secrets.randbelow(_SEEDS) if seed is None else _checked_seed(seed)
+    seed = secrets.randbelow(_SEED_LIMIT) if seed is None else _checked_seed(seed)
     space = workspace_of(setup(model))
     facts, system = space.facts, system_of(space.model, "graph", space.facts)
-    tell = progress or (lambda _: None)
-    claims, roads = _roads(space, system, keys, tell)
-    asked = list(identities_of(system))
-    undecided = dict.fromkeys(model.switching, "it switches; proved on every branch, but not where it switches")
-    roots = [*(y for road in roads for y in road.roots), *(y for each in asked for y in each.roots)]
-    _refuse_divisible_numbers(model, [*roots, *(y for road in roads for y in road.program_roots)])
+    report = progress or (lambda _: None)
+    claims, candidates = _candidates(space, system, keys, report)
+    identities = list(identities_of(system))
+    undecided = dict.fromkeys(model.switching, "it switches; proved on every branch, but not at the switching point")
+    roots = [*(y for candidate in candidates for y in candidate.roots), *(y for each in identities for y in each.roots)]
+    _refuse_divisible_numbers(model, [*roots, *(y for candidate in candidates for y in candidate.program_roots)])
     try:
-        state, found, chance = _compared_at_points(system, roads, asked, roots, seed)
+        state, found, chance = _compared_at_points(system, candidates, identities, roots, seed)
     except (NoRoot, Undecidable) as error:
         why = f"the field has no value for {error}" if isinstance(error, Undecidable) else error
         raise SingularError(
-            f"model '{model.name}': no proof was found, because {why}. Expected a point at which every formula has a value. "
+            f"model '{model.name}': no proof was found, because {why}. Expected a point at which every formula is defined. "
             "Use dalembert verify."
         ) from None
     claims |= found.formalisms
-    asked_of = {**claims, **found.identities, **{f"shortened program of {k}": c for k, c in found.programs.items()}}
-    undecided |= {key: c.reason or "" for key, c in asked_of.items() if c.status == "undecided"}
-    tell(1.0)
+    all_claims = {**claims, **found.identities, **{f"shortened program of {k}": c for k, c in found.programs.items()}}
+    undecided |= {key: c.reason or "" for key, c in all_claims.items() if c.status == "undecided"}
+    report(1.0)
     return Proof(
         model.name,
         {key: claims[key] for key in formalisms.KEYS if key in claims},
@@ -243,49 +243,47 @@ def prove(
 
 def _checked_seed(seed: int) -> int:
     if not is_whole(seed) or seed < 0:
-        raise InputError(
-            f"prove, seed: got {shown(seed)}. Expected a whole number of at least 0, or None for a random one."
-        )
+        raise InputError(f"prove, seed: got {shown(seed)}. Expected an int of at least 0, or None for a random seed.")
     return int(seed)
 
 
 def _refuse_divisible_numbers(model: Elements, roots: Sequence[Node]) -> None:
-    """Raise where a number of the model is zero, or has no value, in the field."""
+    """Raise `InputError` if a number of the model is zero or undefined in the field."""
     for y in ordered(roots):
         if isinstance(y, Constant) and isinstance(y.value, Fraction):
             try:
                 residue(y.value)
             except DivisibleByPrime:
                 raise InputError(
-                    f"model '{model.name}': the number {y.value} is divisible by {P}, the prime of the field in which proofs are "
-                    "made, where it cannot be told from zero. Expected other numbers. Write it as a parameter, or use dalembert "
-                    "verify."
+                    f"model '{model.name}': the number {y.value} is divisible by {P}, the prime of the field used for proofs: it "
+                    "would be zero or undefined there. Expected numbers not divisible by it. Write it as a parameter, or use "
+                    "dalembert verify."
                 ) from None
 
 
-def _roads(
-    space: Workspace, system: System, keys: Sequence[str] | None, tell: Callable[[float], object]
-) -> tuple[dict[str, Claim], list[Road]]:
-    """The formalisms that apply, derived, and why the others do not."""
+def _candidates(
+    space: Workspace, system: System, keys: Sequence[str] | None, report: Callable[[float], object]
+) -> tuple[dict[str, Claim], list[Candidate]]:
+    """Derive the formulations that apply; return them and the reasons for the others."""
     claims: dict[str, Claim] = {}
-    roads: list[Road] = []
+    candidates: list[Candidate] = []
     chosen = [formalisms.find(key) for key in (keys or formalisms.KEYS)]
     for index, module in enumerate(chosen):
-        tell(0.8 * index / len(chosen))
+        report(0.8 * index / len(chosen))
         reason = formalisms.refusal(module.ABOUT, system.model, system.facts)
         if reason is not None:
             claims[module.ABOUT.key] = Claim("refused", reason)
             continue
         form, program = module.derive(system).form, _program(space, module.ABOUT)
         reaction = None if form.reaction is None else form.reaction(system)
-        roads.append(Road(module.ABOUT.key, form, reaction, outright(form), program))
-    if not roads:
-        raise InputError(f"model '{system.model.name}': prove has nothing to compare: {claims}. Name other formalisms.")
-    return claims, roads
+        candidates.append(Candidate(module.ABOUT.key, form, reaction, outright(form), program))
+    if not candidates:
+        raise InputError(f"model '{system.model.name}': prove has nothing to compare: {claims}. Use other formalisms.")
+    return claims, candidates
 
 
 def _program(space: Workspace, about: About) -> ShortenedRates | Claim:
-    """The right-hand side that a run integrates, or why there is none to compare."""
+    """Return the right-hand side that a run integrates, or the reason why it is not compared."""
     if (reason := formalisms.too_large(about, space.model)) is not None:
         return Claim("left out", reason)
     found = shortened_rates(Equations(derivation_of(space.setup, about.key)))
@@ -293,59 +291,59 @@ def _program(space: Workspace, about: About) -> ShortenedRates | Claim:
 
 
 def _compared_at_points(
-    system: System, roads: Sequence[Road], asked: Sequence[Identity], roots: Sequence[Node], seed: int
+    system: System, candidates: Sequence[Candidate], identities: Sequence[Identity], roots: Sequence[Node], seed: int
 ) -> tuple[ExactState, _Findings, float]:
-    """The first state, what holds at all points, and the probability of error; one point may leave too much to chance."""
-    state, found = _compared(system, roads, asked, roots, seed)
+    """Return the first state, the claims that hold at all points, and the probability of error; use several points if needed."""
+    state, found = _compared(system, candidates, identities, roots, seed)
     sure = roots_are_independent(system, roots, generic=system.facts.generic)
-    probability = _probability(system, roads, asked, state) if sure else 0.5  # a wrong sign of a root shows at half
+    probability = _probability(system, candidates, identities, state) if sure else 0.5  # P(wrong sign undetected)
     chance = probability
-    for extra in range(1, _POINTS):
+    for extra in range(1, _MAX_POINTS):
         claimed = (*found.formalisms.values(), *found.programs.values())
         if chance <= ENOUGH or any(claim.status == "different" for claim in claimed):
             break
-        _, again = _compared(system, roads, asked, roots, seed + extra * 10**6)
+        _, again = _compared(system, candidates, identities, roots, seed + extra * 10**6)
         found, chance = _both(found, again), chance * probability
     return state, found, chance
 
 
 def _compared(
-    system: System, roads: Sequence[Road], asked: Sequence[Identity], roots: Sequence[Node], seed: int
+    system: System, candidates: Sequence[Candidate], identities: Sequence[Identity], roots: Sequence[Node], seed: int
 ) -> tuple[ExactState, _Findings]:
-    """All roads and identities at one point where everything has a value."""
-    more = [y for road in roads for y in road.program_roots]
-    for _ in range(_ROUNDS):
+    """Compare all formulations and identities at one point where everything is defined."""
+    more = [y for candidate in candidates for y in candidate.program_roots]
+    for _ in range(_MAX_ROUNDS):
         state, seed = exact_state(system, roots, seed, generic=system.facts.generic, more=more)
         try:
-            return state, _at(state, roads, asked)
+            return state, _at(state, candidates, identities)
         except (NoRoot, ZeroDivisionError):
             continue
-    raise NoRoot(f"none of {_ROUNDS} random points has a value for every formula")
+    raise NoRoot(f"every formula is defined at none of {_MAX_ROUNDS} random points")
 
 
 def _both(first: _Findings, second: _Findings) -> _Findings:
-    """What holds at two points."""
+    """Return the claims that hold at two points."""
     pairs = ((vars(first)[name], vars(second)[name]) for name in vars(first))
     return _Findings(
         *({key: b.get(key, claim) if claim.status == "proved" else claim for key, claim in a.items()} for a, b in pairs)
     )
 
 
-def _at(state: ExactState, roads: Sequence[Road], asked: Sequence[Identity]) -> _Findings:
+def _at(state: ExactState, candidates: Sequence[Candidate], identities: Sequence[Identity]) -> _Findings:
     found = _Findings()
     known: Solved | None = None
-    for road in roads:
+    for candidate in candidates:
         try:
-            here = solved(road.form, road.reaction, state, road.solution)
+            here = solved(candidate.form, candidate.reaction, state, candidate.solution)
         except Undecidable as error:
-            found.formalisms[road.key] = Claim("undecided", f"the field has no {error}")
+            found.formalisms[candidate.key] = Claim("undecided", f"the field has no {error}")
             continue
         known = known or here
         pairs = {"accelerations": (here.qdd, known.qdd), "reactions": (here.reaction, known.reaction)}
         different = [f"other {name}" for name, (ours, first) in pairs.items() if not (ours == first).all()]
-        found.formalisms[road.key] = _claim(state, different)
-        found.programs[road.key] = _program_claim(road, state, known)
-    for identity in asked:
+        found.formalisms[candidate.key] = _claim(state, different)
+        found.programs[candidate.key] = _program_claim(candidate, state, known)
+    for identity in identities:
         try:
             found.identities[identity.name] = _claim(state, identity.broken(state, known))
         except Undecidable as error:
@@ -353,12 +351,12 @@ def _at(state: ExactState, roads: Sequence[Road], asked: Sequence[Identity]) -> 
     return found
 
 
-def _program_claim(road: Road, state: ExactState, known: Solved) -> Claim:
-    """Is the shortened program of a formalism the raw one?"""
-    if isinstance(road.program, Claim):
-        return road.program
+def _program_claim(candidate: Candidate, state: ExactState, known: Solved) -> Claim:
+    """Return whether the optimized program of a formulation equals the raw one."""
+    if isinstance(candidate.program, Claim):
+        return candidate.program
     try:
-        return _claim(state, list(road.program.differences(state, known)))
+        return _claim(state, list(candidate.program.differences(state, known)))
     except Undecidable as error:
         return Claim("undecided", f"the field has no {error}")
 
@@ -367,21 +365,23 @@ def _claim(state: ExactState, broken: Sequence[str]) -> Claim:
     if not broken:
         return Claim("proved")
     if state.point.composite:
-        return Claim("undecided", f"{broken[0]}, but angles that are products may be equal and look different")
+        return Claim("undecided", f"{broken[0]}, but equal angles that are products may differ in the field")
     return Claim("different", " and ".join(broken))
 
 
-def _probability(system: System, roads: Sequence[Road], asked: Sequence[Identity], state: ExactState) -> float:
-    """At most: the sum over all claims of degree / P, each degree through Cramer's rule and the velocities put in."""
+def _probability(
+    system: System, candidates: Sequence[Candidate], identities: Sequence[Identity], state: ExactState
+) -> float:
+    """Return an upper bound: the sum of degree / P over all claims, with Cramer's rule and the velocities substituted."""
     part = state.point.part
     velocity = degrees_of([*nodes(system.A), *nodes(system.b)], part)
     inner = (1 + len(system.b)) * max(1, velocity.total)
     total = 0
-    for road in roads:
-        own = degrees_of([*road.roots, *road.program_roots], part)
-        total += 4 * (1 + road.unknowns) * max(1, own.total) * inner * (1 + len(road.form.velocity.v))
-    total += sum(4 * max(1, degrees_of(each.roots, part).total) * inner for each in asked)
-    # a root doubles the degree (by its norm), and half of the points have it
+    for candidate in candidates:
+        own = degrees_of([*candidate.roots, *candidate.program_roots], part)
+        total += 4 * (1 + candidate.unknowns) * max(1, own.total) * inner * (1 + len(candidate.form.velocity.v))
+    total += sum(4 * max(1, degrees_of(each.roots, part).total) * inner for each in identities)
+    # a square root doubles the degree (by its norm) and exists at half of the points
     return min(1.0, total * 4 ** len(state.point.radicands) / P)
 
 

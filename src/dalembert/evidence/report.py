@@ -1,4 +1,4 @@
-"""A run and what is known of its model as one HTML page."""
+"""HTML report of a run: its model, equations, evidence and sources on one page."""
 
 from __future__ import annotations
 
@@ -35,32 +35,32 @@ from dalembert.tables import Table, short
 
 _PACKAGES = ("numpy", "scipy", "symengine", "llvmlite", "heyoka")
 Progress = Callable[[float], object]
-_STATES = 60  # random states at which the formalisms are compared
-_LONGEST = 10.0  # seconds of the run that are run again by every formalism
-_SMALL = 10  # coordinates up to which all formalisms are run
+_N_STATES = 60  # random states at which the formulations are compared
+_MAX_DURATION = 10.0  # s, simulated with every formulation
+_MAX_COORDINATES = 10  # up to which all formulations are simulated
 
 
 @dataclass(frozen=True)
 class Report:
-    """A run, its model, its equations and the evidence, as one page that opens without a network."""
+    """A run, its model, its equations and the evidence as one page that works offline."""
 
     contents: Contents
     command: str = ""
 
     @cached_property
     def html(self) -> str:
-        """The page as one text."""
+        """The page as a str."""
         run, name = self.contents.run, self.contents.model.name
         keys = [reading.derivation.formalism for reading in self.contents.readings]
         command = self.command or f"dl.report(run, formalisms={keys})  # a run of '{name}' by {run.formalism}"
         return webpage.page(run.scene(), tabs=tabs_of(self.contents, command), title=name)
 
     def save(self, path: str | Path) -> Path:
-        """Write the page, complete or not at all."""
-        place = Path(path)
-        require_suffix(place, (".html",), "a report")
-        write_text(place, self.html)
-        return place
+        """Write the page atomically."""
+        target = Path(path)
+        require_suffix(target, (".html",), "a report")
+        write_text(target, self.html)
+        return target
 
     def __repr__(self) -> str:
         return f"<Report of '{self.contents.model.name}' by {self.contents.run.formalism}>"
@@ -77,12 +77,37 @@ def report(
     command: str = "",
     progress: Progress | None = None,
 ) -> Report:
-    """A run as a page that needs nothing else: the moving mechanism, its equations, time histories and the evidence.
+    """Create a self-contained HTML report of a run: animation, equations, time histories and evidence.
 
-    `formalisms` are those whose equations are shown, that of the run by default; `budget` is the CPU time for the short forms of
-    each. `evidence` compares all formalisms that apply at random states and over the first seconds of the run, which takes
-    a while for a large model. Written where a path is given.
+    Parameters
+    ----------
+    run : Trajectory
+        A run, as returned by `Equations.simulate`.
+    path : str or Path, optional
+        File to write; it must end in `.html`.
+    formalisms : sequence of str
+        Formulations whose equations are displayed, by default that of the run.
+    evidence : bool
+        Compare all applicable formulations at random states and over the first seconds of the run; slow for a large model.
+    budget : float
+        CPU time in s for the short forms of each formulation.
+    command : str
+        The command to print under Sources, by default the call of this function.
+    progress : callable, optional
+        Called with the completed fraction, from 0 to 1.
 
+    Returns
+    -------
+    Report
+        The page; `Report.html` is its source, `Report.save` writes it.
+
+    Raises
+    ------
+    InputError
+        `run` is not a run, the path has another suffix, or a formulation does not apply to the model.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> run = dl.simulate("simple-pendulum", 1.0, samples=11)
     >>> dl.report(run, formalisms=["lagrange", "kane"], evidence=False)
@@ -90,7 +115,7 @@ def report(
     """
     if not isinstance(run, Trajectory):
         raise InputError(
-            f"report: got a value of type {type(run).__name__}. Expected a run, as eom.simulate() gives one."
+            f"report: got a value of type {type(run).__name__}. Expected a run, as returned by eom.simulate()."
         )
     if isinstance(formalisms, str):
         formalisms = [formalisms]
@@ -103,7 +128,7 @@ def report(
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that took part; those that are not installed are left out.
+    """Return the versions of Python and of the packages used; packages that are not installed are omitted.
 
     >>> "python" in versions(), "numpy" in versions()
     (True, True)
@@ -118,7 +143,7 @@ def versions() -> dict[str, str]:
 
 
 def tabs_of(contents: Contents, command: str) -> tuple[Tab, ...]:
-    """Story, equations, evidence, model and sources, in this order."""
+    """Return the tabs in this order: Story, Equations, Evidence, Model and Sources."""
     found = {
         "Story": _story(contents),
         "Equations": (html.page(reading.page) for reading in contents.readings),
@@ -130,7 +155,7 @@ def tabs_of(contents: Contents, command: str) -> tuple[Tab, ...]:
 
 
 def _story(contents: Contents) -> Iterator[str]:
-    """What it is about, and how the run went."""
+    """Yield the description of the model and the summary of the run."""
     run, moves = contents.run, contents.known.moves
     yield markdown(contents.story)
     yield "<h2>The run</h2>"
@@ -146,31 +171,31 @@ def _story(contents: Contents) -> Iterator[str]:
 
 
 def _evidence(contents: Contents) -> Iterator[str]:
-    """What agrees, over what, and what was kept along the run."""
-    yield "<h2>Kept along the run</h2>"
+    """Yield conserved quantities, work, reactions, agreement and comparison."""
+    yield "<h2>Conserved quantities</h2>"
     run = contents.run
-    kept = {
+    errors = {
         "energy balance, largest relative error": run.energy_error,
         "constraints, largest violation": run.constraint_error,
         "momenta of ignorable coordinates, largest relative error": run.momentum_error,
     }
-    rows = tuple((name, short(value)) for name, value in kept.items() if value is not None)
-    yield Table(("quantity", "along the run"), rows).html()
+    rows = tuple((name, short(value)) for name, value in errors.items() if value is not None)
+    yield Table(("quantity", "during the run"), rows).html()
     if run.work:
-        yield "<h2>Work from the start</h2>"
+        yield "<h2>Work since the start</h2>"
         yield from (table.html() for table in run.work.tables())
     yield from _reactions(contents)
     if contents.agreement is not None:
-        yield "<h2>Do the formalisms agree?</h2>"
+        yield "<h2>Agreement of the formalisms</h2>"
         yield from (table.html() for table in contents.agreement.tables())
     if contents.comparison is not None:
-        yield "<h2>The formalisms side by side</h2>"
+        yield "<h2>Comparison of the formalisms</h2>"
         yield from (table.html() for table in contents.comparison.tables())
     yield from (f"<p>{escape(sentence)}</p>" for sentence in contents.left_out)
 
 
 def _reactions(contents: Contents) -> Iterator[str]:
-    """The largest force and moment in every joint, and which joints are not determined."""
+    """Yield the largest force and moment of every joint, and the joints whose reactions are not determined."""
     run = contents.run
     if not run.knows_joints:
         return
@@ -186,24 +211,24 @@ def _reactions(contents: Contents) -> Iterator[str]:
             f"largest {what}, {unit}".rstrip(", ")
             for what, unit in (("force", known.shown("N")), ("moment", known.shown("N·m")))
         )
-        yield "<h2>Reactions in the joints</h2>"
+        yield "<h2>Joint reactions</h2>"
         notes = tuple(f"{note[:1].upper()}{note[1:]}" for note in reactions.notes)
         yield Table(("joint", *heads), rows, "", notes).html()
 
 
 def _model(contents: Contents) -> Iterator[str]:
-    """The tree, what follows from the declarations, and the declarations."""
+    """Yield the tree of bodies, the derived properties, and the declarations."""
     model = contents.model
     for part in (*drawn(model), *followed(contents.known), *declared(model)):
         yield f"<h2>{part.title}</h2>\n{part.html}"
 
 
 def _sources(contents: Contents, command: str) -> Iterator[str]:
-    """What to cite, what it was made with, and how to make it again."""
-    yield "<h2>Made by</h2>"
+    """Yield the command, the package versions and the citations."""
+    yield "<h2>Command and versions</h2>"
     yield f"<pre>{escape(command)}</pre>"
     yield Table(("package", "version"), tuple(versions().items())).html()
-    yield "<h2>To cite</h2>"
+    yield "<h2>Citations</h2>"
     for reading in contents.readings:
         about = find(reading.derivation.formalism).ABOUT
         yield f"<p>{escape(about.title)}: {escape(about.source)}</p>"
@@ -216,23 +241,23 @@ def _counted(count: int, one: str, many: str) -> str:
 
 @dataclass(frozen=True)
 class Contents:
-    """A run with what was found about its model."""
+    """A run, the properties of its model, and the evidence."""
 
     run: Trajectory
     known: Understanding
-    readings: tuple[Reading, ...]  # of the formalisms whose equations are shown
+    readings: tuple[Reading, ...]  # of the displayed formulations
     agreement: Agreement | None = None
     comparison: Comparison | None = None
-    left_out: tuple[str, ...] = ()  # what was not done, in sentences
+    left_out: tuple[str, ...] = ()  # sentences about omitted comparisons
 
     @property
     def model(self) -> Elements:
-        """The model as it was declared."""
+        """The declared model."""
         return self.run.description
 
     @property
     def story(self) -> str:
-        """What the gallery tells of the model, in Markdown; its description where it is not of the gallery."""
+        """Markdown description of a gallery model; otherwise the text of the model."""
         name = self.model.name
         if name in gallery.names() and gallery.load(name).description == self.model.description:
             return gallery.story(name)
@@ -247,36 +272,38 @@ def contents_of(
     budget: float = BUDGET,
     progress: Progress | None = None,
 ) -> Contents:
-    """Derive, verify and compare what a report contains; the arguments are those of `report`."""
-    model, tell = run.description, progress or (lambda share: None)
+    """Derive, verify and compare the contents of a report; the arguments are those of `report`."""
+    model, notify = run.description, progress or (lambda done: None)
     known = understood(model)
     keys = tuple(dict.fromkeys(formalisms)) or (run.formalism,)
     for key in keys:
         find(key)
         if key in known.refused:
-            raise InputError(f"report, formalisms: {key} cannot treat '{model.name}': {known.refused[key]}")
+            raise InputError(f"report, formalisms: {key} does not apply to '{model.name}': {known.refused[key]}")
     readings = tuple(Reading(equations_of(model, key).derivation, budget=budget) for key in keys)
     if not evidence:
-        words = "The formalisms were not compared: the evidence was left out."
+        words = "The formalisms were not compared: the report was created without evidence."
         return Contents(run, known, readings, left_out=(words,))
     if model.canonical_constraints:
-        words = "The formalisms were not compared: constraints on momenta are treated by dirac alone."
+        words = "The formalisms were not compared: only dirac supports constraints on momenta."
         return Contents(run, known, readings, left_out=(words,))
-    agreement = verify(model, states=_STATES, progress=lambda share: tell(0.6 * share))
-    # the formalisms that are run: all that were verified for a small model, else those that are shown
+    agreement = verify(model, states=_N_STATES, progress=lambda done: notify(0.6 * done))
+    # simulate all verified formulations of a small model, otherwise only the displayed ones
     verified = [key for key in known.formalisms if agreement.formalisms[key].compared]
-    small = len(known.model.coordinate_names) <= _SMALL
-    wanted = verified if small else [key for key in verified if key in keys] or verified[:1]
-    duration = min(float(run.t[-1] - run.t[0]), _LONGEST)
-    comparison = compare(model, wanted, duration=duration, samples=101, progress=lambda share: tell(0.6 + 0.4 * share))
-    skipped = ", ".join(key for key in verified if key not in wanted)
-    words = f"Not run for the comparison, to save time with a model of this size: {skipped}."
+    small = len(known.model.coordinate_names) <= _MAX_COORDINATES
+    selected = verified if small else [key for key in verified if key in keys] or verified[:1]
+    duration = min(float(run.t[-1] - run.t[0]), _MAX_DURATION)
+    comparison = compare(
+        model, selected, duration=duration, samples=101, progress=lambda done: notify(0.6 + 0.4 * done)
+    )
+    skipped = ", ".join(key for key in verified if key not in selected)
+    words = f"Not simulated for the comparison, to save time with a model of this size: {skipped}."
     return Contents(run, known, readings, agreement, comparison, (words,) if skipped else ())
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some HTML under a title; the key says what it is about."""
+    """A section of HTML with a key and a title."""
 
     key: str
     title: str
@@ -284,13 +311,13 @@ class Part:
 
 
 def drawn(model: Elements) -> Iterator[Part]:
-    """The tree of bodies with its loops, where there are bodies."""
+    """Yield the tree of bodies with its loops, if there are bodies."""
     if tree := tree_in_svg(model):
         yield Part("tree", "Bodies, joints and loops", f'<div class="wide">{tree}</div>')
 
 
 def followed(known: Understanding) -> Iterator[Part]:
-    """What follows from the declarations: mobility, and which coordinates are ignorable, with their reasons."""
+    """Yield the derived properties: mobility, and which coordinates are ignorable, with reasons."""
     yield Part("mobility", "Mobility", "\n".join(table.html() for table in known.moves.tables()))
     rows = tuple(
         (name, "yes" if name in known.moves.ignorable else "no", reason) for name, reason in known.known.reasons.items()
@@ -299,7 +326,7 @@ def followed(known: Understanding) -> Iterator[Part]:
 
 
 def declared(model: Elements) -> Iterator[Part]:
-    """The model in tables, as it was declared."""
+    """Yield the declared model in tables."""
     title, *tables = tables_of(model)
     gravity = ", ".join(written_out(g) for g in model.gravity)
     lines = [f"<p>{escape(title.title)}</p>", f"<p>Gravity: ({escape(gravity)})</p>", *(t.html() for t in tables)]
@@ -307,5 +334,5 @@ def declared(model: Elements) -> Iterator[Part]:
 
 
 def listed(sentences: tuple[str, ...]) -> str:
-    """Sentences as a list."""
+    """Return sentences as an HTML list."""
     return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in sentences)}</ul>"

@@ -1,6 +1,6 @@
-"""Every formalism that applies, at random consistent states, on every engine, against the first of them.
+"""Numerical comparison of all applicable formulations at random consistent states, on every engine, with the first one.
 
-A claim about no states is an error. What is no formalism but leads to the same accelerations stands in `OTHERS`.
+If no state can be compared, an error is raised. Other methods for the same accelerations are listed in `OTHERS`.
 """
 
 from __future__ import annotations
@@ -52,29 +52,29 @@ _RIGHT_HAND_SIDE = "integrated right-hand side"
 
 
 class ProgramChecks:
-    """Gathers the differences of the programs of formalisms at a batch of states."""
+    """Collects the differences of the programs of formulations at a batch of states."""
 
     def __init__(self, states: States) -> None:
         self._states = states
         self._differences: dict[str, dict[str, float]] = {name: {} for name in PROGRAMS}
         self._reasons: dict[str, dict[str, NotRun]] = {name: {} for name in PROGRAMS}
-        self._values: dict[str, np.ndarray] = {}  # by engine: what holds conditions at the states
+        self._values: dict[str, np.ndarray] = {}  # by engine: parameter values that fix the conditions at the states
 
     def look_at(self, key: str, spaces: Sequence[Workspace], known: Reference) -> None:
-        """Compare the programs of one formalism on every engine."""
+        """Compare the programs of one formulation on every engine."""
         for space in spaces:
             try:
                 equations = Equations(derivation_of(space.setup, key))
                 first = space.engine not in self._values
                 if first:
                     self._values[space.engine] = held_values(equations, self._states)
-                given = batch_of(equations, self._states, self._values[space.engine], first)
+                batch = batch_of(equations, self._states, self._values[space.engine], first)
             except EngineError:
-                continue  # left out, as the formalism is on this engine; its own verdict says so
+                continue  # the verdict of the formulation on this engine has the reason
             for name, rates in PROGRAMS.items():
                 try:
                     with np.errstate(all="ignore"):
-                        found = difference_of_rates(rates(given), given, self._states, known)
+                        found = difference_of_rates(rates(batch), batch, self._states, known)
                     self._differences[name][f"{key} on {space.engine}"] = found
                 except NotRun as reason:
                     self._reasons[name][f"{key} on {space.engine}"] = reason
@@ -89,7 +89,7 @@ class ProgramChecks:
             self._differences[_RIGHT_HAND_SIDE]["denoc, link by link"] = found
 
     def verdicts(self, tolerance: float) -> dict[str, Verdict]:
-        """One for each kind of program: the largest difference, and who differs or does not run it."""
+        """Return a verdict for each kind of program: the largest difference, and which formulations differ or do not use it."""
         return {name: self._verdict(name, tolerance) for name in PROGRAMS}
 
     def _verdict(self, name: str, tolerance: float) -> Verdict:
@@ -104,27 +104,27 @@ class ProgramChecks:
 
 @dataclass(frozen=True)
 class Task:
-    """One model on its engines, and the states at which everything is compared."""
+    """One model on its engines, and the states of the comparison."""
 
     spaces: tuple[Workspace, ...]
     states: States
     tolerance: float
-    everything: bool  # also formalisms that take minutes to compile
+    everything: bool  # include formulations that take minutes to compile
 
     @property
     def first(self) -> Workspace:
-        """The engine the reference comes from."""
+        """The workspace of the reference."""
         return self.spaces[0]
 
     def judged(self, accelerations: float, reactions: float | None) -> tuple[str, None, float, float | None]:
-        """Status, reason and differences, as a `Verdict` begins."""
+        """Return status, reason and differences: the first fields of a `Verdict`."""
         agree = max(accelerations, reactions or 0.0) <= self.tolerance
         return "agrees" if agree else "differs", None, accelerations, reactions
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A verdict, and what is to be noted beside it."""
+    """A verdict and its notes."""
 
     verdict: Verdict
     notes: tuple[str, ...] = ()
@@ -141,13 +141,13 @@ def verify(
     everything: bool = False,
     progress: Callable[[float], object] | None = None,
 ) -> Agreement:
-    """Every formalism that applies, at random consistent states, on every engine: do they agree?
+    """Compare all applicable formulations at random consistent states (drawn with `seed`) on every engine.
 
-    Models made of bodies are also compared with the recursion from body to body, and what was found is put into d'Alembert's
-    principle with nothing but positions and the declared forces, with tolerances of its own. At the same states the programs
-    that runs integrate are compared, `Agreement.programs`: the right-hand side, SIMD lanes and the Taylor program. For a large
-    model the formalisms whose equations would take minutes to compile are left out and named, unless `everything` is true.
-    `Agreement.roads` says how many independent roads agree, `Agreement.states` at how many states.
+    Models of bodies are also compared with the recursion from body to body, and the accelerations are checked with d'Alembert's
+    principle, from positions and declared forces only, with separate tolerances. At the same states the programs that runs
+    integrate are compared, `Agreement.programs`: the right-hand side, SIMD lanes and the Taylor program. For a large model,
+    formulations whose equations take minutes to compile are omitted and listed, unless `everything` is True.
+    `Agreement.roads` is the number of independent lineages that agree, `Agreement.states` the number of states.
 
     >>> import dalembert as dl
     >>> agreement = verify(dl.load("simple-pendulum"), states=20, engines=["python"])
@@ -156,9 +156,9 @@ def verify(
     """
     if states < 1:
         raise InputError(f"verify: states is {states}. Expected at least 1.")
-    model.refuse_canonical("verify")  # dirac alone: there is no other road to compare with
+    model.refuse_canonical("verify")  # only dirac supports it: nothing to compare with
     laws, model = model.controllers, model.without_laws().pressed()
-    tell = progress or (lambda _: None)
+    report = progress or (lambda _: None)
     chosen = [choose_engine(engine) for engine in engines or dict.fromkeys((choose_engine(None), "python"))]
     spaces = tuple(workspace_of(setup(model, engine)) for engine in chosen)
     task = Task(spaces, _states(spaces[0], states, seed), tolerance, everything)
@@ -166,7 +166,7 @@ def verify(
     known: Reference | None = None
     programs = ProgramChecks(task.states)
     for index, key in enumerate(catalogue.KEYS):
-        tell(index / len(catalogue.KEYS))
+        report(index / len(catalogue.KEYS))
         findings[key], known = _finding(task, key, known)
         if known is not None and findings[key].verdict.compared:
             programs.look_at(key, task.spaces, known)
@@ -174,11 +174,11 @@ def verify(
         reasons = "; ".join(f"{key}: {finding.verdict.reason}" for key, finding in findings.items())
         raise EngineError(
             f"model '{model.name}': verify has nothing to compare, because no formalism could be evaluated ({reasons}). "
-            "Expected at least two. Take everything=True, or --all on the command line, or another engine."
+            "Expected at least two. Use everything=True (--all on the command line) or another engine."
         )
     programs.look_at_tree(task.first, known)
     rows = {name: row(task, known) for name, row in OTHERS.items()}
-    tell(1.0)
+    report(1.0)
     return Agreement(
         model.name,
         len(task.states),
@@ -192,22 +192,22 @@ def verify(
 
 
 def _states(space: Workspace, count: int, seed: int) -> States:
-    """`count` random states, or fewer; never none."""
+    """Return `count` random states or fewer, at least one."""
     drawn = random_states.consistent(space.model, 2 * count, seed=seed)
     regular = with_regular_speeds(space.model, space.facts, drawn)
     if len(regular):
         return States(regular.q[:, :count], regular.qd[:, :count], regular.t[:count])
     known = space.facts
-    held = ", ".join(known.levels.names[i] for i in known.rows) or "none"
+    independent = ", ".join(known.levels.names[i] for i in known.rows) or "none"
     raise SingularError(
         f"model '{space.model.name}': verify has nothing to compare. At none of {len(drawn)} random states do the speeds "
-        f"({', '.join(known.speed_names) or 'none'}) and the independent constraints ({held}) determine the velocities. "
+        f"({', '.join(known.speed_names) or 'none'}) and the independent constraints ({independent}) determine the velocities. "
         "Expected at least one such state. Remove constraints that are nearly dependent, or declare other speeds."
     )
 
 
 def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Reference | None]:
-    """What is found of one formalism; the first that can be evaluated becomes the reference."""
+    """Compare one formulation; the first that can be evaluated becomes the reference."""
     about = catalogue.find(key).ABOUT
     reason = catalogue.refusal(about, task.first.model, task.first.facts)
     if reason is not None:
@@ -218,14 +218,14 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
         return Finding(Verdict("left out", reason, None, None, about.lineage)), known
     for space in task.spaces:
         try:
-            road = Equations(derivation_of(space.setup, key))
+            equations = Equations(derivation_of(space.setup, key))
             if known is None:
                 _, _, _, M = task.first.manifold.evaluate(at.q, at.qd, at.t, task.first.values)
-                known = reference(road, at, M, task.first.facts.scales)
-            worst.append(largest_differences(road, at, known))
+                known = reference(equations, at, M, task.first.facts.scales)
+            worst.append(largest_differences(equations, at, known))
         except EngineError as error:
             notes.append(f"{key} was left out on {space.engine}: {error}")
-        except DalembertError as error:  # of this formalism: the others are compared all the same
+        except DalembertError as error:  # of this formulation: the others are still compared
             failed = f"it cannot be evaluated on {space.engine}: {error}"
             return Finding(Verdict("differs", failed, None, None, about.lineage)), known
     if worst:
@@ -236,7 +236,7 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
 
 
 def recursion(task: Task, known: Reference) -> Verdict | None:
-    """The accelerations by recursion from body to body, for a model made of bodies."""
+    """Compare the accelerations of the recursion from body to body, for a model of bodies."""
     model, at = task.first.declared, task.states
     if not model.bodies:
         return None
@@ -245,7 +245,7 @@ def recursion(task: Task, known: Reference) -> Verdict | None:
 
 
 def dalemberts_principle(task: Task, known: Reference) -> Verdict:
-    """The accelerations and reactions put into d'Alembert's principle, with positions and declarations alone."""
+    """Check accelerations and reactions with d'Alembert's principle, from positions and declarations only."""
     found = _principle.residual(task.first.declared, task.states, known.qdd, known.reaction)
     sizes = found.largest
     differences = (max(sizes["motion"], sizes["acceleration"]), sizes["reaction"])
@@ -255,39 +255,39 @@ def dalemberts_principle(task: Task, known: Reference) -> Verdict:
 
 
 _BROKEN = {
-    "motion": "the forces do virtual work on displacements that the constraints admit",
-    "position": "the states do not fulfil the declared constraints on position level",
-    "velocity": "the states do not fulfil the declared constraints on velocity level",
-    "acceleration": "the accelerations do not fulfil the declared constraints",
-    "reaction": "the reactions are not what applied and inertia forces leave over",
+    "motion": "the forces do virtual work on admissible displacements",
+    "position": "the states violate the declared constraints on position level",
+    "velocity": "the states violate the declared constraints on velocity level",
+    "acceleration": "the accelerations violate the declared constraints",
+    "reaction": "the reactions do not balance the applied and inertia forces",
 }
 
-# what is no formalism: None where it does not apply to the model
+# methods that are not formulations: None if not applicable to the model
 OTHERS: Mapping[str, Callable[[Task, Reference], Verdict | None]] = {
     "recursion": recursion,
     "the principle": dalemberts_principle,
 }
 
 
-def _notes(task: Task, asked: int, findings: Mapping[str, Finding]) -> tuple[str, ...]:
-    """What a reader of the verdicts has to know besides."""
+def _notes(task: Task, requested: int, findings: Mapping[str, Finding]) -> tuple[str, ...]:
+    """Return notes on the verdicts."""
     out = [note for finding in findings.values() for note in finding.notes]
-    if len(task.states) < asked:
+    if len(task.states) < requested:
         out.append(
-            f"compared at {len(task.states)} states where {asked} were asked for: at the others speeds and constraints do "
+            f"compared at {len(task.states)} of {requested} requested states: at the others the speeds and constraints do "
             "not determine the velocities well enough"
         )
     return tuple(out)
 
 
 def _of_contact(known: Unilateral) -> str:
-    """What was compared of a rigid contact."""
+    """Return a note on the comparison of a rigid contact."""
     return (
-        f"{known.title} is rigid: its force enters as {', '.join(known.parameters)}, here with the value 1; a run finds the "
-        "values, from gaps and not from formulas"
+        f"{known.title} is rigid: its force enters as {', '.join(known.parameters)}, here with the value 1; a run computes the "
+        "values from the gaps"
     )
 
 
 def _of_law(controller: Controller) -> str:
     inputs = ", ".join(f"{name} = {USUAL:g}" for name in controller.inputs)
-    return f"{controller.title} is no formula and is not asked: the equations are compared with {inputs}"
+    return f"{controller.title} is not a formula and is not evaluated: the equations are compared with {inputs}"

@@ -1,6 +1,6 @@
-"""The papers computed again: every table and figure beside what is printed, with the deviation and the reason for it.
+"""Reproduction of papers: every table and figure next to the printed values, with the deviation and its reason.
 
-A paper is two files: `NAME.toml` holds what is printed, and `NAME.py` says in `recipe()` how each table and figure is computed.
+A paper is two files: `NAME.toml` contains the printed values, and `recipe()` in `NAME_paper.py` computes each table and figure.
 """
 
 from __future__ import annotations
@@ -29,38 +29,58 @@ def paper(
     claims: bool | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Paper:
-    """A paper computed again: all its tables, figures and claims, or those that are named.
+    """Reproduce a paper: compute all its tables, figures and claims, or the selected ones.
 
-    Naming tables only leaves the figures out, and the other way round; the claims are judged where no table and no figure is
-    named, or as `claims` says. `progress` is told the fraction that is done.
+    Parameters
+    ----------
+    name : str
+        One of volterra, phong, poincare, denoc and desapio.
+    tables, figures : sequence of str or int, optional
+        Numbers of tables and figures to compute. If only one of the two is given, the other kind is omitted.
+    claims : bool, optional
+        Evaluate the claims of the paper; by default if neither tables nor figures are selected.
+    progress : callable, optional
+        Called with the completed fraction, from 0 to 1.
 
+    Returns
+    -------
+    Paper
+        Printed and computed values, figures and verdicts on the claims.
+
+    Raises
+    ------
+    InputError
+        There is no such paper, table or figure.
+
+    Examples
+    --------
     >>> print(paper("volterra", tables=["4"]).table(4).cells[0].deviation_text)
     =
     """
     known = choices(name)
-    wanted = (
-        _wanted(name, "table", known.tables, tables, figures),
-        _wanted(name, "figure", known.figures, figures, tables),
+    selected = (
+        _selected(name, "table", known.tables, tables, figures),
+        _selected(name, "figure", known.figures, figures, tables),
     )
-    made = _recipe(name)
-    tell, total, done = progress or (lambda _: None), sum(map(len, wanted)) or 1, itertools.count()
+    recipe = _recipe(name)
+    report, total, done = progress or (lambda _: None), sum(map(len, selected)) or 1, itertools.count()
 
     def compute(recipes: Mapping[str, Callable[[], _Result]], number: str) -> _Result:
-        tell(next(done) / total)
+        report(next(done) / total)
         return recipes[number]()
 
     found = (
-        tuple(known.tables[number].filled(number, compute(made.tables, number)) for number in wanted[0]),
-        tuple(known.figures[number].filled(number, compute(made.figures, number)) for number in wanted[1]),
+        tuple(known.tables[number].filled(number, compute(recipe.tables, number)) for number in selected[0]),
+        tuple(known.figures[number].filled(number, compute(recipe.figures, number)) for number in selected[1]),
     )
     judged = (tables is None and figures is None) if claims is None else claims
-    verdicts = [each.judged(key, made.claims[key]()) for key, each in known.claims.items()] if judged else []
-    tell(1.0)
+    verdicts = [each.judged(key, recipe.claims[key]()) for key, each in known.claims.items()] if judged else []
+    report(1.0)
     return Paper(name, known.title, known.source, *found, known.remarks, tuple(verdicts))
 
 
 def choices(name: str) -> Printed:
-    """What a paper prints: its tables and figures, before anything is computed.
+    """Return the printed tables, figures and claims of a paper, without computation.
 
     >>> list(choices("volterra").tables)
     ['1', '2', '3', '4', '5', '6']
@@ -71,25 +91,25 @@ def choices(name: str) -> Printed:
 
 
 def _recipe(name: str) -> Recipe:
-    """A fresh recipe: its runs are computed when they are needed, once."""
+    """Return a new recipe; it computes its runs once, when they are needed."""
     return import_module(f"{__name__}.{name}_paper").recipe()
 
 
-def _wanted(
+def _selected(
     name: str,
     kind: str,
     known: Iterable[str],
-    asked: Sequence[str | int] | None,
+    requested: Sequence[str | int] | None,
     others: Sequence[str | int] | None,
 ) -> list[str]:
-    """The numbers asked for, in the order of the paper; all where nothing at all is asked for."""
+    """Return the requested numbers in the order of the paper; all if nothing is requested."""
     known = list(known)
-    if asked is None:
+    if requested is None:
         return known if others is None else []
     numbers = {number.lower(): number for number in known}
-    for number in map(str, asked):
+    for number in map(str, requested):
         if number.lower() not in numbers:
-            there = f"It has {', '.join(labelled(kind, each) for each in known)}." if known else f"It has no {kind}s."
-            raise InputError(f"paper '{name}' has no {kind} '{number}'. {there}")
-    chosen = {str(number).lower() for number in asked}
+            hint = f"It has {', '.join(labelled(kind, each) for each in known)}." if known else f"It has no {kind}s."
+            raise InputError(f"paper '{name}' has no {kind} '{number}'. {hint}")
+    chosen = {str(number).lower() for number in requested}
     return [number for low, number in numbers.items() if low in chosen]

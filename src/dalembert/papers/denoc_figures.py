@@ -1,4 +1,4 @@
-"""The figures of papers/denoc: the Stanford arm, the biped's step, the four-bar linkage, and counts of operations."""
+"""Figures of papers/denoc: the Stanford arm, the step of the biped, the four-bar linkage, and operation counts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from dalembert.recursive.traced import task_program
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _DRIVES = {"stanford-arm": {"k": 0.0, "kw": 0.0, "kh": 0.0}}  # stiffness of the drives that the gallery adds
-TURN = 4 / 3  # seconds of Figure 17, as in ReDySim's file of this linkage
+TURN = 4 / 3  # s, duration of Figure 17, as in ReDySim's file of this linkage
 T, h, d, s, f, g = 0.5, 0.92, 0.15, 0.06, 0.05, 9.81  # as the model file names them
 GAINS = (225.0, 40.0)  # of ReDySim's controller
 Torques = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # of (t, q, q̇)
 
 
 def undriven(name: str) -> Elements:
-    """A model of the gallery without the drives it has there."""
+    """Return a gallery model without its drives."""
     model = dl.load(name)
     return model.with_parameters(_DRIVES[name]) if name in _DRIVES else model
 
@@ -44,7 +44,7 @@ def _numbered(letter: str, i: int) -> str:
 
 
 def stanford() -> list[Frame]:
-    """The arm with its boom out."""
+    """Return the arm with its boom extended."""
     at = placed("stanford-arm", (0.9, 1.0, 0.6, 0.4, 0.9, 0.0))
     corners = [np.zeros(3), *(at.points(name, [(0, 0, 0)])[0] for name in ("waist", "shoulder", "boom"))]
     corners.append(at.points("hand", [(0, 0, 0.25)])[0])
@@ -67,7 +67,7 @@ def cycloid(ends: Sequence[float], T: float, t: np.ndarray) -> tuple[np.ndarray,
 
 
 def stanford_motion() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """t, q, q̇ and q̈ of the motion of Figure 5, which ends as the drives of the gallery's model have it."""
+    """Return t, q, q̇ and q̈ of the motion of Figure 5, with the final values of the drives of the gallery model."""
     values = dl.load("stanford-arm").parameter_values
     t = np.linspace(0, values["T"], 401)
     ends = [values["B"] if i == 2 else values["A"] for i in range(6)]
@@ -83,7 +83,7 @@ def stanford_torques() -> list[Panel]:
 
 
 def stanford_fall() -> list[Panel]:
-    """Figure 6: all joints at zero, no drives."""
+    """Figure 6: free fall with all joints at zero, without drives."""
     run = dl.simulate(undriven("stanford-arm"), 1.0, formalism="denoc", samples=101)
     angles = [Line(_numbered("θ", i + 1), run.t, np.round(run.q[i], 12)) for i in (0, 1, 3, 4, 5)]
     return [Panel("b₃ [m]", (Line("", run.t, run.q[2]),)), Panel("θ [rad]", tuple(angles))]
@@ -93,20 +93,20 @@ def stanford_fall() -> list[Panel]:
 
 
 def walking(step: Step) -> list[Frame]:
-    """Figure 11: the biped at six moments of its step."""
+    """Figure 11: the biped at six times of its step."""
     at = np.arange(0, 2001, 400)
     return [Frame(f"t = {step.t[k]:.1f} s", _biped(placed(step.model, step.q[:, k]))) for k in at]
 
 
-def _turned(points: np.ndarray) -> np.ndarray:
-    """Forward, sideways and up: up is x in the model, and forward −y."""
+def _forward_up(points: np.ndarray) -> np.ndarray:
+    """Return forward, sideways and up components: up is x in the model, and forward −y."""
     return np.stack([-points[:, 1], points[:, 2], points[:, 0]], axis=1)
 
 
 def _biped(at: Placed) -> tuple[Stroke, ...]:
-    """Both legs, their feet and the trunk, from the side."""
+    """Draw both legs, their feet and the trunk in side view."""
     legs = (("ankle-roll", "thigh", "hip-roll"), ("swing-ankle", "swing-shank", "swing-hip-yaw"))
-    limbs = [_turned(np.concatenate([at.points(name, [(0, 0, 0)]) for name in names]))[:, ::2] for names in legs]
+    limbs = [_forward_up(np.concatenate([at.points(name, [(0, 0, 0)]) for name in names]))[:, ::2] for names in legs]
     trunk = limbs[0][-1] + np.array([(-0.05, 0), (0.05, 0), (0.06, 0.3), (-0.06, 0.3)])
     feet = [Stroke(limb[0] + np.array([(-0.06, 0), (0.12, 0)]), colour=k) for k, limb in enumerate(limbs)]
     ground = Stroke(np.array([(-0.5, -0.01), (0.6, -0.01)]), thin=True)
@@ -115,48 +115,48 @@ def _biped(at: Placed) -> tuple[Stroke, ...]:
 
 
 def designed_paths(step: Step) -> list[Panel]:
-    """Figure 12: the trunk's mass centre and the swinging ankle by the joints, and the design of hip and ankle as points."""
-    few, shown = slice(None, None, 20), slice(None, None, 200)
+    """Figure 12: trunk mass center and swing ankle from the joint angles, and the designed hip and ankle paths as points."""
+    few, sparse = slice(None, None, 20), slice(None, None, 200)
     t, states = step.t[few], [placed(step.model, q) for q in step.q[:, few].T]
-    trunk = _turned(np.array([at.center("trunk") for at in states]))
-    ankle = _turned(np.array([at.points("swing-ankle", [(0, 0, 0)])[0] for at in states]))
-    dots = step.t[shown]
+    trunk = _forward_up(np.array([at.center("trunk") for at in states]))
+    ankle = _forward_up(np.array([at.points("swing-ankle", [(0, 0, 0)])[0] for at in states]))
+    dots = step.t[sparse]
     _, y, *_ = hip(dots)
     design = np.stack([-0.3 * np.cos(2 * np.pi * dots), 2 * y - 0.1, lift(dots)[0]], axis=1)
     panels = []
     for k, axis in enumerate(("forward", "sideways", "up")):
         lines = (
-            Line("trunk's mass centre", t, trunk[:, k]),
-            Line("swinging ankle", t, ankle[:, k]),
-            Line("design of the ankle", dots, design[:, k], points=True),
+            Line("trunk mass center", t, trunk[:, k]),
+            Line("swing ankle", t, ankle[:, k]),
+            Line("designed ankle path", dots, design[:, k], points=True),
         )
         panels.append(Panel(f"{axis} [m]", lines))
     return panels
 
 
 def designed_joints(step: Step) -> list[Panel]:
-    """Figure 13, and ReDySim's run under control at the six times it prints."""
-    theirs = published("denoc")["biped"]
-    known, times = np.array(theirs["q"]).T, np.array(theirs["t"])
+    """Figure 13, and ReDySim's controlled run at the six printed times."""
+    redysim = published("denoc")["biped"]
+    known, times = np.array(redysim["q"]).T, np.array(redysim["t"])
     few = step.t[::20]
-    curves = {"designed": step.q[:, ::20], "under control": step.controlled(few)}
+    curves = {"designed": step.q[:, ::20], "controlled": step.controlled(few)}
     return _by_joint("θ", "rad", few, curves, (times, known))
 
 
 def designed_torques(step: Step) -> list[Panel]:
     """Figure 14."""
     few = slice(None, None, 10)
-    curves = {"of the design": step.torques[:, few], "with ReDySim's slips": step.slipped_torques[:, few]}
+    curves = {"of the design": step.torques[:, few], "with ReDySim's errors": step.slipped_torques[:, few]}
     return _by_joint("τ", "N·m", step.t[few], curves)
 
 
 def left_design(step: Step) -> list[Panel]:
-    """Figure 15: under the torques of Figure 14 alone."""
+    """Figure 15: open-loop simulation with the torques of Figure 14."""
     few = step.t[::20]
     slipped, right = (step.open_loop(torques, few) for torques in (step.slipped_torques, step.torques))
     curves = {
         "desired": step.q[:, ::20],
-        "simulated, with ReDySim's slips": slipped,
+        "simulated, with ReDySim's errors": slipped,
         "simulated, torques of the design": right,
     }
     return _by_joint("θ", "rad", few, curves)
@@ -169,7 +169,7 @@ def _by_joint(
     curves: Mapping[str, np.ndarray],
     published: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> list[Panel]:
-    """A panel for each joint: curves (joints, times), and the points that ReDySim prints."""
+    """Return a panel for each joint: curves (joints, times), and the points printed by ReDySim."""
     panels = []
     for i in range(len(next(iter(curves.values())))):
         lines = [Line(label, t, rows[i]) for label, rows in curves.items()]
@@ -183,7 +183,7 @@ def _by_joint(
 
 
 def four_bar() -> list[Frame]:
-    """The loop, and the two chains that are left when joint 4 is cut."""
+    """Draw the closed loop, and the two chains after cutting joint 4."""
     model = dl.load("four-bar")
     q = model.initial[0]
     closed, cut = placed(model, q), placed(model, q + np.array([0.5, 0.15, 0.3]))
@@ -214,7 +214,7 @@ def _driven() -> Model:
 
 
 def four_bar_driven() -> list[Panel]:
-    """Figure 17: one turn of the crank by (34), and the torque it takes."""
+    """Figure 17: one revolution of the crank by (34), and the required torque."""
     run = dl.simulate(_driven(), TURN, samples=201)
     torque = run.multipliers[run.constraint_names.index("motor")]
     return [Panel("θ₁ [rad]", (Line("", run.t, run.q[0]),)), Panel("τ₁ [N·m]", (Line("", run.t, torque),))]
@@ -231,13 +231,13 @@ def four_bar_fall() -> list[Panel]:
 
 # Figures 19 and 20: operations
 
-JOINTS = {"a": (1,), "b": (2,), "c": (3,), "d": (1, 2, 3)}  # axes of the joints in turn, by panel
+JOINTS = {"a": (1,), "b": (2,), "c": (3,), "d": (1, 2, 3)}  # numbers of axes of successive joints, by panel
 SIZES = (6, 12, 18, 24)
 _AXES = ((0, 0, 1), (0, 1, 0), (1, 0, 0))
 
 
 def chain(joints: Sequence[int], freedoms: int) -> Model:
-    """Bodies in a row with joints of so many revolute axes in turn, which meet in a point and are perpendicular.
+    """Return a serial chain whose joints cyclically have these numbers of perpendicular, intersecting revolute axes.
 
     >>> len(chain((1, 2, 3), 12).bodies), len(chain((1, 2, 3), 12).coordinate_names)
     (6, 12)
@@ -246,40 +246,40 @@ def chain(joints: Sequence[int], freedoms: int) -> Model:
     count = freedoms * len(joints) // sum(joints)
     first = 0
     for i, axes in enumerate(islice(cycle(joints), count)):
-        turns = [
+        revolutes = [
             model.revolute(_AXES[(i + k) % 3], f"q{first + k}", position=(0, 0, 0) if k else (0.3, 0.1, -0.2))
             for k in range(axes)
         ]
         mass = {"mass": 1.0, "center": (0.1, 0.2, 0.3), "inertia": (0.3, 0.4, 0.5, 0.01, 0.02, 0.03)}
-        model.body(f"link{i}", parent=parent, joint=turns, **mass)
+        model.body(f"link{i}", parent=parent, joint=revolutes, **mass)
         parent, first = f"link{i}", first + axes
     return model
 
 
 @cache
 def costs(joints: tuple[int, ...], n: int) -> dict[str, int]:
-    """Operations of each task of a chain."""
+    """Return the operation count of each task of a chain."""
     plan = plan_of(chain(joints, n))
     return {task: task_program(plan, task).operations for task in ("inverse", "forward", "mass_matrix", "bias")}
 
 
 def inverse_counts(joints: tuple[int, ...], n: int) -> dict[str, int]:
-    """Operations of inverse dynamics: by the recursion, and by I θ̈ + C θ̇ with I of composite bodies."""
+    """Return operation counts of inverse dynamics: recursion, and I θ̈ + C θ̇ with I of composite bodies."""
     cost = costs(joints, n)
-    written = cost["mass_matrix"] + cost["bias"] + 2 * n * n
-    return {"recursion (22)–(25)": cost["inverse"], "I by (21), then I θ̈ + C θ̇ (17)": written}
+    composite = cost["mass_matrix"] + cost["bias"] + 2 * n * n
+    return {"recursion (22)–(25)": cost["inverse"], "I by (21), then I θ̈ + C θ̇ (17)": composite}
 
 
 def forward_counts(joints: tuple[int, ...], n: int) -> dict[str, int]:
-    """Operations of forward dynamics: by the recursion, and by I of composite bodies with Cholesky's factors."""
+    """Return operation counts of forward dynamics: recursion, and I of composite bodies with Cholesky factorization."""
     cost = costs(joints, n)
     factors, substitutions = n * (n + 1) * (2 * n + 1) // 6, 2 * n * n
-    written = cost["mass_matrix"] + cost["bias"] + factors + substitutions
-    return {"recursion (28)–(33)": cost["forward"], "I by (21), then Cholesky": written}
+    composite = cost["mass_matrix"] + cost["bias"] + factors + substitutions
+    return {"recursion (28)–(33)": cost["forward"], "I by (21), then Cholesky": composite}
 
 
 def counts(of_chain: Callable[[tuple[int, ...], int], dict[str, int]]) -> list[Panel]:
-    """Figures 19 and 20: operations over the degrees of freedom, for four kinds of chains."""
+    """Figures 19 and 20: operation counts over the degrees of freedom for four kinds of chains."""
     panels = []
     for letter, joints in JOINTS.items():
         found = [of_chain(joints, n) for n in SIZES]
@@ -292,7 +292,7 @@ def counts(of_chain: Callable[[tuple[int, ...], int], dict[str, int]]) -> list[P
 
 
 def kuka_torques(times: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """What ReDySim prints (6, 51), and ours at the same times, or at others."""
+    """Return the torques printed by ReDySim (6, 51), and the computed ones at the same or other times."""
     rows = np.array(published("denoc")["kuka-kr5"]["rows"]).T
     t = rows[0] if times is None else times
     motion = (np.repeat(x, 6, axis=0) for x in cycloid([np.pi / 3], 1.0, t))
@@ -300,28 +300,28 @@ def kuka_torques(times: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarra
 
 
 def kuka() -> list[Panel]:
-    """Torques of the KUKA KR5 in a motion by (34), and those ReDySim prints."""
+    """Torques of the KUKA KR5 in a motion by (34), and those printed by ReDySim."""
     fine = np.linspace(0, 1, 501)
-    theirs, ours = kuka_torques(fine)
+    redysim, computed = kuka_torques(fine)
     dots = np.array([row[0] for row in published("denoc")["kuka-kr5"]["rows"]])
-    return _by_joint("τ", "N·m", fine, {"computed": ours}, (dots, theirs))
+    return _by_joint("τ", "N·m", fine, {"computed": computed}, (dots, redysim))
 
 
 def hip(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """x and y of the hip at the height h, and the rate and acceleration of y: an inverted pendulum, Figure 12."""
+    """Return x and y of the hip at the height h, and ẏ and ÿ: an inverted pendulum, Figure 12."""
     w = math.sqrt(g / h)
     x, sway = d * np.sinh(w * (t - T / 2)) / math.sinh(w * T / 2), s * np.cosh(w * (t - T / 2)) / math.cosh(w * T / 2)
     return x, s - sway, -s * w * np.sinh(w * (t - T / 2)) / math.cosh(w * T / 2), -w * w * sway
 
 
 def lift(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The height of the swinging ankle, its rate and acceleration."""
-    turn = 2 * math.pi / T
-    return f * (1 - np.cos(turn * t)), f * turn * np.sin(turn * t), f * turn**2 * np.cos(turn * t)
+    """Return the height of the swing ankle, its rate and acceleration."""
+    omega = 2 * math.pi / T
+    return f * (1 - np.cos(omega * t)), f * omega * np.sin(omega * t), f * omega**2 * np.cos(omega * t)
 
 
 class Step:
-    """The designed step at many times, and runs of the model along it.
+    """The designed step at many times, and runs of the model.
 
     >>> Step().q.shape
     (12, 2001)
@@ -335,10 +335,10 @@ class Step:
 
     @cached_property
     def slipped(self) -> tuple[np.ndarray, np.ndarray]:
-        """q̇ and q̈ as the trajectory of ReDySim's example has them, for the roll a of a leg: tan a = y/z from ankle to hip.
+        """q̇ and q̈ with the errors in ReDySim's example, for the roll angle a of a leg: tan a = y/z from ankle to hip.
 
         ȧ = (ẏ − ż tan a) cos²a/z and ä = ((ÿ − z̈ tan a) cos²a − 2 ż ȧ)/z − 2 ȧ² tan a. ReDySim has ẏ + ż tan a in ȧ, and
-        −((ÿ + z̈ tan a) cos²a + 2 ż ȧ)/z ± 2 ȧ tan a in ä: the sign of its main term is turned.
+        −((ÿ + z̈ tan a) cos²a + 2 ż ȧ)/z ± 2 ȧ tan a in ä: the sign of its main term is reversed.
         """
         _, y, yd, ydd = hip(self.t)
         rise, fall, pull = lift(self.t)
@@ -346,27 +346,27 @@ class Step:
         for (up, down), side, z, zd, zdd in (((1, 4), 1, h, 0, 0), ((7, 10), -1, h - rise, -fall, -pull)):
             a = np.arctan2(y, z)
             rate = (yd + zd * np.tan(a)) * np.cos(a) ** 2 / z
-            slip = -((ydd + zdd * np.tan(a)) * np.cos(a) ** 2 + 2 * zd * rate) / z + 2 * side * rate * np.tan(a)
-            qd[up], qd[down], qdd[up], qdd[down] = rate, -rate, slip, -slip
+            wrong = -((ydd + zdd * np.tan(a)) * np.cos(a) ** 2 + 2 * zd * rate) / z + 2 * side * rate * np.tan(a)
+            qd[up], qd[down], qdd[up], qdd[down] = rate, -rate, wrong, -wrong
         return qd, qdd
 
     @cached_property
     def torques(self) -> np.ndarray:
-        """Figure 14: what the design takes."""
+        """Figure 14: the torques of the design."""
         return self.dynamics.inverse(self.q, self.qd, self.qdd)
 
     @cached_property
     def slipped_torques(self) -> np.ndarray:
-        """What it takes with the slips."""
+        """The torques with ReDySim's errors."""
         return self.dynamics.inverse(self.q, *self.slipped)
 
     def open_loop(self, torques: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """q (12, k) under torques given in time: nothing corrects an error, Figure 15."""
+        """Return q (12, k) with torques as functions of time, without feedback, Figure 15."""
         table = CubicSpline(self.t, torques.T)
         return self._run(lambda t, q, qd: table(t), times)[:12]
 
     def controlled(self, times: np.ndarray) -> np.ndarray:
-        """q and q̇ (24, k) under ReDySim's controller, which follows the design with the slips."""
+        """Return q and q̇ (24, k) with ReDySim's controller, which tracks the design with ReDySim's errors."""
         goal = CubicSpline(self.t, np.concatenate([self.q, *self.slipped]).T)
 
         def torques(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -376,13 +376,13 @@ class Step:
         return self._run(torques, times)
 
     def leaving(self, torques: np.ndarray, distance: float) -> float:
-        """The time when a run without a controller is further from the design than this."""
+        """Return the time at which an open-loop run deviates from the design by more than this distance."""
         found = self.open_loop(torques, self.t[:1201])  # the first 0.3 s
         off = np.abs(found - self.q[:, :1201]).max(axis=0)
         return float(self.t[np.argmax(off > distance)])
 
     def _run(self, torques: Torques, times: np.ndarray) -> np.ndarray:
-        """The run from the start of the step, by the method and tolerances of ReDySim's example."""
+        """Integrate from the start of the step, with the method and tolerances of ReDySim's example."""
 
         def rates(t: float, state: np.ndarray) -> np.ndarray:
             q, qd = state[:12], state[12:]

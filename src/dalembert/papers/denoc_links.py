@@ -1,7 +1,7 @@
-"""Sections 2 and 3 of papers/denoc as they are printed, in numbers at one state: matrices, recursions, Newton–Euler equations.
+"""Sections 2 and 3 of papers/denoc as printed, evaluated at one state: matrices, recursions, Newton–Euler equations.
 
-World axes throughout. A link has a point P that its twist t = (ω, v) belongs to: its mass centre C in section 2, the origin O of
-its joint in section 3. B_ij of (5) and A_ij of (36b) are then one formula, and so are the two forms of p_i.
+World axes throughout. The twist t = (ω, v) of a link refers to a point P: its mass center C in section 2, the origin O of its
+joint in section 3. B_ij of (5) and A_ij of (36b) are then the same formula, and so are the two forms of p_i.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from dalembert.papers.mechanism import walked
 
 @dataclass(frozen=True)
 class Links:
-    """The links of a tree in which each has one joint of one degree of freedom, at a state (θ, θ̇)."""
+    """Links of a tree with one single-degree-of-freedom joint each, at a state (θ, θ̇)."""
 
     parents: tuple[int, ...]  # −1 for the ground
-    turns: tuple[bool, ...]  # revolute, or prismatic
+    turns: tuple[bool, ...]  # True: revolute, False: prismatic
     e: np.ndarray  # (n, 3) axes
     origins: np.ndarray  # (n, 3) O of the joints
-    C: np.ndarray  # (n, 3) mass centres
-    P: np.ndarray  # (n, 3) points of the twists: C, or O
+    C: np.ndarray  # (n, 3) mass centers
+    P: np.ndarray  # (n, 3) reference points of the twists: C or O
     m: np.ndarray
-    I_C: np.ndarray  # (n, 3, 3) about the mass centres
+    I_C: np.ndarray  # (n, 3, 3) about the mass centers
     g: np.ndarray
     qd: np.ndarray
 
     @property
     def n(self) -> int:
-        """How many links."""
+        """Number of links."""
         return len(self.parents)
 
     def above(self, i: int) -> list[int]:
-        """The link and those it hangs on, outermost first."""
+        """Return the link and its ancestors, the link first."""
         return [i, *self.above(self.parents[i])] if i >= 0 else []
 
     def B(self, i: int, j: int) -> np.ndarray:
@@ -109,12 +109,12 @@ class Links:
         t_dot, out = self.twist_rates(qdd), np.zeros((self.n, 6))
         for i, t in enumerate(self.t):
             spin = self.M[i] @ np.concatenate([t[:3], np.zeros(3)])  # M E t
-            turned = np.concatenate([np.cross(t[:3], spin[:3]), np.cross(t[:3], spin[3:])])  # Ω M E t
-            out[i] = self.M[i] @ t_dot[i] + turned
+            gyroscopic = np.concatenate([np.cross(t[:3], spin[:3]), np.cross(t[:3], spin[3:])])  # Ω M E t
+            out[i] = self.M[i] @ t_dot[i] + gyroscopic
         return out
 
     def torques(self, w: np.ndarray, *, as_printed: bool = False) -> np.ndarray:
-        """τ by the backward recursion (25); as it is printed, without w_i."""
+        """Return τ by the backward recursion (25); with `as_printed` without w_i."""
         total = w.copy()
         for i in reversed(range(self.n)):
             if as_printed and any(self.parents[k] == i for k in range(self.n)):
@@ -192,7 +192,7 @@ class Elimination:
 
 
 def links_of(model: Elements, q: np.ndarray, qd: np.ndarray, *, at_joints: bool = False) -> Links:
-    """The links of a model at a state: twists at the mass centres, or at the origins of the joints.
+    """Return the links of a model at a state: twists at the mass centers, or at the joint origins.
 
     >>> import dalembert as dl
     >>> links_of(dl.load("kuka-kr5"), np.zeros(6), np.ones(6)).N.shape

@@ -1,6 +1,6 @@
-"""papers/denoc computed again: its equations as identities, its examples beside what is printed, and Figures 4–6 and 11–20.
+"""Reproduction of papers/denoc: its equations as identities, its examples, and Figures 4–6 and 11–20.
 
-The paper has no numbered tables; what it prints stands here by section. ReDySim, the program of its authors, prints more digits.
+The paper has no numbered tables; its printed values are listed by section. ReDySim, by the same authors, prints more digits.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from dalembert.symbolic.frames import Pose
 from dalembert.symbolic.symengine_algebra import SYMBOLIC
 
 SERIAL = ("stanford-arm", "kuka-kr5")
-LEFT = np.radians(0.5)  # further from the design than this, a joint has left it
+LEFT = np.radians(0.5)  # a larger deviation means that a joint has left the design
 _STATES = 5
 
 
 def recipe() -> Recipe:
-    """How the tables and figures are computed; the step of the biped is shared."""
+    """Return the functions that compute the tables and figures; the step of the biped is shared."""
     step = cache(Step)
     tables: dict[str, Callable[[], Computed]] = {
         "Sizes": _sizes,
@@ -52,7 +52,7 @@ def recipe() -> Recipe:
 
 
 def _linear_cost() -> Finding:
-    """Operations of the recursion over the degrees of freedom: the second difference vanishes."""
+    """Check that the operations of the recursion are linear in the degrees of freedom: second differences vanish."""
     found = [figures.costs((1,), n)["forward"] for n in figures.SIZES]
     bend = max(abs(c - 2 * b + a) for a, b, c in zip(found, found[1:], found[2:], strict=False)) / (found[1] - found[0])
     sizes = ", ".join(f"n = {n}: {count}" for n, count in zip(figures.SIZES, found, strict=True))
@@ -60,7 +60,7 @@ def _linear_cost() -> Finding:
 
 
 def _gains() -> dict[str, list[float]]:
-    """Operations with I and Cholesky over those of the recursion, by kind of chain and size."""
+    """Return the ratio of operations with I and Cholesky to the recursion, by kind of chain and size."""
     found: dict[str, list[float]] = {}
     for letter, joints in figures.JOINTS.items():
         counts = [figures.forward_counts(joints, n).values() for n in figures.SIZES]
@@ -69,25 +69,25 @@ def _gains() -> dict[str, list[float]]:
 
 
 def _fewest_operations() -> Finding:
-    """Against the one alternative that is computed here, I of composite bodies with Cholesky's factors."""
+    """Compare with I of composite bodies and Cholesky factorization, the only alternative computed here."""
     gains = _gains()
     texts = "; ".join(f"({letter}) {', '.join(f'{gain:.2f}' for gain in of)}" for letter, of in gains.items())
     sizes = ", ".join(map(str, figures.SIZES))
-    words = f"operations of composite bodies with Cholesky over the recursion, n = {sizes}: {texts}."
+    words = f"ratio of operations, composite bodies with Cholesky to recursion, n = {sizes}: {texts}."
     return Finding(
         min(map(min, gains.values())) > 1, f"{words} Other algorithms of the literature are not computed here."
     )
 
 
 def _gain_of_axes() -> Finding:
-    """The gain of the recursion with joints of 1, 2 and 3 axes at the largest size."""
+    """Compare the gain of the recursion for joints of 1, 2 and 3 axes at the largest size."""
     last = {letter: of[-1] for letter, of in _gains().items()}
     texts = ", ".join(f"{count} axes {last[letter]:.2f}" for letter, count in (("a", 1), ("b", 2), ("c", 3)))
     return Finding(last["a"] < last["b"] < last["c"], f"gain over composite bodies, n = {figures.SIZES[-1]}: {texts}.")
 
 
 def _figures(step: Callable[[], Step]) -> Mapping[str, Callable[[], Picture]]:
-    made: dict[str, Callable[[], Picture]] = {
+    pictures: dict[str, Callable[[], Picture]] = {
         "4": figures.stanford,
         "5": figures.stanford_torques,
         "6": figures.stanford_fall,
@@ -105,14 +105,14 @@ def _figures(step: Callable[[], Step]) -> Mapping[str, Callable[[], Picture]]:
         "14": figures.designed_torques,
         "15": figures.left_design,
     }
-    return made | {number: lambda draw=draw: draw(step()) for number, draw in of_step.items()}
+    return pictures | {number: lambda draw=draw: draw(step()) for number, draw in of_step.items()}
 
 
 # sizes
 
 
 def _sizes() -> Computed:
-    """What n and the loop of Figure 16 make of the matrices: shapes of our blocks, as formulas in n where both chains agree."""
+    """Compute the shapes of the matrices, as formulas in n if two chains agree, and those of the loop of Figure 16."""
     names = dict(zip(printed("denoc").tables["Sizes"].rows, ("N_l", "N_d", "N", "I"), strict=False))
     blocks = [dl.derive(model, "denoc").blocks for model in ("two-link-robot", "robot-3-link")]
     side = {(2, 3): "n", (12, 18): "6n"}
@@ -124,7 +124,7 @@ def _sizes() -> Computed:
 
 
 def _loop_sizes() -> list[list[str]]:
-    """J of the four-bar linkage, N and A_en of its two chains: rows that say something new, links and joints of each."""
+    """Return the sizes of J of the four-bar linkage, and of N and A_en of its two chains, with independent rows only."""
     N = np.array(dl.derive("four-bar", "denoc").blocks["N"].value, dtype=object)
     rows = len(dl.mobility("four-bar").independent)
     links, found = np.arange(len(N)) // 6, [[f"{rows} × {N.shape[1]}"]]
@@ -138,7 +138,7 @@ def _loop_sizes() -> list[list[str]]:
 
 
 def _identities(number: str, models: tuple[str, ...], errors: Callable[..., list[float]]) -> Computed:
-    """The largest relative difference of the two sides at random states, by model."""
+    """Compute the largest relative difference of the two sides at random states, by model."""
     random, columns = np.random.default_rng(2013), []
     for name in models:
         model = figures.undriven(name)
@@ -152,7 +152,7 @@ def _serial_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.nd
     links = links_of(model, q, qd)
     tau, w = dynamics.inverse(q, qd, qdd), links.wrenches(qdd)
     factors, n = Elimination.of(links), links.n
-    tau_hat = factors.first(tau - links.torques(links.wrenches(0 * qdd)))  # φ of (27) with what gravity does
+    tau_hat = factors.first(tau - links.torques(links.wrenches(0 * qdd)))  # φ of (27) including gravity
     found = factors.last(tau_hat / factors.m_hat)  # (32), (33)
     chains = [(i, j, k) for i in range(n) for j in range(i + 1) for k in range(j + 1)]
     return [
@@ -175,11 +175,11 @@ def _serial_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.nd
 def _tree_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[float]:
     links = links_of(model, q, qd, at_joints=True)
     tau, w = dynamics.inverse(q, qd, qdd), links.wrenches(qdd)
-    still = w.copy()  # (46b) with v_k where v̇_k is meant
-    still[:, 3:] += links.m[:, None] * (links.t - links.twist_rates(qdd))[:, 3:]
+    misprinted = w.copy()  # (46b) with v_k instead of v̇_k
+    misprinted[:, 3:] += links.m[:, None] * (links.t - links.twist_rates(qdd))[:, 3:]
     return [
         distance(links.t, _velocities(model, links, q, qd)),
-        distance(links.torques(still), tau),
+        distance(links.torques(misprinted), tau),
         distance(links.torques(w), tau),
         distance(links.N.T @ w.ravel(), tau),
         distance(links.inertia, dynamics.mass_matrix(q)),
@@ -187,7 +187,7 @@ def _tree_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.ndar
 
 
 def _velocities(model: Elements, links: Links, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """ω and v (n, 6) of the points of the links, by the kinematics of the model."""
+    """Return ω and v (n, 6) of the points of the links, by the kinematics of the model."""
     out = np.zeros((links.n, 6))
     for i, body in enumerate(walked(model, q).bodies):
         w = np.array(body.R_WB @ (body.D @ qd), dtype=float)
@@ -199,7 +199,7 @@ def _velocities(model: Elements, links: Links, q: np.ndarray, qd: np.ndarray) ->
 
 
 def _stanford() -> Computed:
-    """Section 2.8, as the model has it."""
+    """Return the values of section 2.8 from the model."""
     model = dl.load("stanford-arm")
     start = model.initial[0]
     return {
@@ -212,7 +212,7 @@ def _stanford() -> Computed:
 
 
 def _rows_of_dh() -> Computed:
-    """θ, d, a and α of each step from link to link, read off the frames: Rz(θ) Tz(d) Tx(a) Rx(α); a name where it moves."""
+    """Return θ, d, a and α of each link from the frames, Rz(θ) Tz(d) Tx(a) Rx(α); a variable entry is named."""
     model = dl.load("stanford-arm")
     rest, moved = (_steps(placed(model, np.full(6, value)).poses.values()) for value in (0.0, 0.1))
     rows: list[list[Entry]] = [
@@ -223,20 +223,20 @@ def _rows_of_dh() -> Computed:
 
 
 def _steps(poses: Iterable[Pose]) -> list[list[float]]:
-    """θ, d, a and α of the steps between the frames of bodies in a row."""
+    """Return θ, d, a and α between the frames of successive bodies."""
     out, R, p = [], np.eye(3), np.zeros(3)
     for pose in poses:
-        own, at = pose.rotation, pose.position
-        turn, way = R.T @ own, R.T @ (at - p)
-        theta = np.arctan2(turn[1, 0], turn[0, 0])
-        a, alpha = way[:2] @ (np.cos(theta), np.sin(theta)), np.arctan2(turn[2, 1], turn[2, 2])
-        out.append([float(x) for x in (theta, way[2], a, alpha)])
-        R, p = own, at
+        rotation, position = pose.rotation, pose.position
+        relative, shift = R.T @ rotation, R.T @ (position - p)
+        theta = np.arctan2(relative[1, 0], relative[0, 0])
+        a, alpha = shift[:2] @ (np.cos(theta), np.sin(theta)), np.arctan2(relative[2, 1], relative[2, 2])
+        out.append([float(x) for x in (theta, shift[2], a, alpha)])
+        R, p = rotation, position
     return out
 
 
 def _biped(step: Step) -> Computed:
-    """Section 3.5: the foot on the ground is the seventh link."""
+    """Compute section 3.5: the foot on the ground is the seventh link."""
     return {
         "links": [1 + sum(body.mass != 0 for body in walked(step.model, step.q[:, 0]).bodies)],
         "time until which the angles match (s)": [step.leaving(step.slipped_torques, LEFT)],
@@ -244,13 +244,13 @@ def _biped(step: Step) -> Computed:
 
 
 def _four_bar() -> Computed:
-    """Section 4.1, as the model has it."""
+    """Return the values of section 4.1 from the model."""
     values = dl.load("four-bar").parameter_values
     return filled("denoc", "Section 4.1", ([values[name]] for name in ("a", "c", "b", "d", "m1", "m2", "m3")))
 
 
 def _jacobian() -> Computed:
-    """(52b) from the closure (51): with the angles of the two chains, and with angles counted along one chain."""
+    """Compute (52b) from the closure (51): with the angles of the two chains, and with angles along one chain."""
     import sympy as sp
 
     motion = move_symbols(dl.load("four-bar"), SYMBOLIC)
@@ -270,15 +270,15 @@ def _jacobian() -> Computed:
     return filled("denoc", "Section 4", ([str(entry.subs(short)) for entry in row] for row in rows))
 
 
-_ENDS = (("crank", "a"), ("coupler", "b"))  # what joint 4 holds together
+_ENDS = (("crank", "a"), ("coupler", "b"))  # the bodies connected by joint 4
 
 
 def _kuka() -> Computed:
-    """How many of the torques that ReDySim prints are ours in every digit."""
-    theirs, ours = figures.kuka_torques()
-    small = 1e-13 * np.abs(theirs).max()  # what double precision leaves where forces cancel
+    """Count the torques printed by ReDySim that agree in every digit."""
+    redysim, computed = figures.kuka_torques()
+    small = 1e-13 * np.abs(redysim).max()  # rounding error where forces cancel
     same = [
-        sum(abs(a - b) <= small or Cell("", "", f"{b:.6e}", float(a)).same for a, b in zip(mine, known, strict=True))
-        for mine, known in zip(ours, theirs, strict=True)
+        sum(abs(a - b) <= small or Cell("", "", f"{b:.6e}", float(a)).same for a, b in zip(ours, theirs, strict=True))
+        for ours, theirs in zip(computed, redysim, strict=True)
     ]
     return filled("denoc", "KUKA KR5", ([count] for count in same))

@@ -1,4 +1,4 @@
-"""Equations of papers/desapio as they are printed, and as they are meant, evaluated at random states."""
+"""Equations of papers/desapio as printed and as corrected, evaluated at random states."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dalembert.papers.mechanism import slope, walked
 from dalembert.papers.printed_values import Computed, printed
 
 _STATES = 5
-_STEP = 4e-3  # of the differences that stand for derivatives in time, for a motion with rates of 1
+_STEP = 4e-3  # of finite differences in time, for a motion with unit rates
 _ROUNDING = 1e-9
-_TORQUES = (2.0, -3.0, 5.0)  # of the motors in the elbows of 3-rrr
+_TORQUES = (2.0, -3.0, 5.0)  # of the elbow motors of 3-rrr
 
 
 @dataclass(frozen=True)
 class State:
-    """A state of a model: q̈ and λ by Lagrange's equations, the rest by d'Alembert's principle."""
+    """A state of a model: q̈ and λ by Lagrange's equations, other quantities by d'Alembert's principle."""
 
     equations: Equations  # by dalembert
     q: np.ndarray
@@ -43,60 +43,60 @@ class State:
     @cached_property
     def Phi_rate(self) -> np.ndarray:
         """Φ̇q̇."""
-        return self.slope(lambda x: self.Phi(self.place(x)) @ self.qd)
+        return self.slope(lambda x: self.Phi(self.position(x)) @ self.qd)
 
-    def place(self, x: float) -> np.ndarray:
-        """q a little later on the motion."""
+    def position(self, x: float) -> np.ndarray:
+        """Return q at the time x along the motion."""
         return self.q + x * self.qd + x**2 * self.qdd / 2
 
     def Phi(self, q: np.ndarray) -> np.ndarray:
-        """Φ at another configuration."""
+        """Return Φ at another configuration."""
         return self._manifold(q, self.qd)[2]
 
     def M(self, q: np.ndarray) -> np.ndarray:
-        """M at another configuration."""
+        """Return M at another configuration."""
         return self._manifold(q, self.qd)[3]
 
     @property
     def initial_violation(self) -> float:
-        """The largest |φ| at the initial state of the model, in metres."""
+        """The largest |φ| at the initial state of the model, in m."""
         return float(np.abs(self._manifold(*self.equations.model.initial)[0]).max())
 
     def _manifold(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, ...]:
         return self.equations.workspace.manifold.evaluate(q, qd, np.array(0.0), self.equations.values)
 
     def moved(self, x: float) -> Motion:
-        """The bodies a little later."""
-        return walked(self.equations.model, self.place(x))
+        """Return the bodies at the time x along the motion."""
+        return walked(self.equations.model, self.position(x))
 
     def slope(self, f: Callable[[float], np.ndarray]) -> np.ndarray:
-        """f′(0) along the motion, by central differences of fourth order."""
+        """Return f′(0) along the motion by fourth-order central differences."""
         return slope(f, _STEP / max(1.0, float(np.abs(self.qd).max()), float(np.sqrt(np.abs(self.qdd).max()))))
 
 
 def residuals() -> Computed:
-    """For every equation how far it is from holding as printed, and as meant where that is something else."""
+    """Compute the residual of every equation as printed, and as corrected if it has a misprint."""
     arm, gyro = _states("serial-arm"), _states("gyroscope")
     driven = dl.load("3-rrr").copy()
     for i, torque in enumerate(_TORQUES, start=1):
         driven.joint_torque(f"far{i}", torque)
     loops = _states(driven)
     pairs: list[tuple[list[State], tuple[Callable[[State], float], ...]]] = [
-        (arm, (_particle, _particle_meant)),
+        (arm, (_particle, _particle_corrected)),
         (arm, (_bodies,)),
         (gyro, (lambda s: _gap(s.at.M @ s.qdd, s.push),)),
-        (loops, (lambda s: _work(s, s.at.M @ s.q), lambda s: _work(s, s.at.M @ s.qdd))),  # (5.85), as printed with Mq
+        (loops, (lambda s: _work(s, s.at.M @ s.q), lambda s: _work(s, s.at.M @ s.qdd))),  # (5.85), printed with Mq
         (loops, (lambda s: _gap(s.at.M @ s.qdd, s.push + s.at.Phi.T @ s.lam),)),
         (loops, (lambda s: _gap(s.at.Phi @ s.qdd, -s.Phi_rate),)),
         (loops, (_accelerations,)),
-        # (5.93), as printed with Φ where Φ̇ is meant
+        # (5.93), printed with Φ instead of Φ̇
         (loops, (lambda s: _multipliers(s, s.at.H @ s.at.Phi @ s.qd), lambda s: _multipliers(s, s.at.H @ s.Phi_rate))),
         (loops, (lambda s: _gap(s.at.Phi @ s.at.Theta, 0 * s.at.Phi, s.at.Phi),)),
         # (5.145), as printed and with the sign of (5.86)
         (loops, tuple(lambda s, k=k: _gap(s.push, s.at.M @ s.qdd + k * (s.at.Phi.T @ s.lam)) for k in (1, -1))),
         (loops[:1], (lambda s: s.initial_violation,)),
         (loops, (_generalized,)),
-        (gyro, (_momentum, _momentum_meant)),
+        (gyro, (_momentum, _momentum_corrected)),
         (gyro, (_coriolis,)),
         (gyro, (lambda s: _energy(s, 1.0), lambda s: _energy(s, 0.5))),
         (loops, (_projected,)),
@@ -109,18 +109,18 @@ def residuals() -> Computed:
 
 
 def _states(model: Source) -> list[State]:
-    """Random states on the constraints."""
-    lagrange, ours = (dl.derive(model, key) for key in ("lagrange", "dalembert"))
-    found = random_states.consistent(ours.model, _STATES)
+    """Return random states that satisfy the constraints."""
+    lagrange, dalembert = (dl.derive(model, key) for key in ("lagrange", "dalembert"))
+    found = random_states.consistent(dalembert.model, _STATES)
     states = []
     for q, qd in zip(found.q.T, found.qd.T, strict=True):
         qdd, lam = lagrange.accelerations(q, qd), lagrange.multipliers(q, qd)
-        states.append(State(ours, q, qd, qdd, lam, ours.constraint_space(q, qd)))
+        states.append(State(dalembert, q, qd, qdd, lam, dalembert.constraint_space(q, qd)))
     return states
 
 
 def _gap(left: np.ndarray, right: np.ndarray, size: np.ndarray | None = None) -> float:
-    """The difference, relative to the larger side."""
+    """Return the difference relative to the larger side."""
     sizes = [float(np.linalg.norm(side)) for side in (left, right, left if size is None else size)]
     return float(np.linalg.norm(left - right)) / max(sizes)
 
@@ -129,26 +129,26 @@ def _gap(left: np.ndarray, right: np.ndarray, size: np.ndarray | None = None) ->
 
 
 def _jacobians(at: Motion) -> tuple[np.ndarray, np.ndarray]:
-    """Γ in world axes and Π in body axes of the last body."""
+    """Return Γ in world axes and Π in body axes of the last body."""
     body = at.bodies[-1]
     return np.asarray(body.B, dtype=float), np.asarray(body.D, dtype=float)
 
 
 def _particle(s: State) -> float:
-    """(5.26) for the mass centre of the last link."""
+    """(5.26) for the mass center of the last link."""
     velocity = s.slope(lambda x: _jacobians(s.moved(x))[0] @ (s.qd + x * s.qdd))
     return _gap(velocity, _jacobians(s.moved(0))[0] @ s.qdd)
 
 
-def _particle_meant(s: State) -> float:
+def _particle_corrected(s: State) -> float:
     acceleration = s.slope(lambda x: s.slope(lambda y: np.asarray(s.moved(x + y).bodies[-1].p_WG, dtype=float)))
     rate = s.slope(lambda x: _jacobians(s.moved(x))[0] @ s.qd)  # Γ̇q̇
     return _gap(acceleration, _jacobians(s.moved(0))[0] @ s.qdd + rate)
 
 
 def _bodies(s: State) -> float:
-    """(5.54): a of the mass centre and α of the last link."""
-    gaps = [_particle_meant(s)]
+    """(5.54): a of the mass center and α of the last link."""
+    gaps = [_particle_corrected(s)]
     alpha = s.slope(lambda x: _jacobians(s.moved(x))[1] @ (s.qd + x * s.qdd))
     rate = s.slope(lambda x: _jacobians(s.moved(x))[1] @ s.qd)  # Π̇q̇
     return max(*gaps, _gap(alpha, _jacobians(s.moved(0))[1] @ s.qdd + rate))
@@ -169,7 +169,7 @@ def _accelerations(s: State) -> float:
 
 
 def _multipliers(s: State, more: np.ndarray) -> float:
-    """(5.93), with its last term."""
+    """(5.93) with its last term `more`."""
     return _gap(s.lam, -s.at.Phi_bar.T @ s.push - more)
 
 
@@ -190,12 +190,12 @@ def _projected(s: State) -> float:
 
 def _momentum(s: State) -> float:
     """(5.199): d/dt of p = Mq̇ along the motion."""
-    return _gap(s.slope(lambda x: s.M(s.place(x)) @ (s.qd + x * s.qdd)), s.at.M @ s.qdd)
+    return _gap(s.slope(lambda x: s.M(s.position(x)) @ (s.qd + x * s.qdd)), s.at.M @ s.qdd)
 
 
-def _momentum_meant(s: State) -> float:
-    rate = s.slope(lambda x: s.M(s.place(x))) @ s.qd  # Ṁq̇ of (5.211)
-    return _gap(s.slope(lambda x: s.M(s.place(x)) @ (s.qd + x * s.qdd)), s.at.M @ s.qdd + rate)
+def _momentum_corrected(s: State) -> float:
+    rate = s.slope(lambda x: s.M(s.position(x))) @ s.qd  # Ṁq̇ of (5.211)
+    return _gap(s.slope(lambda x: s.M(s.position(x)) @ (s.qd + x * s.qdd)), s.at.M @ s.qdd + rate)
 
 
 def _coriolis(s: State) -> float:
@@ -206,7 +206,7 @@ def _coriolis(s: State) -> float:
 
 
 def _energy(s: State, factor: float) -> float:
-    """T of (5.254) with the factor before its terms in q̇₂ and q̇₃, beside ½q̇ᵀMq̇; all coefficients in full."""
+    """T of (5.254) with the factor of its terms in q̇₂ and q̇₃, compared with ½q̇ᵀMq̇; exact coefficients."""
     (v1, v2, v3), M = s.qd, s.at.M
     printed_sum = M[0, 0] * v1**2 / 2 + factor * (M[1, 1] * v2**2 + 2 * M[0, 2] * v1 * v3 + M[2, 2] * v3**2)
     return _gap(np.array([printed_sum]), np.array([s.qd @ M @ s.qd / 2]))

@@ -1,4 +1,4 @@
-"""The figures of papers/desapio: its mechanisms, their motion in frames, and the curves below."""
+"""Figures of papers/desapio: its mechanisms, snapshots of their motion, and curves."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dalembert.papers.mechanism import Placed, placed
 from dalembert.papers.printed_values import Frame, Line, Panel, Picture, Stroke, word
 
 Q = ("q₁", "q₂", "q₃", "q₄", "q₅", "q₆", "q₇", "q₈", "q₉")
-STABILIZATION = (100.0, 20.0)  # α and β of (5.96); the text prints none
-_SHOTS = {"serial-arm": 0.16 * np.arange(9), "3-rrr": 0.1 * np.arange(9), "gyroscope": 0.8 * np.arange(9)}
+STABILIZATION = (100.0, 20.0)  # α and β of (5.96); the paper prints no values
+_TIMES = {"serial-arm": 0.16 * np.arange(9), "3-rrr": 0.1 * np.arange(9), "gyroscope": 0.8 * np.arange(9)}
 _SPAN = {"serial-arm": 2.0, "3-rrr": 1.0, "gyroscope": 10.0}  # seconds
-_LONG = 500  # samples
+_N_SAMPLES = 500
 
 
 def pictures() -> Mapping[str, Callable[[], Picture]]:
-    """What fills the figures; the motion of each example is computed once."""
+    """Return the functions that draw the figures; the motion of each example is computed once."""
 
     @cache
     def motion(name: str) -> Trajectory:
-        return dl.simulate(name, _SPAN[name], formalism="dalembert", samples=_LONG + 1)
+        return dl.simulate(name, _SPAN[name], formalism="dalembert", samples=_N_SAMPLES + 1)
 
     return {
         "5.2": partial(_sketch, "serial-arm", (0.9, -0.5, -0.6, -0.4)),
@@ -47,16 +47,16 @@ def pictures() -> Mapping[str, Callable[[], Picture]]:
 
 
 def _sketch(name: str, q: Sequence[float] | None) -> list[Frame]:
-    """A mechanism with the names of its coordinates, at its start or where it is seen best."""
+    """Draw a mechanism with the names of its coordinates, in its initial or another configuration."""
     model = dl.load(name)
     at = placed(model, model.initial[0] if q is None else q)
     return [Frame("", tuple(DRAWN[name](at, named=True)))]
 
 
-def _shots(run: Trajectory) -> list[Frame]:
-    """The mechanism at several moments; two unseen points give all frames one window."""
+def _snapshots(run: Trajectory) -> list[Frame]:
+    """Draw the mechanism at several times; two invisible points give all frames the same window."""
     name = run.model.name
-    at = np.searchsorted(run.t, _SHOTS[name] - 1e-9)
+    at = np.searchsorted(run.t, _TIMES[name] - 1e-9)
     drawn = [DRAWN[name](placed(run.model, run.q[:, k])) for k in at]
     points = np.concatenate([stroke.points for strokes in drawn for stroke in strokes])
     window = [Stroke(corner[None]) for corner in (points.min(axis=0), points.max(axis=0))]
@@ -67,12 +67,12 @@ def _coordinates(run: Trajectory, rows: Mapping[str, int], title: str) -> Panel:
     return Panel(title, tuple(Line(name, run.t, run.q[row]) for name, row in rows.items()))
 
 
-def _astray(run: Trajectory, schemes: Sequence[tuple[str, str, float, dict]], rows: slice) -> Panel:
-    """How far printed schemes come from the motion, the largest of some coordinates."""
+def _scheme_errors(run: Trajectory, schemes: Sequence[tuple[str, str, float, dict]], rows: slice) -> Panel:
+    """Return the errors of the printed integration schemes, the maximum over some coordinates."""
     lines = []
     for scheme, formalism, step, options in schemes:
         equations = dl.derive(run.model, formalism)
-        other = equations.simulate(run.t[-1], integrator=scheme, step=step, samples=_LONG + 1, **options)
+        other = equations.simulate(run.t[-1], integrator=scheme, step=step, samples=_N_SAMPLES + 1, **options)
         gap = np.abs(other.q[rows] - run.q[rows]).max(axis=0)
         label = f"Algorithm {scheme[-1]}, Δt = {1000 * step:g} ms"
         lines.append(Line(label, run.t, np.maximum.accumulate(gap)))
@@ -83,14 +83,14 @@ def _serial(run: Trajectory) -> Picture:
     """Figure 5.3."""
     panel = _coordinates(run, {name: row for row, name in enumerate(Q[:4])}, "angles [rad]")
     schemes = [("algorithm3", "dalembert", step, {}) for step in (1e-3, 5e-4)]
-    return [*_shots(run), panel, _astray(run, schemes, slice(None))]
+    return [*_snapshots(run), panel, _scheme_errors(run, schemes, slice(None))]
 
 
 def _parallel(run: Trajectory) -> Picture:
     """Figure 5.9: x, y and θ of the platform."""
     panel = _coordinates(run, {"x [m]": 6, "y [m]": 7, "θ [rad]": 8}, "platform")
     schemes = [("algorithm4", "dalembert", step, {"stabilization": STABILIZATION}) for step in (1e-3, 5e-4)]
-    return [*_shots(run), panel, _astray(run, schemes, slice(6, 9))]
+    return [*_snapshots(run), panel, _scheme_errors(run, schemes, slice(6, 9))]
 
 
 def _multipliers(run: Trajectory) -> Picture:
@@ -103,11 +103,11 @@ def _precession(run: Trajectory) -> Picture:
     """Figure 5.12: the gimbal angles."""
     panel = _coordinates(run, {"q₁": 0, "q₂": 1}, "gimbal angles [rad]")
     schemes = [("algorithm3", "dalembert", 1e-3, {}), ("algorithm5", "hamilton", 1e-3, {})]
-    return [*_shots(run), panel, _astray(run, schemes, slice(0, 2))]
+    return [*_snapshots(run), panel, _scheme_errors(run, schemes, slice(0, 2))]
 
 
 def _energies(run: Trajectory) -> Picture:
-    """Figure 5.13: V counts from z = −2.5 (5.255)."""
+    """Figure 5.13: V is measured from z = −2.5 (5.255)."""
     p = run.parameters
     V = run.potential + 2.5 * p["g"] * (p["M1"] + p["M2"] + p["M3"])
     curves = {"T": run.kinetic, "V": V, "E": run.kinetic + V}
@@ -118,7 +118,7 @@ def _energies(run: Trajectory) -> Picture:
 
 
 def _chain(at: Placed, lengths: Mapping[str, float], *, named: bool, colour: int = 0) -> list[Stroke]:
-    """Links in a plane from joint to joint, each with the name of its angle beside its middle."""
+    """Draw planar links from joint to joint, each with the name of its angle next to its midpoint."""
     strokes: list[Stroke] = []
     for k, (body, length) in enumerate(lengths.items()):
         ends = at.points(body, [(0, 0, 0), (length, 0, 0)])[:, :2]
@@ -139,7 +139,7 @@ def _arm(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 
 def _elbows(at: Placed, *, named: bool = False) -> list[Stroke]:
-    """The base, the platform and the three arms."""
+    """Draw the base, the platform and the three arms."""
     values = at.model.parameter_values
     base = np.array([(0, 0), (values["b2x"], values["b2y"]), (values["b3x"], values["b3y"])])
     corners = [(values["px"], values["py"], 0), (values["p2x"], values["p2y"], 0), (values["p3x"], values["p3y"], 0)]
@@ -154,7 +154,7 @@ def _elbows(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 
 def _gyroscope(at: Placed, *, named: bool = False) -> list[Stroke]:
-    """The post, the beam with its counterweight and the rotor."""
+    """Draw the post, the beam with its counterweight and the rotor."""
     values = at.model.parameter_values
     r, h, reach, back = values["r"], values["h"], values["l3"], values["lG2"]
     post = np.array([(0, 0, -2.5), (0, 0, 0)])
@@ -172,7 +172,7 @@ def _gyroscope(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 
 def _robot(at: Placed, *, named: bool = False) -> list[Stroke]:
-    """A turning and a swinging link in space."""
+    """Draw the two links in space."""
     values = at.model.parameter_values
     first = at.points("link1", [(0, 0, 0), (values["l1"], 0, 0)])
     second = at.points("link2", [(0, 0, 0), (values["l2"], 0, 0)])
@@ -183,7 +183,7 @@ def _robot(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 
 def _linkage(at: Placed, *, named: bool = False) -> list[Stroke]:
-    """Equal links between a pivot at the origin and the ground."""
+    """Draw equal links between a pivot at the origin and the ground."""
     model = at.model
     length = model.parameter_values["l"]
     links = _chain(at, {body.name: length for body in model.bodies}, named=named)
@@ -193,7 +193,7 @@ def _linkage(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 
 def _stewart() -> list[Frame]:
-    """Figure 5.6: the base, six struts and the platform, where it rests."""
+    """Figure 5.6: the base, six struts and the platform, assembled."""
     model = dl.load("stewart-platform")
     at = placed(model, dl.assemble(model).q)
     values = model.parameter_values

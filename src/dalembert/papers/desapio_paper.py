@@ -1,4 +1,4 @@
-"""papers/desapio computed again: the worked examples of chapter 5 and the figures that show a mechanism or a motion."""
+"""Reproduction of papers/desapio: the worked examples of chapter 5 and the figures of mechanisms and motions."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from dalembert.symbolic.symbols import Formula
 if TYPE_CHECKING:
     from sympy import Expr
 
-# the scheme, a model, its formalism and options
+# integration scheme, model, formulation and options
 SCHEMES = (
     ("algorithm3", "serial-arm", "dalembert", {}),
     ("algorithm4", "3-rrr", "dalembert", {"stabilization": desapio_figures.STABILIZATION}),
     ("algorithm5", "gyroscope", "hamilton", {}),
 )
-# what stands above the columns of the coefficients of the gyroscope
+# column headers of the gyroscope coefficients
 PRODUCTS = ("M1", "M2", "lG2**2*M2", "h**2*M3", "l3**2*M3", "r**2*M3")
 
 
 def recipe() -> Recipe:
-    """How the examples are computed and the figures drawn."""
+    """Return the functions that compute the examples and draw the figures."""
     tables = {
         "Serial chain": _serial,
         "Sizes": _sizes,
@@ -64,19 +64,19 @@ def recipe() -> Recipe:
 
 
 def _second_order() -> Finding:
-    """The orders of Algorithms 3 and 4 over many steps."""
+    """Check the orders of Algorithms 3 and 4 over many steps."""
     orders = _orders()["order"][:2]
     return Finding(orders == [2, 2], f"orders by halving the step: Algorithm 3 {orders[0]}, Algorithm 4 {orders[1]}.")
 
 
 def _position_drift() -> Finding:
-    """Drift on position and velocity level of the canonical equations with multipliers, which no projection corrects."""
+    """Check the drift on position and velocity level of the canonical equations with multipliers, without projection."""
     run = dl.derive("phong-pendulum", "hamilton").simulate(10.0, integrator="rk45", samples=101, project=False)
     drift = dict(zip(run.violation_names, np.abs(run.violation).max(axis=1), strict=True))
     velocity = max(size for name, size in drift.items() if name.endswith("velocity"))
     position = max(size for name, size in drift.items() if not name.endswith("velocity"))
     words = f"phong-pendulum by hamilton, 10 s, rk45 without projection: position {position:.1e} m, velocity {velocity:.1e} m/s"
-    more = "the constraint has to be differentiated twice for λ, see errata (5.286)."
+    more = "the constraint must be differentiated twice for λ, see errata (5.286)."
     return Finding(bool(velocity < 1e-12), f"{words}; {more}")
 
 
@@ -104,13 +104,13 @@ class Terms:
 
 
 def terms(model: Source) -> Terms:
-    """The dynamical terms by d'Alembert's principle."""
+    """Return the dynamical terms by d'Alembert's principle."""
     system = dl.derive(model, "dalembert").workspace.symbolic
     return Terms(system, *map(dalembert.derive(system).value, "Mbg"))
 
 
 def texts(entries: Iterable[Formula]) -> list[Entry]:
-    """Formulas in a short form, in the syntax of the printed ones.
+    """Return simplified formulas in the syntax of the printed ones.
 
     >>> texts(terms("gyroscope").M[2])
     ['(-1/2)*r**2*M3*sin(q2)', '0', '(1/2)*r**2*M3']
@@ -122,14 +122,14 @@ def texts(entries: Iterable[Formula]) -> list[Entry]:
 
 
 def _serial() -> Computed:
-    """Mass centres, angular velocities and moments of inertia of the four links, values and start."""
+    """Compute mass centers, angular velocities and moments of inertia of the four links, parameters and initial state."""
     found, model = terms("serial-arm"), load.described("serial-arm")
     bodies, values = found.system.motion.bodies, model.parameter_values
-    places = np.stack([body.p_WG for body in bodies])
+    centers = np.stack([body.p_WG for body in bodies])
     q, qd = model.initial
     rows = [
-        texts(places[:, 0]),
-        texts(places[:, 1]),
+        texts(centers[:, 0]),
+        texts(centers[:, 1]),
         texts(w[2] for w in found.velocities),
         texts(body.inertia[2, 2] for body in bodies),
         *([values[f"{letter}{i}"] for i in range(1, 5)] for letter in "rlM"),
@@ -143,7 +143,7 @@ def _serial() -> Computed:
 
 
 def _sizes() -> Computed:
-    """n, m and p = n − rank Φ."""
+    """Compute n, m and p = n − rank Φ."""
     rows: list[list[Entry]] = []
     for model in map(load.described, ("stewart-platform", "3-rrr")):
         (Phi,) = constraint_matrix(model, levels(model), one_state(*model.initial))
@@ -152,7 +152,7 @@ def _sizes() -> Computed:
 
 
 def _elbow() -> Computed:
-    """One arm with lengths and masses of its own: Γ_l, Γ_G, M, b and g."""
+    """Compute Γ_l, Γ_G, M, b and g of one arm with different lengths and masses."""
     model = Model("elbow", gravity=(0, "-g", 0)).coordinates("q1", "q2")
     model.parameters(l1=1.0, l2=1.0, M1=1.0, M2=1.0, g=9.81)
     model.body("near", joint=model.revolute((0, 0, 1), "q1"), mass="M1", center=("l1/2", 0, 0))
@@ -160,18 +160,18 @@ def _elbow() -> Computed:
     model.body("far", joint=far, parent="near", mass="M2", center=("l2/2", 0, 0))
     found = terms(model)
     near, far = (body.B[:2] for body in found.system.motion.bodies)
-    tip = 2 * far - 2 * near  # the middle of a link is half way between its ends
+    tip = 2 * far - 2 * near  # the center of a link is the midpoint of its ends
     return filled("desapio", "Elbow chain", [texts(row) for row in (*tip, *near, *far, *found.M, found.b, found.g)])
 
 
 def _platform() -> Computed:
-    """M, b and g of the last three coordinates."""
+    """Compute M, b and g of the last three coordinates."""
     found = terms("3-rrr")
     return filled("desapio", "Platform", [texts(row) for row in (*found.M[6:, 6:], found.b[6:], found.g[6:])])
 
 
 def _closure() -> Computed:
-    """Γ_p of the corners, from Φ = (… −Γ_p) of (5.123)."""
+    """Compute Γ_p of the corners from Φ = (… −Γ_p) of (5.123)."""
     equations = dl.derive("3-rrr", "lagrange")
     q, qd = equations.model.initial
 
@@ -189,13 +189,13 @@ def _closure() -> Computed:
 
 
 def _constants() -> Computed:
-    """The values of the model."""
+    """Return the parameter values of the model."""
     values = load.described("3-rrr").parameter_values
     return filled("desapio", "Constants", [[values[name] for name in ("l", "M", "Mp", "Ip")]])
 
 
 def _start() -> Computed:
-    """The initial state of the model."""
+    """Return the initial state of the model."""
     return filled("desapio", "Start", [part.tolist() for part in load.described("3-rrr").initial])
 
 
@@ -203,14 +203,14 @@ def _start() -> Computed:
 
 
 def _cone() -> Computed:
-    """The inertia of a solid cone, integrated, and its kinetic energy ellipsoid."""
+    """Integrate the inertia of a solid cone, and compute its kinetic energy ellipsoid."""
     import sympy as sp
 
     M, h, R = sp.symbols("M h R", positive=True)
     r, z = sp.symbols("r z", positive=True)
 
     def mean(value: Expr) -> Expr:
-        """The average over the cone, whose apex is at z = 0."""
+        """Return the average over the cone, with the apex at z = 0."""
         return sp.integrate(sp.integrate(value * 2 * sp.pi * r, (r, 0, R * z / h)), (z, 0, h)) / (sp.pi * R**2 * h / 3)
 
     across, along = M * mean(r**2 / 2 + z**2), M * mean(r**2)  # about the apex
@@ -220,7 +220,7 @@ def _cone() -> Computed:
     for moments in (central, [across, across, along]):
         diagonal = np.array(sp.Matrix(moments).subs(values).tolist(), dtype=float).ravel()
         found = kinetic_energy_ellipsoid(np.diag(diagonal), 1.0)
-        order = np.argsort(np.argsort(diagonal, kind="stable"))  # back to the axes of the cone
+        order = np.argsort(np.argsort(diagonal, kind="stable"))  # in the order of the cone axes
         rows += [found.moments[order].tolist(), found.semiaxes[order].tolist()]
     return filled("desapio", "Cone", rows)
 
@@ -229,10 +229,10 @@ def _cone() -> Computed:
 
 
 def _gyroscope() -> Computed:
-    """All that is printed in formulas."""
+    """Compute all printed formulas."""
     found, model = terms("gyroscope"), load.described("gyroscope")
     bodies = found.system.motion.bodies
-    height = sum(body.mass * (body.p_WG[2] + 2.5) for body in bodies)  # (5.255) counts from z = −2.5
+    height = sum(body.mass * (body.p_WG[2] + 2.5) for body in bodies)  # (5.255) is measured from z = −2.5
     g = found.system.algebra.symbols(["g"])[0]
     rows = [
         *(texts(w) for w in found.velocities),
@@ -246,18 +246,18 @@ def _gyroscope() -> Computed:
         *(part.tolist() for part in model.initial),
     ]
     computed = dict(filled("desapio", "Gyroscope", rows))
-    # these stand coefficient by coefficient in the next table
+    # the next table compares the coefficients of these entries
     for row, columns in {"M, row 1 (5.249)": (0,), "M, row 2 (5.249)": (1,), "b (5.250)": (0, 1)}.items():
         computed[row] = [None if k in columns else entry for k, entry in enumerate(computed[row])]
     return computed
 
 
 def _coefficients() -> Computed:
-    """The numbers in M₁₁, M₂₂, b₁, b₂ and 2T = q̇ᵀM q̇, as coefficients of products of parameters."""
+    """Compute the coefficients of products of parameters in M₁₁, M₂₂, b₁, b₂ and 2T = q̇ᵀM q̇."""
     import sympy as sp
 
     found = terms("gyroscope")
-    M, b = (  # sin 2q₂ is expanded, too
+    M, b = (  # also expands sin 2q₂
         sp.Matrix(len(part), part.size // 3, [sp.expand_trig(sp.parse_expr(str(x))) for x in texts(part.flat)])
         for part in (found.M, found.b)
     )
@@ -277,7 +277,7 @@ def _coefficients() -> Computed:
 
 
 def _numbers(value: Expr, factor: Expr | int) -> list[Entry]:
-    """The coefficients of the products of parameters that head the columns, times a factor; None where there is none."""
+    """Return the coefficients of the column products times a factor; None if zero."""
     import sympy as sp
 
     q2, C, s = sp.Symbol("q2"), sp.Symbol("C"), sp.Symbol("s")
@@ -291,16 +291,16 @@ def _numbers(value: Expr, factor: Expr | int) -> list[Entry]:
 
 
 def _orders() -> Computed:
-    """The orders of the schemes: log₂ of what halving the step gains, over many steps and over a single one."""
+    """Compute the orders of the schemes: log₂ of the error ratio for half the step, over many steps and over one."""
     found = [_errors(*scheme) for scheme in SCHEMES]
-    many, single = (np.log2([whole / half for whole, half in errors]) for errors in zip(*found, strict=True))
+    many, single = (np.log2([full / half for full, half in errors]) for errors in zip(*found, strict=True))
     return filled(
         "desapio", "Algorithms", [np.rint(many).astype(int).tolist(), np.rint(single - 1).astype(int).tolist()]
     )
 
 
 def _errors(scheme: str, name: str, formalism: str, options: dict) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The errors of q with two steps, after 0.4 s and after a single step, from a random state on the constraints."""
+    """Return the errors of q for two step sizes, after 0.4 s and after one step, from a random consistent state."""
     equations = dl.derive(name, formalism)
     state = random_states.consistent(equations.model, 1)
     q0, qd0 = state.q[:, 0], state.qd[:, 0]

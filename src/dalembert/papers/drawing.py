@@ -1,4 +1,4 @@
-"""Figures of papers, by matplotlib's objects only: curves in panels, and the frames of a moving mechanism."""
+"""Figures of papers drawn with matplotlib objects: curves in panels, and snapshots of a mechanism."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from matplotlib.figure import FigureBase
 
-_FLOOR = 1e-17  # below this an error is rounding
-_OVER = (0, (4, 4))  # lets a line below be seen
-_ACROSS = 3  # frames side by side
+_FLOOR = 1e-17  # smaller errors are rounding
+_DASHES = (0, (4, 4))  # a covered line remains visible
+_MAX_COLUMNS = 3  # frames per row
 
 
 def of_figure(figure: Figure) -> Drawing:
-    """The figure as a matplotlib figure.
+    """Draw a figure with matplotlib.
 
     >>> from dalembert.papers.printed_values import Line
     >>> line = Line("x", np.array([0.0, 1.0]), np.array([1.0, 2.0]))
@@ -48,13 +48,13 @@ def of_figure(figure: Figure) -> Drawing:
 
 
 def _panels_grid(panels: Sequence[Panel]) -> tuple[int, int]:
-    """Rows and columns."""
+    """Return the number of rows and columns."""
     columns = 1 if len(panels) <= 3 else 2
     return math.ceil(len(panels) / columns), columns
 
 
 def _panels_size(panels: Sequence[Panel]) -> tuple[float, float]:
-    """Width and height."""
+    """Return width and height in inches."""
     rows, columns = _panels_grid(panels)
     return 7.2 if columns == 1 else 9.6, 3.4 if rows == 1 else 1.75 * rows + 0.5
 
@@ -72,14 +72,14 @@ def _panels(drawing: FigureBase, panels: Sequence[Panel]) -> None:
 
 
 def _panel(axis: Axes, panel: Panel, *, last: bool, legend: bool) -> None:
-    """One pair of axes; of alike ones only the last names what lies along, and only the first has a legend."""
+    """Draw one pair of axes; of similar ones only the last has an x label and only the first a legend."""
     for index, line in enumerate(panel.lines):
         y = np.where(line.y > _FLOOR, line.y, np.nan) if panel.log else line.y
         if line.points:
             axis.plot(line.x, y, "o", color="#333333", markersize=3.2, fillstyle="none", label=line.label, zorder=3)
         else:
             # errors of two methods often coincide
-            style = _OVER if panel.log and index % 2 else "-"
+            style = _DASHES if panel.log and index % 2 else "-"
             axis.plot(line.x, y, color=COLOURS[index % len(COLOURS)], linestyle=style, linewidth=1.2, label=line.label)
     if panel.log:
         axis.set_yscale("log")
@@ -91,21 +91,21 @@ def _panel(axis: Axes, panel: Panel, *, last: bool, legend: bool) -> None:
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
     if legend and any(line.label for line in panel.lines):
-        place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
-        axis.legend(**place, ncols=min(6, len(panel.lines)), frameon=False, fontsize=7.5)
+        position = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
+        axis.legend(**position, ncols=min(6, len(panel.lines)), frameon=False, fontsize=7.5)
 
 
 # frames
 
 
 def _frames_grid(frames: Sequence[Frame]) -> tuple[int, int]:
-    """Rows and columns."""
-    across = min(_ACROSS, len(frames))
+    """Return the number of rows and columns."""
+    across = min(_MAX_COLUMNS, len(frames))
     return math.ceil(len(frames) / across), across
 
 
 def _half(frames: Sequence[Frame]) -> np.ndarray:
-    """Half of the sides of every frame."""
+    """Return half of the side lengths of every frame."""
     half = np.max([np.ptp(_all(frame), axis=0) for frame in frames], axis=0) / 2
     return np.maximum(1.15 * half, 0.3 * half.max())
 
@@ -129,7 +129,7 @@ def _all(frame: Frame) -> np.ndarray:
 
 
 def _frame(axis: Axes, frame: Frame, half: np.ndarray) -> None:
-    """One moment; all frames have one scale, and each its own middle."""
+    """Draw one snapshot; all frames have the same scale, each its own center."""
     from matplotlib.ticker import MaxNLocator
 
     points = _all(frame)

@@ -1,4 +1,4 @@
-"""What the papers share in numbers: bodies in a configuration, derivatives along a motion, distances of results."""
+"""Numerical helpers of the papers: bodies in a configuration, finite differences, relative differences."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from dalembert.symbolic.frames import Pose
 
 
 def slope(f: Callable[[float], np.ndarray], h: float = 1e-3) -> np.ndarray:
-    """f′(0) by central differences of fourth order."""
+    """Return f′(0) by fourth-order central differences."""
     return (8 * (f(h) - f(-h)) - f(2 * h) + f(-2 * h)) / (12 * h)
 
 
 def distance(found: np.ndarray, known: np.ndarray) -> float:
-    """The largest difference over the largest entry."""
+    """Return the largest difference relative to the largest entry."""
     return float(np.abs(found - known).max() / np.abs(known).max())
 
 
@@ -35,33 +35,33 @@ class Placed:
     model: Elements
     poses: Mapping[str, Pose]
 
-    def points(self, body: str, places: npt.ArrayLike) -> np.ndarray:
-        """Points (k, 3) in the axes of a body, in the world.
+    def points(self, body: str, positions: npt.ArrayLike) -> np.ndarray:
+        """Return the world coordinates (k, 3) of points in body axes.
 
         >>> placed("simple-pendulum", [0.0]).points("bob", [(0, 0, 0)]).shape
         (1, 3)
         """
-        return np.array([self.poses[body].at(place) for place in np.asarray(places, dtype=float)])
+        return np.array([self.poses[body].at(position) for position in np.asarray(positions, dtype=float)])
 
     def center(self, body: str) -> np.ndarray:
-        """The mass centre of a body in the world."""
+        """Return the mass center of a body in world axes."""
         (declared,) = (each for each in self.model.bodies if each.name == body)
         return self.poses[body].at([evaluate(x, self.model.parameter_values) for x in declared.center])
 
 
 def placed(model: Source, q: npt.ArrayLike) -> Placed:
-    """A model at the coordinates q."""
+    """Return the bodies of a model at the coordinates q."""
     known = load.described(model)
     return Placed(known, kinematics(known).poses(np.asarray(q, dtype=float)))
 
 
 def walked(model: Elements, q: np.ndarray) -> Motion:
-    """The kinematics that the formulations share, in numbers, at rest at q."""
+    """Evaluate the shared kinematics of the formulations at q, at rest."""
     return move(model, FLOATS, 0.0, q, np.zeros(len(q)), model.parameter_values)
 
 
 def box(half: npt.ArrayLike) -> list[np.ndarray]:
-    """The six faces (4, 3) of a box about the origin with the given half edges.
+    """Return the six faces (4, 3) of a box centered at the origin with these half edges.
 
     >>> len(box((1, 1, 1)))
     6

@@ -1,4 +1,4 @@
-"""A paper as text, and as a page that needs no other file: printed, computed and deviation side by side, the notes below."""
+"""A reproduced paper as text and as a self-contained HTML page: printed and computed values, deviations and notes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WIDTH = 118
 
 
 def write_paper(paper: Paper, folder: Path) -> list[Path]:
-    """Write figure-N.png for every figure, then the page; each file appears only when it is complete."""
+    """Write figure-N.png for every figure, then the page; each file is written atomically."""
     drawn = pictures(paper)
     written = []
     for number, picture in drawn.items():
@@ -40,7 +40,7 @@ def write_paper(paper: Paper, folder: Path) -> list[Path]:
 
 
 def pictures(paper: Paper) -> dict[str, bytes]:
-    """The figures as PNG, by number."""
+    """Return the figures as PNG, by number."""
     drawn: dict[str, bytes] = {}
     for figure in paper.figures:
         stream = io.BytesIO()
@@ -50,13 +50,13 @@ def pictures(paper: Paper) -> dict[str, bytes]:
 
 
 def whole(paper: Paper, drawn: Mapping[str, bytes]) -> str:
-    """The page as a document."""
+    """Return the page as an HTML document."""
     head = f'<meta charset="utf-8"><title>{escape(paper.title)}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body(paper, drawn)}\n</body></html>\n'
 
 
 def body(paper: Paper, drawn: Mapping[str, bytes]) -> str:
-    """The page without its head."""
+    """Return the body of the page."""
     parts = [f"<h1>{escape(paper.title)}</h1>", f'<p class="source">{escape(paper.source)}</p>']
     if paper.tables:
         parts.append(f"<p>{escape(verdict(paper))}</p>")
@@ -83,11 +83,11 @@ def _table(table: Table) -> str:
     for cell in table.cells:
         first = cell.row != last
         texts = [cell.row if first else "", *([cell.column] if named else []), cell.printed_text, cell.computed_text]
-        shown = "".join(f'<td class="n">{escape(text)}</td>' for text in texts)
+        cells = "".join(f'<td class="n">{escape(text)}</td>' for text in texts)
         mark = "n" if not cell.compared or cell.same else "off" if cell.explained else "open"
-        shown += f'<td class="{mark}">{escape(cell.deviation_text)}</td><td>{escape(cell.shown_mark)}</td>'
+        cells += f'<td class="{mark}">{escape(cell.deviation_text)}</td><td>{escape(cell.shown_mark)}</td>'
         begins = ' class="first"' if first else ""
-        lines.append(f"<tr{begins}>{shown}</tr>")
+        lines.append(f"<tr{begins}>{cells}</tr>")
         last = cell.row
     grid = "<table>" + "\n".join(lines) + "</table>"
     return f"<h2>{escape(table.label)}. {escape(table.caption)}</h2>\n{grid}{_below(table.notes, table.commands)}"
@@ -96,8 +96,8 @@ def _table(table: Table) -> str:
 def _figure(figure: Figure, picture: bytes) -> str:
     source = f"data:image/png;base64,{base64.b64encode(picture).decode('ascii')}"
     image = f'<p><img alt="{escape(figure.label)}" src="{source}"></p>'
-    said = f'<p class="note">{escape(figure.deviation_text)}</p>' if figure.deviation_text else ""
-    return f"<h2>{escape(figure.label)}. {escape(figure.caption)}</h2>\n{image}{said}{_below(figure.notes, figure.commands)}"
+    deviation = f'<p class="note">{escape(figure.deviation_text)}</p>' if figure.deviation_text else ""
+    return f"<h2>{escape(figure.label)}. {escape(figure.caption)}</h2>\n{image}{deviation}{_below(figure.notes, figure.commands)}"
 
 
 def _row(texts: Sequence[str], tag: str) -> str:
@@ -114,7 +114,7 @@ def _below(notes: Sequence[Note], commands: Sequence[str]) -> str:
 
 
 def _file_name(number: str) -> str:
-    """A number as part of a file name.
+    """Return a table or figure number as part of a file name.
 
     >>> _file_name("5.12"), _file_name("Example 1/2")
     ('5.12', 'example-1-2')
@@ -123,7 +123,7 @@ def _file_name(number: str) -> str:
 
 
 def of_paper(paper: Paper) -> str:
-    """All tables, what the figures show, and the verdict."""
+    """Return all tables, descriptions of the figures, and the verdict as text."""
     parts = [f"{paper.title}\n{paper.source}", *map(of_table, paper.tables), *map(of_figure, paper.figures)]
     parts += [_wrapped(remark) for remark in paper.remarks]
     parts += [of_claims(paper.claims)] if paper.claims else []
@@ -131,7 +131,7 @@ def of_paper(paper: Paper) -> str:
 
 
 def of_claims(claims: Sequence[Claim]) -> str:
-    """Every claim with its verdict and the numbers behind it."""
+    """Return every claim with its verdict and measured values as text."""
     lines = []
     for claim in claims:
         lines.append(_wrapped(f"{claim.verdict}: {claim.text} ({claim.place})"))
@@ -140,37 +140,37 @@ def of_claims(claims: Sequence[Claim]) -> str:
 
 
 def of_table(table: Table) -> str:
-    """The table with a line for each entry."""
+    """Return the table as text, with a line for each entry."""
     return "\n".join(
         [f"{table.label}. {table.caption}", "", *_table_rows(table), *_notes_below(table.notes, table.commands)]
     )
 
 
 def of_figure(figure: Figure) -> str:
-    """What a figure shows, in words."""
+    """Return the description of a figure as text."""
     parts = (("frame", len(figure.frames)), ("panel", len(figure.panels)))
     what = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in parts if count)
-    said = [_wrapped(figure.deviation_text)] if figure.deviation_text else []
+    deviation = [_wrapped(figure.deviation_text)] if figure.deviation_text else []
     return "\n".join(
-        [f"{figure.label}. {figure.caption} ({what})", *said, *_notes_below(figure.notes, figure.commands)]
+        [f"{figure.label}. {figure.caption} ({what})", *deviation, *_notes_below(figure.notes, figure.commands)]
     )
 
 
 def verdict(paper: Paper) -> str:
-    """How many entries agree."""
+    """Return a sentence with the number of entries that agree."""
     cells = [cell for table in paper.tables for cell in table.cells if cell.compared]
     same, open_ones = sum(cell.same for cell in cells), paper.unexplained
     noted = len(cells) - same - len(open_ones)
     if same == len(cells):
         return f"All {len(cells)} printed entries agree."
-    said = f"{same} of {len(cells)} printed entries agree"
-    said += f", {noted} deviate for the reasons noted" if noted else ""
+    summary = f"{same} of {len(cells)} printed entries agree"
+    summary += f", {noted} deviate for the reasons noted" if noted else ""
     if not open_ones:
-        return f"{said}, none without a reason."
+        return f"{summary}, none without a reason."
     where = "; ".join(f"{cell.row}, {cell.column}" for cell in open_ones)
     missing = sum(cell.missing for cell in open_ones)
     words = f", of which {missing} were not computed" if missing else ""
-    return f"{said}, {len(open_ones)} without a reason{words}: {where}."
+    return f"{summary}, {len(open_ones)} without a reason{words}: {where}."
 
 
 def _table_rows(table: Table) -> list[str]:
@@ -189,12 +189,12 @@ def _table_rows(table: Table) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """How many places a text takes on the screen: dots above letters take none."""
+    """Return the display width of a string: combining characters have no width."""
     return sum(not unicodedata.combining(c) for c in text)
 
 
 def _notes_below(notes: Sequence[Note], commands: Sequence[str]) -> list[str]:
-    """Notes and commands, with an empty line before them."""
+    """Return notes and commands, with an empty line before them."""
     lines = [""] if notes or commands else []
     for letter, note in lettered(notes):
         lines.append(_wrapped(f"{letter + '  ' if letter else ''}{'Misprint: ' if note.misprint else ''}{note.text}"))

@@ -1,4 +1,4 @@
-"""papers/phong computed again: the matrices of its two examples by its own two steps, from our models."""
+"""Reproduction of papers/phong: the matrices of its two examples by its two-step method, from our models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRIALS = {"Example 1": (1, 1, 1), "Example 2": (0, 1, 0)}  # the vectors x of th
 
 
 def recipe() -> Recipe:
-    """How the examples are computed and the figures drawn."""
+    """Return the functions that compute the examples and draw the figures."""
     return Recipe(
         {"Counts": _counts, **{number: partial(_example, number) for number in EXAMPLES}},
         {"1": _disk, "2": _pendulum},
@@ -30,7 +30,7 @@ def recipe() -> Recipe:
 
 
 def _fewest() -> Finding:
-    """Differential equations by (2.7) and degrees of freedom, and all equations with multipliers."""
+    """Compare the number of differential equations (2.7) with the degrees of freedom, and with that with multipliers."""
     texts, holds = [], True
     for model in EXAMPLES.values():
         equations, freedoms = dl.derive(model, "phong"), dl.mobility(model).degrees_of_freedom
@@ -43,19 +43,19 @@ def _fewest() -> Finding:
 
 
 def _reactions() -> Finding:
-    """r by (2.4) against Aᵀλ of Lagrange's equations at random states."""
+    """Compare r by (2.4) with Aᵀλ of Lagrange's equations at random states."""
     gaps = {}
     for name in EXAMPLES.values():
-        ours, theirs = (dl.derive(name, key) for key in ("phong", "lagrange"))
-        at = random_states.consistent(ours.model, 20)
-        found, known = (each.reactions(at.q, at.qd, at.t) for each in (ours, theirs))
+        phong, lagrange = (dl.derive(name, key) for key in ("phong", "lagrange"))
+        at = random_states.consistent(phong.model, 20)
+        found, known = (each.reactions(at.q, at.qd, at.t) for each in (phong, lagrange))
         gaps[name] = distance(found, known)
     texts = ", ".join(f"{name} {gap:.0e}" for name, gap in gaps.items())
-    return Finding(max(gaps.values()) < 1e-9, f"largest relative difference to Aᵀλ at 20 random states: {texts}.")
+    return Finding(max(gaps.values()) < 1e-9, f"largest relative difference from Aᵀλ at 20 random states: {texts}.")
 
 
 def _counts() -> Computed:
-    """n coordinates, s constraints, m degrees of freedom, and how many differential equations (2.7) are."""
+    """Count coordinates n, constraints s, degrees of freedom m, and differential equations (2.7)."""
     found = [dl.derive(model, "phong") for model in EXAMPLES.values()]
     sizes = [equations.constraint_matrix.shape for equations in found]
     return {
@@ -67,14 +67,14 @@ def _counts() -> Computed:
 
 
 def _example(number: str) -> Computed:
-    """G, r, the vectors of both steps and the terms of (2.7)."""
+    """Compute G, r, the vectors of both steps and the terms of (2.7)."""
     import sympy as sp
 
     equations = dl.derive(EXAMPLES[number], "phong")
     names = equations.model.coordinate_names
-    plain = {sp.Function(name)(sp.Symbol("t")): sp.Symbol(name, real=True) for name in names}
-    plain |= {sp.Symbol(name): sp.Symbol(name, positive=True) for name in equations.model.parameter_values}
-    G, M, h = (each.subs(plain) for each in (equations.constraint_matrix, equations.mass_matrix, equations.forcing))
+    symbols = {sp.Function(name)(sp.Symbol("t")): sp.Symbol(name, real=True) for name in names}
+    symbols |= {sp.Symbol(name): sp.Symbol(name, positive=True) for name in equations.model.parameter_values}
+    G, M, h = (each.subs(symbols) for each in (equations.constraint_matrix, equations.mass_matrix, equations.forcing))
     r = M * sp.Matrix([sp.Symbol(f"{name}_ddot") for name in names]) - h  # (2.4), with h of the other sign
     r = r.replace(sp.cos, lambda _: sp.Symbol("f") / sp.Symbol("F", positive=True)) if number == "Example 1" else r
     basis = orthonormal([G.row(i).T for i in range(G.rows)])  # step 1
@@ -86,7 +86,7 @@ def _example(number: str) -> Computed:
 
 
 def orthonormal(vectors: Sequence[Matrix]) -> list[Matrix]:
-    """Step 1: the vectors made orthogonal one after the other, each of length 1."""
+    """Step 1: orthonormalize the vectors by Gram–Schmidt."""
     import sympy as sp
 
     basis: list[Matrix] = []
@@ -97,7 +97,7 @@ def orthonormal(vectors: Sequence[Matrix]) -> list[Matrix]:
 
 
 def orthogonal(x: Matrix, basis: Sequence[Matrix]) -> Matrix:
-    """x less its parts along vectors of length 1."""
+    """Return x minus its projections on unit vectors."""
     import sympy as sp
 
     rest = x - sum((x.dot(b) * b for b in basis), sp.zeros(len(x), 1))
@@ -105,7 +105,7 @@ def orthogonal(x: Matrix, basis: Sequence[Matrix]) -> Matrix:
 
 
 def _short(value: Basic) -> Basic:
-    """The shortest of some forms."""
+    """Return the shortest of several forms."""
     import sympy as sp
 
     form = sp.factor(value)
@@ -116,7 +116,7 @@ def _short(value: Basic) -> Basic:
 
 
 def _disk() -> list[Frame]:
-    """The disc on its track, rolled on by an angle of −1."""
+    """Draw the disk on its track, rolled by an angle of −1."""
     model, angle = dl.load("phong-disk"), -1.0
     radius = model.parameter_values["r"]
     at = placed(model, (-radius * angle, radius, angle))
@@ -137,7 +137,7 @@ def _disk() -> list[Frame]:
 
 
 def _pendulum() -> list[Frame]:
-    """The pendulum at its start."""
+    """Draw the pendulum in its initial configuration."""
     model = dl.load("phong-pendulum")
     length, q = model.parameter_values["l"], model.initial[0]
     at = placed(model, q)
@@ -155,12 +155,12 @@ def _pendulum() -> list[Frame]:
 
 
 def _named(start: np.ndarray, end: np.ndarray, name: str) -> tuple[Stroke, Stroke]:
-    """A length with its name in the middle."""
+    """Draw a dimension line with its name."""
     return Stroke(np.array([start, end]), thin=True), word((start + end) / 2, name)
 
 
 def _arc(center: np.ndarray, radius: float, start: float, end: float) -> tuple[Stroke, Stroke]:
-    """The angle φ."""
+    """Draw the angle φ."""
     turn = np.linspace(start, end, 21)
     points = center + radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
     return Stroke(points, thin=True), word(points[10], "φ")

@@ -1,4 +1,4 @@
-"""papers/poincare computed again: its results are identities, evaluated as they are printed at random states."""
+"""Reproduction of papers/poincare: its results are identities, evaluated as printed at random states."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _Value = TypeVar("_Value")
 
 
 def recipe() -> Recipe:
-    """How the results are evaluated; the states of a model are shared."""
-    look = cache(lambda model: _at_states(model, _state))
+    """Return the functions that evaluate the results; the states of a model are shared."""
+    states = cache(lambda model: _at_states(model, _state))
     rough = [dl.load("rough-surface").with_parameters(change) for change in ({}, {"c": 0.0, "mu": 0.3})]
     ideal = [dl.load(name) for name in IDEAL]
     return Recipe(
         {
             "Section 2": _free,
-            "Result 3.1": partial(_rows, "Result 3.1", ideal, look, (_held, _force, _compiled, _principle)),
-            "Result 3.2": partial(_rows, "Result 3.2", ideal, look, (_gauss, _corollary)),
-            "Result 3.3": partial(_rows, "Result 3.3", rough, look, (_held, _force, _principle)),
+            "Result 3.1": partial(_rows, "Result 3.1", ideal, states, (_constraints, _force, _compiled, _principle)),
+            "Result 3.2": partial(_rows, "Result 3.2", ideal, states, (_gauss, _corollary)),
+            "Result 3.3": partial(_rows, "Result 3.3", rough, states, (_constraints, _force, _principle)),
         },
         claims={
             "dependent-constraints": partial(_against_newton_euler, "over-constrained"),
@@ -47,11 +47,11 @@ def recipe() -> Recipe:
 
 
 def _against_newton_euler(name: str) -> Finding:
-    """Accelerations against Newton's and Euler's equations of the bodies, at random states."""
-    ours, theirs = (dl.derive(name, key) for key in ("poincare", "newton_euler"))
-    at = random_states.consistent(ours.model, _STATES)
-    found, known = (each.accelerations(at.q, at.qd, at.t) for each in (ours, theirs))
-    gap, facts = distance(found, known), ours.workspace.facts
+    """Compare accelerations with the Newton–Euler equations of the bodies at random states."""
+    poincare, newton_euler = (dl.derive(name, key) for key in ("poincare", "newton_euler"))
+    at = random_states.consistent(poincare.model, _STATES)
+    found, known = (each.accelerations(at.q, at.qd, at.t) for each in (poincare, newton_euler))
+    gap, facts = distance(found, known), poincare.workspace.facts
     sizes = f"{name}, {len(facts.levels.names)} constraints of rank {len(facts.rows)}"
     words = f"{sizes}: accelerations differ from newton_euler by {gap:.0e} at {_STATES} random states."
     return Finding(gap < 1e-9, words)
@@ -59,15 +59,15 @@ def _against_newton_euler(name: str) -> Finding:
 
 @dataclass(frozen=True)
 class State:
-    """Everything of one state in quasi-velocities s = G q̇, by the letters of the paper."""
+    """Quantities of one state in quasi-velocities s = G q̇, in the notation of the paper."""
 
     M_s: np.ndarray
     S: np.ndarray
     A_s: np.ndarray
     b_s: np.ndarray
-    C_s: np.ndarray  # zero where the constraints are ideal
+    C_s: np.ndarray  # zero if the constraints are ideal
     reaction: np.ndarray  # Hᵀ Q_c of Lagrange's equations
-    compiled: np.ndarray  # ṡ of our compiled equations
+    compiled: np.ndarray  # ṡ of the compiled equations
 
     @property
     def a_s(self) -> np.ndarray:
@@ -76,7 +76,7 @@ class State:
 
     @property
     def S_c(self) -> np.ndarray:
-        """The force of the constraints as printed, by square roots and a Moore–Penrose inverse."""
+        """The constraint force as printed, by matrix square roots and a Moore–Penrose inverse."""
         size, vectors = np.linalg.eigh(self.M_s)
         root, back = (vectors * size**power @ vectors.T for power in (0.5, -0.5))
         B_s = self.A_s @ back  # (3.27)
@@ -100,14 +100,14 @@ class State:
 
 
 def _at_states(model: Elements, evaluate: Callable[..., _Value]) -> list[_Value]:
-    """A function of both equations, q, q̇ and t at random states on the constraints."""
+    """Evaluate a function of both equations, q, q̇ and t at random consistent states."""
     found = random_states.consistent(model, _STATES)
     equations = dl.derive(model, "poincare"), dl.derive(model, "lagrange")
     return [evaluate(*equations, *state) for state in zip(found.q.T, found.qd.T, found.t, strict=True)]
 
 
 def _state(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, t: float) -> State:
-    """The quantities of the paper at a state, from Lagrange's M, A, q̈ and reactions, and from G."""
+    """Return the quantities of the paper at a state, from Lagrange's M, A, q̈ and reactions, and from G."""
     _, _, A, M = lagrange.workspace.manifold.evaluate(q, qd, t, lagrange.values)
     qdd, Q_c = lagrange.accelerations(q, qd, t), lagrange.reactions(q, qd, t)
 
@@ -129,23 +129,23 @@ def _state(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, 
 
 
 def _matrix(equations: Equations, q: np.ndarray, t: float) -> np.ndarray:
-    """G of the quasi-velocities s = G q̇ (2.2)."""
+    """Return G of the quasi-velocities s = G q̇ (2.2)."""
     return np.stack([equations.kernel.start(q, unit, t, equations.values)[0] for unit in np.eye(len(q))], axis=1)
 
 
-Look = Callable[[Elements], list[State]]
+Lookup = Callable[[Elements], list[State]]
 
 
-def _rows(number: str, models: Sequence[Elements], look: Look, checks: Sequence[Callable[[State], float]]) -> Computed:
-    """The largest relative difference of each identity, for each model."""
-    return filled("poincare", number, ([max(map(check, look(model))) for model in models] for check in checks))
+def _rows(number: str, models: Sequence[Elements], of: Lookup, checks: Sequence[Callable[[State], float]]) -> Computed:
+    """Compute the largest relative difference of each identity for each model."""
+    return filled("poincare", number, ([max(map(check, of(model))) for model in models] for check in checks))
 
 
 def _relative(difference: np.ndarray | float, *sizes: np.ndarray | float) -> float:
     return float(np.linalg.norm(difference) / (max(float(np.linalg.norm(size)) for size in sizes) or 1.0))
 
 
-def _held(state: State) -> float:
+def _constraints(state: State) -> float:
     return _relative(state.A_s @ state.rates - state.b_s, state.A_s @ state.a_s, state.b_s)  # (3.5)
 
 
@@ -176,27 +176,27 @@ def _corollary(state: State) -> float:
 
 
 def _free() -> Computed:
-    """How far (2.15) is from M_s ṡ of Lagrange's equations, for systems without constraints."""
+    """Compute the difference of (2.15) from M_s ṡ of Lagrange's equations, for systems without constraints."""
     return filled("poincare", "Section 2", [[max(_at_states(dl.load(name), _balance)) for name in FREE]])
 
 
 def _balance(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, t: float) -> float:
-    """S by (2.15) less M_s ṡ, relative; T has no terms of lower degree in these models, so μ = 0."""
+    """Return S by (2.15) minus M_s ṡ, relative; T has no terms of lower degree in these models, so μ = 0."""
 
-    def G(place: np.ndarray) -> np.ndarray:
-        return _matrix(ours, place, t)
+    def G(position: np.ndarray) -> np.ndarray:
+        return _matrix(ours, position, t)
 
-    def M_s(place: np.ndarray) -> np.ndarray:
-        H = np.linalg.inv(G(place))
-        return H.T @ lagrange.workspace.manifold.evaluate(place, qd, t, lagrange.values)[3] @ H  # (2.13)
+    def M_s(position: np.ndarray) -> np.ndarray:
+        H = np.linalg.inv(G(position))
+        return H.T @ lagrange.workspace.manifold.evaluate(position, qd, t, lagrange.values)[3] @ H  # (2.13)
 
     s, units = G(q) @ qd, np.eye(len(q))
     qdd, at_rest = (lagrange.accelerations(q, v, t) for v in (qd, 0 * qd))
     Q = lagrange.workspace.manifold.evaluate(q, qd, t, lagrange.values)[3] @ at_rest  # no load depends on q̇ here
     P_dot = slope(lambda x: G(q + x * qd).T)
     R_s = np.stack([slope(lambda x, e=e: G(q + x * e) @ qd) for e in units])  # (2.7)
-    by_place = np.array([slope(lambda x, e=e: s @ M_s(q + x * e) @ s / 2) for e in units])  # ∂T_s/∂q
+    T_q = np.array([slope(lambda x, e=e: s @ M_s(q + x * e) @ s / 2) for e in units])  # ∂T_s/∂q
     momentum, back = M_s(q) @ s, np.linalg.inv(G(q)).T  # ∂T_s/∂s and P⁻¹
-    S = back @ (Q - (P_dot - R_s) @ momentum + by_place) - slope(lambda x: M_s(q + x * qd)) @ s  # (2.15)
+    S = back @ (Q - (P_dot - R_s) @ momentum + T_q) - slope(lambda x: M_s(q + x * qd)) @ s  # (2.15)
     s_dot = G(q) @ qdd + P_dot.T @ qd  # (3.10)
     return _relative(S - M_s(q) @ s_dot, S, back @ Q)  # (2.14)

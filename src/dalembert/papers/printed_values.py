@@ -1,4 +1,4 @@
-"""A paper that was computed again: its tables, its figures and their notes, as values."""
+"""Data classes of a reproduced paper: tables, figures, claims and notes."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Computed = Mapping[str, Sequence[Entry]]  # the entries of each row, by its name
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes; curves of different size go on a logarithmic scale."""
+    """One pair of axes; `log` selects a logarithmic scale."""
 
-    title: str  # of the vertical axis
+    title: str  # label of the vertical axis
     lines: tuple[Line, ...]
     along: str = "time [s]"
     log: bool = False
 
     @property
     def deviation(self) -> float | None:
-        """The largest distance of published points from the curve before them; None without such points."""
+        """The largest distance of published points from the preceding curve; None without such points."""
         pairs = [(curve, dots) for curve, dots in pairwise(self.lines) if dots.points and not curve.points]
         found = [np.abs(np.interp(dots.x, curve.x, curve.y) - dots.y).max() for curve, dots in pairs]
         return float(max(found)) if found else None
@@ -43,7 +43,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Frame:
-    """A mechanism at one moment."""
+    """Snapshot of a mechanism."""
 
     title: str
     strokes: tuple[Stroke, ...]
@@ -54,21 +54,21 @@ Picture = Sequence[Panel | Frame]
 
 @dataclass(frozen=True)
 class Note:
-    """Why cells deviate, or what is to be known of a table or figure; `misprint` when the paper is wrong."""
+    """Reason for deviations, or a remark on a table or figure; `misprint` if the paper is wrong."""
 
     text: str
-    rows: tuple[str, ...] = ()  # of the cells it explains; none: it is about the whole
-    columns: tuple[str, ...] = ()  # none: every column of the rows
+    rows: tuple[str, ...] = ()  # of the cells it explains; empty: a general remark
+    columns: tuple[str, ...] = ()  # empty: every column of the rows
     misprint: bool = False
 
     def covers(self, row: str, column: str) -> bool:
-        """Whether the note explains a cell."""
+        """Return True if the note explains a cell."""
         return row in self.rows and (not self.columns or column in self.columns)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A numbered table, or a worked example with printed results: what is printed and what we find, row by row.
+    """A numbered table, or a worked example with printed results: printed and computed entries, row by row.
 
     >>> table = Table("2", "Norms", ("Maggi",), {"energy": ("6.05e-4",)}, {"energy": (6.0521e-4,)})
     >>> print(table)
@@ -88,12 +88,12 @@ class Table:
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Title with its number."""
         return labelled("Table", self.number)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Printed and computed entries side by side, row by row; where neither stands there is no cell."""
+        """Cells of printed and computed entries, row by row; empty pairs are omitted."""
         return tuple(
             Cell(row, column, text, value, " ".join(k for k, note in lettered(self.notes) if note.covers(row, column)))
             for row, texts in self.printed.items()
@@ -103,11 +103,11 @@ class Table:
 
     @property
     def unexplained(self) -> tuple[Cell, ...]:
-        """The cells that deviate in a printed digit without a note that says why, or have no computed value."""
+        """Cells that deviate in a printed digit without an explaining note, or have no computed value."""
         return tuple(cell for cell in self.cells if not cell.explained)
 
     def to_dict(self) -> dict[str, Any]:
-        """The table as plain data."""
+        """Return the table as a JSON-compatible dict."""
         return {
             "number": self.number,
             "caption": self.caption,
@@ -124,7 +124,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """A curve, or points where `points` is set: what is published stands as points on the curve before it."""
+    """A curve, or points if `points` is True: published values are points that belong to the preceding curve."""
 
     label: str
     x: np.ndarray
@@ -134,19 +134,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Stroke:
-    """Part of a mechanism: a line through points (k, 2) or (k, 3); a filled body where it is closed."""
+    """Part of a mechanism: a line through points (k, 2) or (k, 3); a filled polygon if closed."""
 
     points: np.ndarray
     closed: bool = False
-    colour: int = 0  # which of the colours
+    colour: int = 0  # index of the color
     joint: bool = False  # its ends are drawn as joints
     label: str = ""
     thin: bool = False  # an axis, the ground or a path
 
 
-def word(place: np.ndarray, text: str) -> Stroke:
-    """A name at a point."""
-    return Stroke(np.array([place, place]), thin=True, label=text)
+def word(point: np.ndarray, text: str) -> Stroke:
+    """Return a text label at a point."""
+    return Stroke(np.array([point, point]), thin=True, label=text)
 
 
 @dataclass(frozen=True)
@@ -162,25 +162,25 @@ class Figure:
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Title with its number."""
         return labelled("Figure", self.number)
 
     @property
     def deviation_text(self) -> str:
-        """How far published points are from the curves, in words; empty without such points."""
+        """Sentence with the distances of published points from the curves; empty without such points."""
         found = [(panel.title, panel.deviation) for panel in self.panels if panel.deviation is not None]
         if not found:
             return ""
         return f"Largest distance of the published points: {', '.join(f'{title} {gap:.1e}' for title, gap in found)}."
 
     def draw(self) -> Drawing:
-        """The figure by matplotlib."""
+        """Draw the figure with matplotlib."""
         from dalembert.papers import drawing
 
         return drawing.of_figure(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """What the figure shows, as plain data without its points."""
+        """Return the figure as a JSON-compatible dict, without its points."""
         return {
             "number": self.number,
             "caption": self.caption,
@@ -193,7 +193,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper computed again: all that was asked of its tables and figures."""
+    """A reproduced paper: the requested tables, figures and claims."""
 
     name: str
     title: str
@@ -207,26 +207,26 @@ class Paper:
         return iter(self.tables)
 
     def table(self, number: str | int) -> Table:
-        """The table of that number."""
+        """Return a table by its number."""
         return _numbered(self.tables, str(number), "table", self.name)
 
     def figure(self, number: str | int) -> Figure:
-        """The figure of that number."""
+        """Return a figure by its number."""
         return _numbered(self.figures, str(number), "figure", self.name)
 
     @property
     def unexplained(self) -> tuple[Cell, ...]:
-        """The cells that deviate in a printed digit without a note that says why."""
+        """Cells of all tables that deviate in a printed digit without an explaining note."""
         return tuple(cell for table in self.tables for cell in table.unexplained)
 
     @property
     def misprints(self) -> tuple[Note, ...]:
-        """The notes that say the paper is wrong."""
+        """Notes on misprints in the paper."""
         noted = [*self.tables, *self.figures]
         return tuple(dict.fromkeys(note for each in noted for note in each.notes if note.misprint))
 
     def to_dict(self) -> dict[str, Any]:
-        """The paper as plain data."""
+        """Return the paper as a JSON-compatible dict."""
         return {
             "paper": self.name,
             "title": self.title,
@@ -239,7 +239,7 @@ class Paper:
         }
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write the figures and a page that needs no other file; each appears only when it is complete."""
+        """Write the figures and a self-contained HTML page to a folder, atomically; return the paths."""
         from dalembert.papers import page
 
         return page.write_paper(self, Path(folder))
@@ -259,7 +259,7 @@ Numbered = TypeVar("Numbered", Table, Figure)
 
 
 def labelled(kind: str, number: str) -> str:
-    """What a table or figure is called: by its kind and number, or by its own name.
+    """Return the title of a table or figure: kind and number, or its own name.
 
     >>> labelled("Table", "2"), labelled("Table", "Example 1")
     ('Table 2', 'Example 1')
@@ -268,7 +268,7 @@ def labelled(kind: str, number: str) -> str:
 
 
 def lettered(notes: Sequence[Note]) -> list[tuple[str, Note]]:
-    """The notes with the letters that cells refer to; those about the whole have none."""
+    """Return the notes with the letters that cells refer to; general remarks have none."""
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     return [(next(letters) if note.rows else "", note) for note in notes]
 
@@ -287,9 +287,9 @@ def _numbered(all_of: Sequence[Numbered], number: str, kind: str, name: str) -> 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a paper is computed again: what fills its tables and figures, by their numbers.
+    """Functions that compute the tables, figures and claims of a paper, by their numbers.
 
-    The functions of one recipe share the runs they need; a recipe is made for one paper and thrown away.
+    The functions of one recipe share their runs; a recipe is created for one reproduction and then discarded.
     """
 
     tables: Mapping[str, Callable[[], Computed]]
@@ -299,7 +299,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """A table as it is printed."""
+    """A table as printed."""
 
     caption: str
     columns: tuple[str, ...]
@@ -308,21 +308,21 @@ class PrintedTable:
     commands: tuple[str, ...]
 
     def filled(self, number: str, computed: Computed) -> Table:
-        """The table with what was computed beside what is printed."""
+        """Return the table with the computed entries."""
         found = {row: tuple(computed[row]) for row in self.rows}
         return Table(number, self.caption, self.columns, self.rows, found, self.notes, self.commands)
 
 
 @dataclass(frozen=True)
 class PrintedFigure:
-    """A figure as the paper announces it."""
+    """Caption and notes of a figure."""
 
     caption: str
     notes: tuple[Note, ...]
     commands: tuple[str, ...]
 
     def filled(self, number: str, picture: Picture) -> Figure:
-        """The figure with what was computed."""
+        """Return the figure with the computed curves and frames."""
         panels = tuple(each for each in picture if isinstance(each, Panel))
         frames = tuple(each for each in picture if isinstance(each, Frame))
         return Figure(number, self.caption, panels, frames, self.notes, self.commands)
@@ -330,19 +330,19 @@ class PrintedFigure:
 
 @dataclass(frozen=True)
 class PrintedClaim:
-    """A claim as the paper makes it, and where."""
+    """A claim of the paper and where it is made."""
 
     text: str
     place: str
 
     def judged(self, key: str, finding: Finding) -> Claim:
-        """The claim with what was measured."""
+        """Return the claim with the measured values."""
         return Claim(key, self.text, self.place, finding)
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A paper as it is printed."""
+    """A paper as printed."""
 
     title: str
     source: str
@@ -354,7 +354,7 @@ class Printed:
 
 @cache
 def printed(name: str) -> Printed:
-    """What is printed in a paper.
+    """Return the printed values of a paper.
 
     >>> printed("volterra").tables["2"].rows["Norm of energy error"][0]
     '6.05e-4'
@@ -370,13 +370,13 @@ def printed(name: str) -> Printed:
 
 
 def filled(name: str, number: str, rows: Iterable[Sequence[Entry]]) -> Computed:
-    """What was computed for a table, in the order of its printed rows."""
+    """Return the computed entries of a table, keyed by its printed rows in order."""
     return dict(zip(printed(name).tables[number].rows, rows, strict=True))
 
 
 @cache
 def published(name: str) -> dict[str, Any]:
-    """Data the authors published beside a paper, from its JSON file."""
+    """Return data that the authors published with a paper, from its JSON file."""
     return json.loads(files("dalembert.papers").joinpath(f"{name}_runs.json").read_text(encoding="utf-8"))
 
 
@@ -404,8 +404,8 @@ class Claim:
     """A claim of a paper with its verdict."""
 
     key: str
-    text: str  # as the paper says it, shortened
-    place: str  # in the paper
+    text: str  # from the paper, shortened
+    place: str  # section or table in the paper
     finding: Finding
 
     @property
@@ -414,7 +414,7 @@ class Claim:
         return "reproduced" if self.finding.reproduced else "not reproduced"
 
     def to_dict(self) -> dict[str, Any]:
-        """The claim as plain data."""
+        """Return the claim as a JSON-compatible dict."""
         return {
             "claim": self.text,
             "place": self.place,
@@ -431,18 +431,18 @@ def smallest(
     floor: float = 0.0,
     margin: float = 0.0,
 ) -> Finding:
-    """Whether one method has a smaller number than all others in every case; `measured` is by case and method.
+    """Check that one method has the smallest number in every case; `measured` is by case and method.
 
-    With `ties` equal numbers do; those up to `floor` count as equal, since they are rounding. The number has to be smaller by
-    `margin`, relative to the next one: what the measurement scatters.
+    With `ties` equal numbers are accepted; numbers up to `floor` are rounding and count as equal. The number must be smaller than
+    the next one by the relative `margin`, the scatter of the measurement.
 
     >>> smallest("b", {"one": {"a": 3, "b": 2}, "two": {"a": 1, "b": 2}})
     Finding(reproduced=False, measured='one: b 2, a 3. two: a 1, b 2.')
     """
 
     def holds(found: Mapping[str, float]) -> bool:
-        own, next_one = found[key], min(value for name, value in found.items() if name != key)
-        return own < (1 - margin) * next_one or (ties and own == next_one) or max(own, next_one) <= floor
+        own, other = found[key], min(value for name, value in found.items() if name != key)
+        return own < (1 - margin) * other or (ties and own == other) or max(own, other) <= floor
 
     def text(value: float) -> str:
         return str(value) if isinstance(value, int) else f"{value:.3g}"

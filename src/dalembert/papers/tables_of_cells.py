@@ -1,4 +1,4 @@
-"""A printed number beside the computed one, and whether they agree to the digits that are printed."""
+"""Comparison of printed and computed entries to the printed number of digits."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import Formula
 from dalembert.symbolic.sympy_bridge import to_sympy
 
-IDENTITY = "= 0"  # printed where a paper proves that something vanishes
-_ROUNDING = 1e-9  # of an identity that is evaluated in numbers, relative to the size of its terms
-Entry = float | int | str | None  # what we compute: a number, a formula as text, or nothing
+IDENTITY = "= 0"  # printed entry of an expression that the paper proves to vanish
+_ROUNDING = 1e-9  # of a numerically evaluated identity, relative to the size of its terms
+Entry = float | int | str | None  # computed entry: a number, a formula as str, or None
 _WORD = re.compile(r"[A-Za-z]\w*(?!\w*\()")
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _GREEK = {"phi": "φ", "theta": "θ", "psi": "ψ", "pi": "π", "mu": "μ", "alpha": "α", "beta": "β", "tau": "τ", "l": "ℓ"}
 _DOTS = {"dot": "\u0307", "ddot": "\u0308"}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of a table. `printed` is kept as text, since its digits say how well it was meant.
+    """One entry of a table. `printed` is a str, since its number of digits is its accuracy.
 
     >>> Cell("energy", "Maggi", "6.05e-4", 0.00060521).same
     True
@@ -39,21 +39,21 @@ class Cell:
     column: str
     printed: str
     computed: Entry
-    mark: str = ""  # the letter of the note that explains it
+    mark: str = ""  # letter of the note that explains the deviation
 
     @property
     def missing(self) -> bool:
-        """True where something is printed and nothing was computed: a failure, whatever notes say."""
+        """True if there is a printed but no computed value: a failure, even with a note."""
         return bool(self.printed) and self.computed is None
 
     @property
     def compared(self) -> bool:
-        """True where something is printed to compare with, computed or not."""
+        """True if there is a printed value, computed or not."""
         return bool(self.printed)
 
     @property
     def same(self) -> bool:
-        """True when the computed value, rounded to the digits that are printed, is the printed one."""
+        """True if the computed value, rounded to the printed digits, equals the printed one."""
         if isinstance(self.computed, str):
             return self.computed == self.printed or same_formula(self.printed, self.computed)
         value = printed_value(self.printed)
@@ -63,17 +63,17 @@ class Cell:
 
     @property
     def explained(self) -> bool:
-        """True when they agree, nothing is printed, or a note says why they differ."""
+        """True if they agree, nothing is printed, or a note explains the difference."""
         return not self.compared or self.same or (bool(self.mark) and not self.missing)
 
     @property
     def shown_mark(self) -> str:
-        """The letter of its note, where it is needed."""
+        """The letter of its note if it deviates."""
         return "" if self.same else self.mark
 
     @property
     def deviation(self) -> float | None:
-        """Computed less printed, relative to the printed value unless that is zero; None where there are no two numbers."""
+        """Computed minus printed, relative to the printed value unless that is zero; None unless both are numbers."""
         value = printed_value(self.printed)
         if value is None or self.computed is None or isinstance(self.computed, str):
             return None
@@ -81,7 +81,7 @@ class Cell:
 
     @property
     def deviation_text(self) -> str:
-        """The deviation as people read it: an equals sign where all printed digits agree."""
+        """The deviation for display: an equals sign if all printed digits agree."""
         if not self.compared:
             return "-"
         if self.missing:
@@ -98,12 +98,12 @@ class Cell:
 
     @property
     def printed_text(self) -> str:
-        """What is printed, as people write it."""
+        """The printed entry for display."""
         return (shown(self.printed) if isinstance(self.computed, str) else self.printed) or "-"
 
     @property
     def computed_text(self) -> str:
-        """The computed value with as many digits as are printed, and one more where they differ."""
+        """The computed value with the printed number of digits, and one more if they differ."""
         if self.computed is None:
             return "-"
         if isinstance(self.computed, str):
@@ -113,7 +113,7 @@ class Cell:
         return written(self.computed, _digits(self.printed) + (not self.same))
 
     def to_dict(self) -> dict[str, Any]:
-        """The cell as plain data."""
+        """Return the cell as a JSON-compatible dict."""
         return {
             "row": self.row,
             "column": self.column,
@@ -126,7 +126,7 @@ class Cell:
 
 
 def printed_value(text: str) -> float | None:
-    """The number a printed text means; None for a formula.
+    """Return the number of a printed string; None for a formula.
 
     >>> printed_value("6.05e-4"), printed_value("π/8") == math.pi / 8, printed_value("m − s")
     (0.000605, True, None)
@@ -145,7 +145,7 @@ def printed_value(text: str) -> float | None:
 
 
 def written(value: float, digits: int) -> str:
-    """A number with so many significant digits, in the way of the papers.
+    """Return a number with this many significant digits, in the format of the papers.
 
     >>> written(0.00060521, 3), written(0.5, 1), written(2000.0, 4), written(3.0625, 4)
     ('6.05e-4', '0.5', '2000', '3.063')
@@ -161,7 +161,7 @@ def written(value: float, digits: int) -> str:
 
 
 def _digits(printed: str) -> int:
-    """How many significant digits a printed number has; six where they are not to be counted."""
+    """Return the number of significant digits of a printed number; six if it cannot be determined."""
     if printed == IDENTITY:
         return 2
     try:
@@ -171,7 +171,7 @@ def _digits(printed: str) -> int:
 
 
 def _half_a_unit(printed: str, value: float) -> float:
-    """Half a unit in the last printed digit; whole numbers and multiples of π are meant exactly."""
+    """Return half a unit in the last printed digit; integers and multiples of π are exact."""
     if printed == IDENTITY:
         return _ROUNDING
     try:
@@ -185,7 +185,7 @@ def _half_a_unit(printed: str, value: float) -> float:
 
 @cache
 def same_formula(a: str, b: str) -> bool:
-    """Whether two texts are the same function of real variables; False where one is no formula.
+    """Return True if two strings are the same function of real variables; False if one is not a formula.
 
     >>> same_formula("sin(phi)**2 - 1", "-cos(phi)**2"), same_formula("l", "l**2"), same_formula("x", "not one")
     (True, False, False)
@@ -196,14 +196,14 @@ def same_formula(a: str, b: str) -> bool:
         difference = to_sympy(_parsed(a) - _parsed(b), coordinates=())
     except FormulaError:
         return False
-    if sympy.expand(difference) == 0:  # quick, and true of most
+    if sympy.expand(difference) == 0:  # fast, and sufficient for most
         return True
     names = [x for x in difference.free_symbols if isinstance(x, sympy.Symbol)]
     return sympy.simplify(difference.subs([(x, sympy.Symbol(x.name, positive=True)) for x in names])) == 0
 
 
 def shown(text: str) -> str:
-    """A formula as people write it; any other text as it is.
+    """Return a formula in mathematical notation; any other string unchanged.
 
     >>> shown("-l**2*sin(phi)/sqrt(1 + l**2)"), shown("m*x_ddot - M1*q2_dot"), shown("a1*s12")
     ('−ℓ²·sin(φ)/√(1 + ℓ²)', 'm·ẍ − M₁·q̇₂', 'a₁·s₁₂')
@@ -213,7 +213,7 @@ def shown(text: str) -> str:
     except FormulaError:
         return text
     text = re.sub(r"[A-Za-z]\w*", lambda found: _letter(found[0]), text)
-    text = re.sub(r"\*\*(\d+)", lambda found: found[1].translate(_RAISED), text)
+    text = re.sub(r"\*\*(\d+)", lambda found: found[1].translate(_SUPERSCRIPTS), text)
     return text.replace("sqrt", "√").replace("*", "·").replace("-", "−")
 
 
@@ -223,7 +223,7 @@ def _letter(name: str) -> str:
         return name
     letter = base.rstrip("0123456789")
     dotted = unicodedata.normalize("NFC", _GREEK.get(letter, letter) + _DOTS.get(accent, ""))
-    return dotted + base[len(letter) :].translate(_LOWERED)
+    return dotted + base[len(letter) :].translate(_SUBSCRIPTS)
 
 
 def _parsed(text: str) -> Formula:

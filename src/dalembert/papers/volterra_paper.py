@@ -1,4 +1,4 @@
-"""papers/volterra computed again: Tables 1–6 and Figures 1–15, three case studies of 50 s each."""
+"""Reproduction of papers/volterra: Tables 1–6 and Figures 1–15, three case studies of 50 s each."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from dalembert.simulation.integrators.rk45 import RungeKutta45
 METHODS = ("lagrange", "maggi", "gibbs_appell", "volterra_reduced")  # the columns of Tables 2, 3 and 6
 CASES = {"2": "cart-pendulum", "3": "three-bodies", "6": "satellite-boom"}  # by the number of the table
 # the columns of Table 1
-_ROUNDING = 1e-12  # relative drift of what is constant in exact arithmetic, over a run
-_SCATTER = 0.05  # of CPU times, relative
-_REPEATED = 4  # more runs of each method for its CPU time
+_ROUNDING = 1e-12  # relative drift over a run of quantities that are constant in exact arithmetic
+_SCATTER = 0.05  # relative scatter of CPU times
+_N_REPEATS = 4  # additional runs of each method for its CPU time
 COUNTED = ("lagrange", "maggi", "udwadia_kalaba", "boltzmann_hamel", "volterra", "kane", "routh", "volterra_reduced")
 LABELS: dict[str, str] = dict(zip(METHODS, ("Lagrange", "Maggi", "Gibbs–Appell", "reduced Volterra"), strict=True))
-_SHOTS = {"cart-pendulum": 0.16 * np.arange(9), "three-bodies": 5.0 * np.arange(9)}  # moments of Figures 6 and 11
+_TIMES = {"cart-pendulum": 0.16 * np.arange(9), "three-bodies": 5.0 * np.arange(9)}  # of Figures 6 and 11, in s
 
 
 def recipe() -> Recipe:
-    """How the tables and figures are computed; the runs of each case study are shared."""
+    """Return the functions that compute the tables and figures; the runs of each case study are shared."""
 
     @cache
     def compared(case: str) -> Comparison:
-        """A case study as its authors computed it: ode45 with steps no longer than one sample."""
-        dl.simulate(case, 0.1, integrator="rk45", samples=2)  # what is compiled once does not count as time of a run
+        """Run a case study like its authors: ode45 with steps no longer than one sample."""
+        dl.simulate(case, 0.1, integrator="rk45", samples=2)  # excludes compilation from the CPU time
         return dl.compare(case, METHODS, integrator="rk45", rechoose=False)
 
     tables: dict[str, Callable[[], Computed]] = {
@@ -59,7 +59,7 @@ def recipe() -> Recipe:
 
 
 def _claims(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], Finding]]:
-    """What the paper says of its formulation, measured in the runs of Tables 2, 3 and 6."""
+    """Return the functions that test the claims of the paper with the runs of Tables 2, 3 and 6."""
 
     def least(of_row: Callable[[Row], float | None], *cases: str) -> Finding:
         found = {case: {key: of_row(compared(case)[key]) for key in METHODS} for case in cases or CASES.values()}
@@ -77,26 +77,26 @@ def _claims(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], 
 
 
 def _fewest_equations() -> Finding:
-    """The number of equations of all columns of Table 1."""
+    """Compare the number of equations of all columns of Table 1."""
     found = {case: {key: dl.derive(case, key).n_dynamic for key in COUNTED} for case in CASES.values()}
     return smallest("volterra_reduced", found, ties=True)
 
 
 def _no_drift(compared: Callable[[str], Comparison]) -> Finding:
-    """The drift of the first ignorable momentum, which is a parameter of the reduced equations, to rounding."""
+    """Check that the first ignorable momentum, a parameter of the reduced equations, is constant to rounding."""
     drifts = {case: compared(case)["volterra_reduced"].momentum_error or 0.0 for case in CASES.values()}
     texts = ", ".join(f"{case} {drift:.1e}" for case, drift in drifts.items())
-    return Finding(max(drifts.values()) < _ROUNDING, f"{texts}; rounding would be below {_ROUNDING:.0e}.")
+    return Finding(max(drifts.values()) < _ROUNDING, f"{texts}; rounding errors would be below {_ROUNDING:.0e}.")
 
 
 def _fastest(compared: Callable[[str], Comparison]) -> Finding:
-    """The CPU time of the runs, the least of several, all methods in turn."""
+    """Compare the CPU times of the runs, the minimum of several, alternating the methods."""
     found: dict[str, dict[str, float]] = {}
     for case in CASES.values():
         runs = compared(case).runs
         options = {"integrator": "rk45", "project": False, "max_step": float(runs["lagrange"].t[1])}
         times = {key: [runs[key].cpu_seconds] for key in METHODS}
-        for _ in range(_REPEATED):
+        for _ in range(_N_REPEATS):
             for key in METHODS:
                 times[key].append(dl.derive(case, key).simulate(**options).cpu_seconds)
         found[case] = {key: min(each) for key, each in times.items()}
@@ -104,7 +104,7 @@ def _fastest(compared: Callable[[str], Comparison]) -> Finding:
 
 
 def _figures(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], Picture]]:
-    """What fills the figures: for each case study a sketch, drifts, coordinates and snapshots."""
+    """Return the functions that draw the figures: for each case study a sketch, drifts, coordinates and snapshots."""
     cart, bodies, satellite = CASES.values()
     drifts = {
         "2": (cart, "energy error", energy),
@@ -115,21 +115,21 @@ def _figures(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[],
         "13": (satellite, "energy error", energy),
         "14": (satellite, "momentum error", momentum),
     }
-    made: dict[str, Callable[[], Picture]] = {
+    pictures: dict[str, Callable[[], Picture]] = {
         number: lambda case=case, title=title, of_run=of_run: drift(title, of_run, compared(case).runs)
         for number, (case, title, of_run) in drifts.items()
     }
     for number, case in {"1": cart, "7": bodies, "12": satellite}.items():
-        made[number] = partial(sketch, case)
+        pictures[number] = partial(sketch, case)
     for number, case in {"5": cart, "10": bodies, "15": satellite}.items():
-        made[number] = lambda case=case: coordinates(case, compared(case).runs)
+        pictures[number] = lambda case=case: coordinates(case, compared(case).runs)
     for number, case in {"6": cart, "11": bodies}.items():
-        made[number] = lambda case=case: snapshots(case, compared(case).runs["volterra_reduced"])
-    return made
+        pictures[number] = lambda case=case: snapshots(case, compared(case).runs["volterra_reduced"])
+    return pictures
 
 
 def _counts() -> Computed:
-    """Table 1: the formula in m, p and s that gives the number of equations in all case studies."""
+    """Compute Table 1: the formula in m, p and s for the number of equations in all case studies."""
     found = {key: [dl.derive(case, key).n_dynamic for case in CASES.values()] for key in COUNTED}
     formulas: dict[str, list[int]] = {"m": [], "p": [], "m − s": [], "p − s": []}
     for case in CASES.values():
@@ -142,9 +142,9 @@ def _counts() -> Computed:
 
 
 def with_multiplier(case: str) -> tuple[np.ndarray, np.ndarray]:
-    """Lagrange's equations of a case with one constraint as the authors ran them: times, and the states (q, q̇, ∫λ dt).
+    """Integrate Lagrange's equations of a case with one constraint like the authors; return times and states (q, q̇, ∫λ dt).
 
-    Their result file holds the integral of the multiplier as a seventh state, and ode45 looks at its error too.
+    Their result file contains the integral of the multiplier as a seventh state, and ode45 also controls its error.
     """
     equations = dl.derive(case, "lagrange")
     n, work, values = len(equations.model.coordinate_names), equations.kernel.accelerations, equations.values
@@ -162,19 +162,19 @@ def with_multiplier(case: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _first(compared: Callable[[str], Comparison]) -> Computed:
-    """Table 2: the norms of Lagrange's equations from the run with seven states."""
+    """Compute Table 2: the norms of Lagrange's equations from the run with seven states."""
     found = {row: list(entries) for row, entries in _norms(compared, "cart-pendulum").items()}
     t, y = with_multiplier("cart-pendulum")
     equations = dl.derive("cart-pendulum", "lagrange")
-    seen = equations.workspace.observables.along(t, y[:3], y[3:6], equations.values)
-    found["Norm of energy error"][0] = observables.relative_drift(seen.total)
-    found["Norm of constraint error"][0] = observables.violation(seen.velocity_violation)
-    found["Norm of linear momentum error (X)"][0] = observables.relative_drift(seen.momenta[2])
+    observed = equations.workspace.observables.along(t, y[:3], y[3:6], equations.values)
+    found["Norm of energy error"][0] = observables.relative_drift(observed.total)
+    found["Norm of constraint error"][0] = observables.violation(observed.velocity_violation)
+    found["Norm of linear momentum error (X)"][0] = observables.relative_drift(observed.momenta[2])
     return found
 
 
 def _norms(compared: Callable[[str], Comparison], case: str) -> Computed:
-    """Tables 2, 3 and 6: sizes, CPU time and norms."""
+    """Compute Tables 2, 3 and 6: sizes, CPU time and norms."""
     comparison = compared(case)
     for key, reason in comparison.failed.items():
         raise SimulationError(f"{comparison.model} by {key}: {reason}")
@@ -191,14 +191,14 @@ def _norms(compared: Callable[[str], Comparison], case: str) -> Computed:
 
 
 def _parameters() -> Computed:
-    """Table 4, as the model has it."""
+    """Return Table 4 from the model."""
     values = load.described("satellite-boom").parameter_values
     names = ("mg", "m", "l", "a", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
     return filled("volterra", "4", ([values[name]] for name in names))
 
 
 def _start() -> Computed:
-    """Table 5, as the model has it."""
+    """Return Table 5 from the model."""
     q, qd = load.described("satellite-boom").initial
     return filled("volterra", "5", ([float(x)] for x in (*q, *qd)))
 
@@ -207,23 +207,23 @@ def _start() -> Computed:
 
 
 def drift(title: str, of_run: Callable[[Trajectory], np.ndarray], runs: Mapping[str, Trajectory]) -> list[Panel]:
-    """The largest error so far of each method, in per cent."""
+    """Plot the running maximum of the error of each method, in percent."""
     lines = [Line(LABELS[key], run.t, np.maximum.accumulate(100 * of_run(run))) for key, run in runs.items()]
     return [Panel(f"{title}, largest so far [%]", tuple(lines), log=True)]
 
 
 def energy(run: Trajectory) -> np.ndarray:
-    """|E − E₀|/|E₀|; with loads E is the balance (80)."""
+    """Return |E − E₀|/|E₀|; with loads E is the balance (80)."""
     return np.abs(run.balance / run.balance[0] - 1)
 
 
 def constraint(run: Trajectory) -> np.ndarray:
-    """The violation of (69)."""
+    """Return the violation of (69)."""
     return np.abs(run.violation[-1])
 
 
 def momentum(run: Trajectory) -> np.ndarray:
-    """|p − p₀|/|p₀| of the first ignorable coordinate."""
+    """Return |p − p₀|/|p₀| of the first ignorable coordinate."""
     p = run.momenta[run.ignorable[0]]
     return np.abs(p / p[0] - 1)
 
@@ -232,7 +232,7 @@ def momentum(run: Trajectory) -> np.ndarray:
 
 
 def coordinates(case: str, runs: Mapping[str, Trajectory]) -> list[Panel]:
-    """The coordinates by the reduced equations, and the samples of the authors' result file."""
+    """Plot the coordinates of the reduced equations, and the samples of the authors' result file."""
     run = runs["volterra_reduced"]
     rows = np.array(published("volterra")["cases"][case]["volterra_reduced"]["time_and_state"]).T
     panels = []
@@ -250,9 +250,9 @@ _LETTERS |= {"gamma1": "γ₁", "gamma2": "γ₂"}
 
 
 def snapshots(case: str, run: Trajectory) -> list[Frame]:
-    """The mechanism at several moments."""
+    """Draw the mechanism at several times."""
     draw = {"cart-pendulum": cart, "three-bodies": panels}[case]
-    at = np.searchsorted(run.t, _SHOTS[case] - 1e-9)
+    at = np.searchsorted(run.t, _TIMES[case] - 1e-9)
     return [Frame(f"t = {run.t[k]:.4g} s", tuple(draw(placed(run.model, run.q[:, k])))) for k in at]
 
 
@@ -260,7 +260,7 @@ def snapshots(case: str, run: Trajectory) -> list[Frame]:
 
 
 def sketch(case: str) -> list[Frame]:
-    """The mechanism in a configuration in which everything is seen, with the names of its points."""
+    """Draw the mechanism with the names of its points, in a configuration without overlaps."""
     draw, q = {
         "cart-pendulum": (cart, (0.5, 1.1, 0.0)),
         "three-bodies": (panels, (0, 0, 0, 0.7, 0.5, 0, 0, 0)),
@@ -270,7 +270,7 @@ def sketch(case: str) -> list[Frame]:
 
 
 def cart(at: Placed, *, named: bool = False) -> list[Stroke]:
-    """The cart on its track, with the mast that carries the hinge A, the rods AB and BC, and the wheel at C."""
+    """Draw the cart on its track, the mast with the hinge A, the rods AB and BC, and the wheel at C."""
     length = at.model.parameter_values["l"]
     names = ("A", "B", "C") if named else ("", "", "")
     ends = [(0, 0, 0), (0, -length, 0)]
@@ -280,7 +280,7 @@ def cart(at: Placed, *, named: bool = False) -> list[Stroke]:
     bed = np.array([(-0.9, 0), (0.9, 0), (0.9, 0.35), (-0.9, 0.35)]) * length + (a[0], bottom)
     ground = np.array([(a[0] - 2.6 * length, bottom), (a[0] + 2.6 * length, bottom)])
     mast = np.array([(a[0], bottom + 0.35 * length), a])
-    wheel = np.array([c - 0.16 * (c - b), c + 0.16 * (c - b)])  # seen from its edge, along BC
+    wheel = np.array([c - 0.16 * (c - b), c + 0.16 * (c - b)])  # edge view, along BC
     return [
         Stroke(ground, thin=True),
         Stroke(bed, closed=True, colour=5),
@@ -292,7 +292,7 @@ def cart(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 
 def panels(at: Placed, *, named: bool = False) -> list[Stroke]:
-    """The middle body with its two panels."""
+    """Draw the middle body with its two panels."""
     p = at.model.parameter_values
     body = [Stroke(at.points("middle", face), closed=True) for face in box((p["b"] / 2, p["a"] / 2, p["c"] / 2))]
     plate = [(0, 0, p["c"] / 2), (0, 0, -p["c"] / 2), (-p["b"], 0, -p["c"] / 2), (-p["b"], 0, p["c"] / 2)]
@@ -304,7 +304,7 @@ def panels(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 
 def boom(at: Placed, *, named: bool = False) -> list[Stroke]:
-    """The satellite, the boom and the mass at its tip."""
+    """Draw the satellite, the boom and the tip mass."""
     edge = at.model.parameter_values["l"]
     body = [Stroke(at.points("satellite", face), closed=True) for face in box([edge / 2] * 3)]
     root = at.points("satellite", [(0, 0, edge / 2)])

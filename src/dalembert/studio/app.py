@@ -1,4 +1,4 @@
-"""The addresses of the studio, behind the token."""
+"""HTTP routes of the studio, behind the token."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from dalembert.studio.payload import Answer
 from dalembert.studio.process_pool import Workers
 from dalembert.studio.protocol import Tabs
 
-MAX_SECONDS = 60.0  # for one file
+MAX_SECONDS = 60.0  # for one upload
 
 
-async def received(request: Request, folder: Folder, room: asyncio.Semaphore) -> str:
-    """The key of the file in the body of a request."""
+async def received(request: Request, folder: Folder, slots: asyncio.Semaphore) -> str:
+    """Store the file in the body of a request and return its key."""
     announced = request.headers.get("content-length", "0")
     if not re.fullmatch(r"[0-9]{1,18}", announced) or int(announced) > MAX_UPLOAD:
         raise _too_large(announced)
     name = request.query_params.get("name", "")
-    async with room:
+    async with slots:
         key, path = await asyncio.to_thread(folder.new_upload, name)
         try:
             with complete(path) as part, part.open("wb") as file:
@@ -48,9 +48,9 @@ async def received(request: Request, folder: Folder, room: asyncio.Semaphore) ->
                             raise _too_large(f"more than {MAX_UPLOAD}")
                         await asyncio.to_thread(file.write, piece)
         except TimeoutError:
-            raise WorkError(f"upload: the file did not come within {MAX_SECONDS:g} s. Try again.") from None
+            raise WorkError(f"upload: the file did not arrive within {MAX_SECONDS:g} s. Try again.") from None
         except ClientDisconnect:
-            raise WorkError("upload: the file was not sent to its end. Try again.") from None
+            raise WorkError("upload: the connection closed before the file was complete. Try again.") from None
     return key
 
 
@@ -78,16 +78,16 @@ _PAGE = """<!DOCTYPE html>
 
 @dataclass(frozen=True)
 class Options:
-    """The bounds of a studio's work."""
+    """Limits of the tasks of a studio."""
 
     workers: int = 3  # long tasks at once; one is reserved for other tabs
-    seconds: float = 3600.0  # of a long task
+    seconds: float = 3600.0  # time limit of a long task
     quick_seconds: float = 60.0
-    memory: int = 4 << 30  # bytes of a worker
+    memory: int = 4 << 30  # bytes per worker
 
 
 class Studio:
-    """One studio: its folder, workers and tabs, and the app that connects them."""
+    """One studio: its folder, workers, tabs and ASGI app."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Studio:
         first: Answer | None = None,
         options: Options = Options(),
     ) -> None:
-        """`hosts` and `port` are for the guard; `first` is what a new tab begins with, see `opening`."""
+        """`hosts` and `port` are for the guard; `first` is the initial content of a new tab, see `server.opened`."""
         self.folder = Folder(root)
         self.quick = Workers(self.folder.root, 2, options.quick_seconds, options.memory)
         self.long = Workers(self.folder.root, options.workers, options.seconds, options.memory, patient=True)
@@ -112,12 +112,12 @@ class Studio:
             Route("/files/{name:str}", self._file),
             WebSocketRoute("/talk/{tab:str}", self._talk),
         ]
-        app = Starlette(routes=routes, lifespan=self._living)
+        app = Starlette(routes=routes, lifespan=self._lifespan)
         app.router.redirect_slashes = False
         self.app: ASGIApp = Guard(app, token, hosts, port)
 
     @contextlib.asynccontextmanager
-    async def _living(self, app: Starlette) -> AsyncIterator[None]:
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         starting = [asyncio.create_task(each.start()) for each in (self.quick, self.long)]
         try:
             yield
@@ -135,7 +135,7 @@ class Studio:
     async def _asset(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in _KINDS:
-            return PlainTextResponse("There is nothing at this address.\n", 404)
+            return PlainTextResponse("Not found.\n", 404)
         return (await asyncio.to_thread(_asset, name)).answer(request)
 
     async def _file(self, request: Request) -> Response:
@@ -143,15 +143,15 @@ class Studio:
             path = await asyncio.to_thread(self.folder.file, request.path_params["name"])
         except InputError as error:
             return PlainTextResponse(f"{error}\n", 404)
-        # what is taken away is never shown inside the studio's own origin
+        # a download is never displayed in the origin of the studio
         return FileResponse(path, filename=path.name, headers={"content-security-policy": "sandbox"})
 
     async def _upload(self, request: Request) -> Response:
-        """Keeps a dropped file; what is larger than the bound is cut off while it is read."""
+        """Store an uploaded file; reading stops at the size limit."""
         try:
             key = await received(request, self.folder, self._receiving)
         except DalembertError as error:
-            # the rest of the body is not waited for
+            # do not wait for the rest of the body
             return PlainTextResponse(f"{error}\n", 413, {"connection": "close"})
         return JSONResponse({"key": key})
 
@@ -164,7 +164,7 @@ _KINDS = {"studio.js": "text/javascript", "studio.css": "text/css", "math.css": 
 
 
 class _Asset:
-    """A script or a style sheet, packed once; a page that is loaded again asks only whether it has changed."""
+    """A script or a style sheet, compressed once; a reloaded page only checks whether it has changed."""
 
     def __init__(self, name: str, kind: str) -> None:
         self._plain, self._kind = studio_file(name).encode(), kind

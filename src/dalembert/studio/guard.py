@@ -1,9 +1,9 @@
-"""Who may come in: requests for this host, from this page, with the token in their address, of a bounded size.
+"""Access control: accepts requests of bounded size to this host, from this page, with the token in the path.
 
-A page of another site can send requests to a server on this machine, and a name that it owns can be made to point here (DNS
-rebinding). So the Host has to be one of ours, an Origin has to be the page of that very host, what a browser says about where a
-request came from (Sec-Fetch-Site) has to fit, and nothing is answered without the token, which stands in the path: `/TOKEN/...`.
-Only a person may come from elsewhere, by a link. What is let in goes on with the path behind the token.
+A page of another site can send requests to a local server, and a domain name it owns can be made to resolve to this machine (DNS
+rebinding). So the Host header must be one of ours, an Origin header must name the page of that host, Sec-Fetch-Site must be
+consistent with that, and every request needs the token in its path: `/TOKEN/...`. Only top-level navigation by a link may start
+on another site. Accepted requests are forwarded with the path after the token.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_PATH = 2_000  # characters
-MAX_HEAD = 16_384  # bytes of the head of a request
+MAX_HEAD = 16_384  # bytes of the request header
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; connect-src 'self';"
     " font-src data:; media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_FOLLOWED = ("GET", "navigate", "document")  # a person has followed a link
+_NAVIGATION = ("GET", "navigate", "document")  # a user followed a link
 HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -33,14 +33,14 @@ HEADERS = {
 
 
 class Guard:
-    """Lets in what comes from our own page, and answers everything else with a short refusal."""
+    """ASGI middleware that forwards requests of the studio's page and rejects all others."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str], port: int | None = None) -> None:
-        """`hosts` are our names with their ports; with a `port`, any address in numbers is one of ours, too."""
+        """`hosts` are the accepted Host headers; with a `port`, any numeric address with this port is accepted too."""
         self._app, self._token, self._hosts, self._port = app, token, frozenset(hosts), port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request or one websocket."""
+        """Handle one request or one websocket."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -54,29 +54,29 @@ class Guard:
             await PlainTextResponse(refusal[1], refusal[0], {**HEADERS, "connection": "close"})(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and reason, where a request is not let in."""
+        """Return status and reason if a request is rejected."""
         headers = Headers(scope=scope)
         if sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEAD:
-            return 431, "The head of the request is too large.\n"
+            return 431, "The request header is too large.\n"
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not self._is_ours(hosts[0].lower()):
-            return 421, "This server answers only to its own address.\n"
+            return 421, "This server answers only requests to its own address.\n"
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
-            return 403, "Requests of other pages are not answered.\n"
+            return 403, "Requests from other pages are rejected.\n"
         method = scope.get("method", "")
         if not origins and (scope["type"] == "websocket" or method not in ("GET", "HEAD")):
-            return 403, "A request that changes something has to say which page it belongs to.\n"
-        followed = (method, headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == _FOLLOWED
-        if not origins and headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and not followed:
-            return 403, "Requests of other pages are not answered.\n"
+            return 403, "A request that changes data needs an Origin header.\n"
+        navigation = (method, headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == _NAVIGATION
+        if not origins and headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and not navigation:
+            return 403, "Requests from other pages are rejected.\n"
         path = scope["path"]
         parts = path.split("/", 2)
         if len(path) > MAX_PATH or len(parts) < 3 or not hmac.compare_digest(parts[1].encode(), self._token.encode()):
-            return 403, "The address has to contain the token that 'dalembert studio' printed.\n"
+            return 403, "The address must contain the token that 'dalembert studio' printed.\n"
         return None
 
     def _is_ours(self, host: str) -> bool:
-        """Whether a Host is one of ours; rebinding needs a name, so an address in numbers is safe."""
+        """Return True if a Host is accepted; rebinding needs a domain name, so a numeric address is safe."""
         if host in self._hosts:
             return True
         name, _, port = host.rpartition(":")
@@ -90,12 +90,12 @@ class Guard:
 
 
 def _headed(send: Send) -> Send:
-    """Answers with the headers that every answer has."""
+    """Add the headers that every response has."""
 
     async def headed(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {name for name, _ in message["headers"]}
-            more = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in given]
+            present = {name for name, _ in message["headers"]}
+            more = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in present]
             message = {**message, "headers": [*message["headers"], *more]}
         await send(message)
 

@@ -1,4 +1,4 @@
-"""What a tab gave to a task: plain data of which nothing is believed before it is looked at."""
+"""Validation of the JSON arguments that a tab sends with a task."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 from dalembert.errors import InputError, nearest
 
-Tell = Callable[..., None]  # takes the share that is done, from 0 to 1, and words where there are some
-Answer = dict[str, Any]  # of a task, which becomes JSON
-Toml = Mapping[str, Any]  # what tomllib reads
+Tell = Callable[..., None]  # called with the completed fraction, from 0 to 1, and optionally a message
+Answer = dict[str, Any]  # result of a task, sent as JSON
+Toml = Mapping[str, Any]  # as returned by tomllib
 MAX_TEXT = 2_000_000  # characters
 MAX_ITEMS = 10_000
 MAX_NAME = 200  # characters
 
 
 class Given:
-    """Named values; every getter says what is wrong with what it finds.
+    """Named arguments; every getter validates its value and raises `InputError`.
 
     >>> given = Given({"duration": 2, "name": "arm"})
     >>> given.number("duration", least=0), given.text("name")
@@ -31,26 +31,26 @@ class Given:
 
     def __init__(self, values: object) -> None:
         if not isinstance(values, dict):
-            raise InputError(f"studio: got {_shown(values)}. Expected an object with named values.")
+            raise InputError(f"studio: got {_short_repr(values)}. Expected an object with named values.")
         self._values: Toml = values
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
 
     def _wrong(self, name: str, expected: str) -> InputError:
-        return InputError(f"studio, {name}: got {_shown(self._values.get(name))}. Expected {expected}.")
+        return InputError(f"studio, {name}: got {_short_repr(self._values.get(name))}. Expected {expected}.")
 
     def text(self, name: str, default: str | None = None, *, most: int = MAX_TEXT) -> str:
-        """A text of bounded length."""
+        """Return a string of bounded length."""
         if name not in self and default is not None:
             return default
         value = self._values.get(name)
         if not isinstance(value, str) or len(value) > most or not _is_unicode(value):
-            raise self._wrong(name, f"a text of at most {most} characters")
+            raise self._wrong(name, f"a string of at most {most} characters")
         return value
 
     def choice(self, name: str, known: Collection[str], default: str | None = None) -> str:
-        """One of the known words."""
+        """Return one of the known strings."""
         value = self.text(name, default, most=200)
         if value not in known:
             raise InputError(f"studio, {name}: got '{value}'. {nearest(value, known)}")
@@ -59,7 +59,7 @@ class Given:
     def number(
         self, name: str, default: float | None = None, *, least: float = -math.inf, most: float = math.inf
     ) -> float:
-        """A finite number between bounds."""
+        """Return a finite number within bounds."""
         if name not in self and default is not None:
             return default
         value = self._values.get(name)
@@ -70,21 +70,21 @@ class Given:
         return float(value)
 
     def whole(self, name: str, default: int | None = None, *, least: int = 0, most: int = MAX_ITEMS) -> int:
-        """A whole number between bounds."""
+        """Return an integer within bounds."""
         value = self.number(name, default, least=least, most=most)
         if value != int(value):
-            raise self._wrong(name, "a whole number")
+            raise self._wrong(name, "an integer")
         return int(value)
 
     def switch(self, name: str, default: bool = False) -> bool:
-        """True or false."""
+        """Return a Boolean."""
         value = self._values.get(name, default)
         if not isinstance(value, bool):
             raise self._wrong(name, "true or false")
         return value
 
     def numbers(self, name: str) -> dict[str, float]:
-        """Numbers by name; none where nothing is given."""
+        """Return numbers by name; empty if missing."""
         value = self._values.get(name) or {}
         if not isinstance(value, dict) or len(value) > MAX_ITEMS:
             raise self._wrong(name, "numbers by name")
@@ -94,30 +94,30 @@ class Given:
         return {key: inner.number(key) for key in value}
 
     def items(self, name: str) -> list[Any]:
-        """A list of bounded length; empty where nothing is given."""
+        """Return a list of bounded length; empty if missing."""
         value = self._values.get(name) or []
         if not isinstance(value, list) or len(value) > MAX_ITEMS:
-            raise self._wrong(name, f"a list of at most {MAX_ITEMS}")
+            raise self._wrong(name, f"a list of at most {MAX_ITEMS} items")
         return value
 
     def rows(self, name: str) -> list[Given]:
-        """A list of objects."""
+        """Return a list of objects."""
         return [Given(each) for each in self.items(name)]
 
     def words(self, name: str, known: Collection[str]) -> list[str]:
-        """A list of known words."""
+        """Return a list of known strings."""
         return [Given({name: each}).choice(name, known) for each in self.items(name)]
 
 
 def _is_unicode(text: str) -> bool:
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a pair
+    except UnicodeEncodeError:  # a lone surrogate
         return False
     return True
 
 
-def _shown(value: object) -> str:
-    short = reprlib.Repr()  # which goes into nothing deeply
+def _short_repr(value: object) -> str:
+    short = reprlib.Repr()  # limits the depth
     short.maxlevel, short.maxdict, short.maxlist, short.maxstring, short.maxlong = 2, 3, 3, 60, 60
     return short.repr(value)

@@ -1,4 +1,4 @@
-"""Workers of the studio: each runs one task at a time, can be ended at any moment, and takes nothing else with it.
+"""Worker processes of the studio: each runs one task at a time and can be killed at any time without side effects.
 
 Server and worker exchange JSON: a request [task, arguments], then BEGUN, any number of {"progress"}, one {"result"} or {"error"}.
 """
@@ -28,21 +28,21 @@ from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer
 
 Tell = Callable[[dict[str, object]], None]
-TRIES = 3  # to find a process that begins with a task
-TELL_EVERY = 0.1  # seconds between two words of progress
+MAX_ATTEMPTS = 3  # to find a process that starts a task
+PROGRESS_INTERVAL = 0.1  # s between two progress messages
 MAX_ANSWER = 50_000_000  # bytes
-MAX_FILE = 4 << 30  # bytes of one file that a task writes
+MAX_FILE = 4 << 30  # bytes of a file written by a task
 BEGUN = b"begun"  # sent when a task has arrived
-LAST = b"\n"  # at the end of the last answer of a process that has grown large
+LAST = b"\n"  # ends the last answer of a process that is replaced because of its memory
 _PRELOAD = ("heyoka", "llvmlite.binding")
 
 
 class WorkLost(Exception):
-    """A task that came to no end: its time was over, or its process died."""
+    """A task did not complete: it exceeded its time limit, or its process died."""
 
 
 class NotBegun(WorkLost):
-    """A task to which its process never came: it had died before."""
+    """A process died before it started its task."""
 
 
 class Worker(WorkerProcess):
@@ -51,48 +51,48 @@ class Worker(WorkerProcess):
     def __init__(self, folder: Path, memory: int, patient: bool, threads: ThreadPoolExecutor) -> None:
         super().__init__(work, str(folder), memory, patient, group=True, preload=_PRELOAD)
         self._memory, self._threads = memory, threads
-        self.tab = ""  # whose models its store holds
-        self._usable = True  # for another task
+        self.tab = ""  # the tab whose models it has cached
+        self._usable = True  # can run another task
 
     def is_free(self) -> bool:
-        """Whether it can take a task."""
+        """Return True if it can run a task."""
         return self._usable and self.exit_code() is None
 
     async def ask(self, question: bytes, tell: Tell) -> bytes:
-        """The answer to a request [task, arguments], both as JSON; progress goes to `tell`."""
+        """Return the answer to a request [task, arguments], both as JSON; report progress to `tell`."""
         run = asyncio.get_running_loop().run_in_executor
         self._usable, begun = False, False
         try:
             await run(self._threads, self.connection.send_bytes, question)
             while True:
-                said = await run(self._threads, self.connection.recv_bytes, 2 * MAX_ANSWER)
-                if said == BEGUN:
+                message = await run(self._threads, self.connection.recv_bytes, 2 * MAX_ANSWER)
+                if message == BEGUN:
                     begun = True
-                elif said.startswith(b'{"progress"'):
-                    tell(json.loads(said))
+                elif message.startswith(b'{"progress"'):
+                    tell(json.loads(message))
                 else:
-                    self._usable = not said.endswith(LAST)
-                    return said
+                    self._usable = not message.endswith(LAST)
+                    return message
         except CLOSED:
             reason = await run(self._threads, self.exit_reason)
-        bound = f"perhaps for want of memory (its bound is {self._memory / 2**30:g} GB)"
-        raise (WorkLost if begun else NotBegun)(f"the process that worked on this has {reason}, {bound}")
+        bound = f"possibly out of memory (its limit is {self._memory / 2**30:g} GB)"
+        raise (WorkLost if begun else NotBegun)(f"the worker process has {reason}, {bound}")
 
 
 class Workers:
-    """A few workers; who asks gets the one that knows the tab, or any that is free."""
+    """A pool of workers; a task runs on the worker that has cached its tab, or on any free one."""
 
     def __init__(self, folder: Path, count: int, seconds: float, memory: int, *, patient: bool = False) -> None:
         self._folder, self._count, self._seconds = folder, count, seconds
-        self._memory, self._patient = memory, patient  # patient ones give way to all others
+        self._memory, self._patient = memory, patient  # patient workers run at a lower priority
         self._turns = Turns(count)
         self._idle: list[Worker] = []
         self._busy: list[Worker] = []
         self._starting = 0
-        self._threads = ThreadPoolExecutor(3 * count + 1, "studio-worker")  # those of asyncio are for files
+        self._threads = ThreadPoolExecutor(3 * count + 1, "studio-worker")  # the threads of asyncio are used for files
 
     async def start(self) -> None:
-        """A process, before the first task comes."""
+        """Start a process before the first task."""
         if not self._idle and len(self._busy) + self._starting < self._count:
             self._idle.append(await self._start_worker())
 
@@ -108,19 +108,19 @@ class Workers:
                 make.add_done_callback(lambda made: made.cancelled() or made.exception() or made.result().close())
                 raise
             except OSError as error:
-                raise WorkLost(f"no process could be started for this ({error.strerror})") from None
+                raise WorkLost(f"no worker process could be started ({error.strerror})") from None
         finally:
             self._starting -= 1
 
     @property
     def pids(self) -> list[int]:
-        """The numbers of all processes."""
+        """The ids of all processes."""
         return [each.pid for each in (*self._idle, *self._busy)]
 
     async def ask(self, tab: str, question: bytes, tell: Tell) -> bytes:
-        """The answer to a question; a worker whose task is cancelled, too long or lost is replaced by a new one."""
+        """Return the answer to a request; a worker whose task is cancelled, times out or is lost is replaced."""
         async with self._turns.place(tab):
-            for _ in range(TRIES - 1):
+            for _ in range(MAX_ATTEMPTS - 1):
                 with contextlib.suppress(NotBegun):
                     return await self._ask_worker(tab, question, tell)
             return await self._ask_worker(tab, question, tell)
@@ -132,7 +132,7 @@ class Workers:
             async with asyncio.timeout(self._seconds):
                 return await chosen.ask(question, tell)
         except TimeoutError:
-            raise WorkLost(f"this took longer than {self._seconds:g} s and was ended") from None
+            raise WorkLost(f"this took longer than {self._seconds:g} s and was stopped") from None
         finally:
             self._busy.remove(chosen)
             if chosen.is_free():
@@ -147,7 +147,7 @@ class Workers:
         chosen = next((each for each in self._idle if each.tab == tab), None)
         chosen = chosen or next((each for each in self._idle if not each.tab), None)
         if chosen is None and self._idle and len(self._idle) + len(self._busy) + self._starting >= self._count:
-            chosen = self._idle[0]  # the one that has rested longest
+            chosen = self._idle[0]  # the one that has been idle longest
         if chosen is None:
             chosen = await self._start_worker()
         else:
@@ -157,11 +157,11 @@ class Workers:
 
     def _dismiss(self, gone: Worker) -> None:
         gone.kill()
-        with contextlib.suppress(RuntimeError):  # all has ended
+        with contextlib.suppress(RuntimeError):  # the pool has been shut down
             self._threads.submit(gone.close)
 
     def end(self) -> None:
-        """Ends all processes."""
+        """End all processes."""
         every = (*self._idle, *self._busy)
         for each in every:
             each.kill()
@@ -172,44 +172,44 @@ class Workers:
 
 
 class Turns:
-    """Places for tasks. Tabs take turns, and a tab that has a place never takes the last free one."""
+    """Fair scheduler of task slots: tabs take turns, and a tab that has a slot never gets the last free one."""
 
-    def __init__(self, places: int) -> None:
-        self._places = places
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
         self._running: Counter[str] = Counter()
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # by tab; who is first comes next
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # by tab; the first tab is next
 
     def _may_start(self, tab: str) -> bool:
-        free = self._places - self._running.total()
-        return free > 1 or (free == 1 and (self._places == 1 or not self._running[tab]))
+        free = self._slots - self._running.total()
+        return free > 1 or (free == 1 and (self._slots == 1 or not self._running[tab]))
 
     @asynccontextmanager
     async def place(self, tab: str) -> AsyncIterator[None]:
-        """A place for one task of a tab, as soon as there is one."""
+        """Wait for a slot for one task of a tab."""
         if tab not in self._waiting and self._may_start(tab):
             self._running[tab] += 1
         else:
-            await self._wait_for_place(tab)
+            await self._wait_for_slot(tab)
         try:
             yield
         finally:
             self._leave(tab)
 
-    async def _wait_for_place(self, tab: str) -> None:
+    async def _wait_for_slot(self, tab: str) -> None:
         called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(tab, deque()).append(called)
         try:
             await called
         except asyncio.CancelledError:
-            if not called.cancelled():  # the place came at the same moment
+            if not called.cancelled():  # the slot was assigned at the same time
                 self._leave(tab)
             raise
 
     def _leave(self, tab: str) -> None:
         self._running[tab] -= 1
-        self._running += Counter()  # forgets tabs that hold nothing
+        self._running += Counter()  # removes tabs without slots
         if tab in self._waiting:
-            self._waiting[tab] = self._waiting.pop(tab)  # to the end of the row
+            self._waiting[tab] = self._waiting.pop(tab)  # to the end of the queue
         for other in list(self._waiting):
             queue = self._waiting[other]
             while queue and queue[0].cancelled():
@@ -226,54 +226,54 @@ class Turns:
 
 
 def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
-    """Run one task after the other until the pipe closes, the process is killed, or it has grown large."""
+    """Run tasks one after another until the pipe closes, the process is killed, or its memory has grown large."""
     if os.name == "posix":
         os.nice(5 if patient else 0)
     questions: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_listen, args=(pipe, questions), daemon=True).start()
-    place = Folder(Path(folder))
+    files = Folder(Path(folder))
     tasks.warm_up()
     limit_resources(memory, MAX_FILE)
     last = b""
     while not last:
         question = questions.get()
         pipe.send_bytes(BEGUN)
-        answer = _answer(question, place, pipe)
-        last = LAST if peak_memory() > memory / 2 else b""  # compiled code is never freed, so a new process takes over
+        answer = _answer(question, files, pipe)
+        last = LAST if peak_memory() > memory / 2 else b""  # compiled code is never freed, so the process is replaced
         pipe.send_bytes(answer + last)
 
 
 def _listen(pipe: Connection, questions: SimpleQueue[bytes]) -> None:
-    """Queue tasks; when the pipe closes, end the process in the middle of its work."""
+    """Queue tasks; when the pipe closes, kill the process immediately."""
     while True:
         try:
             questions.put(pipe.recv_bytes())
         except CLOSED:
             if os.name == "posix":
-                os.killpg(0, signal.SIGKILL)  # and whom it started
+                os.killpg(0, signal.SIGKILL)  # including its child processes
             os._exit(0)
 
 
-def _answer(question: bytes, place: Folder, pipe: Connection) -> bytes:
-    """The result of a task as JSON, or what went wrong."""
+def _answer(question: bytes, files: Folder, pipe: Connection) -> bytes:
+    """Return the result of a task, or its error, as JSON."""
     last = 0.0
 
-    def tell(share: float, words: str = "") -> None:
+    def tell(fraction: float, words: str = "") -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= TELL_EVERY or words:
+        if now - last >= PROGRESS_INTERVAL or words:
             last = now
-            pipe.send_bytes(json.dumps({"progress": round(float(share), 4), "words": words}).encode())
+            pipe.send_bytes(json.dumps({"progress": round(float(fraction), 4), "words": words}).encode())
 
     try:
         name, values = json.loads(question)
         answer = json.dumps(
-            {"result": tasks.TASKS[name].work(values, place, tell)}, allow_nan=False, separators=(",", ":")
+            {"result": tasks.TASKS[name].work(values, files, tell)}, allow_nan=False, separators=(",", ":")
         ).encode()
         if len(answer) > MAX_ANSWER:
             raise InputError(
-                f"the answer has {len(answer) / 1e6:.0f} MB, too much for a page (at most {MAX_ANSWER / 1e6:.0f} MB). "
-                "Ask for fewer samples, or for a smaller model."
+                f"the answer has {len(answer) / 1e6:.0f} MB, too large for a page (at most {MAX_ANSWER / 1e6:.0f} MB). "
+                "Use fewer samples or a smaller model."
             )
         return answer
     except Exception as error:
@@ -281,19 +281,19 @@ def _answer(question: bytes, place: Folder, pipe: Connection) -> bytes:
 
 
 def told(error: Exception) -> Answer:
-    """An error as data: the sentences that a user reads, and problems one by one where it has them."""
+    """Return an error as JSON data: its message and, for model errors, the list of problems."""
     if isinstance(error, ModelError):
         problems = [{"path": p.path, "fact": p.fact, "advice": p.advice} for p in error.problems]
         return {"kind": "input", "text": str(error), "problems": problems}
     if isinstance(error, DalembertError):
         return {"kind": "input" if isinstance(error, InputError) else "work", "text": str(error)}
     if isinstance(error, MemoryError):
-        words = "Ask for fewer samples or a smaller model, or start the studio with a larger --memory."
-        return {"kind": "work", "text": f"there is not enough memory for this. {words}"}
+        words = "Use fewer samples or a smaller model, or start the studio with a larger --memory."
+        return {"kind": "work", "text": f"there is not enough memory for this task. {words}"}
     if isinstance(error, OSError):
         return {"kind": "work", "text": f"{error.filename or 'a file'}: {error.strerror or error}."}
     print(f"studio: {type(error).__name__}: {error}", file=sys.stderr)
     return {
         "kind": "defect",
-        "text": f"this is a defect of dalembert, not of your model: {type(error).__name__}: {str(error)[:2000]}",
+        "text": f"this is a bug in dalembert, not an error in your model: {type(error).__name__}: {str(error)[:2000]}",
     }

@@ -1,14 +1,14 @@
-"""What a tab and the server say to each other, as JSON in a websocket.
+"""Messages between a tab and the server, as JSON over a websocket.
 
     {"ask": 7, "task": "simulate", "given": {...}}     →   {"ask": 7, "progress": 0.4, "words": "simulating"} ...
                                                            {"ask": 7, "result": {...}}  or  {"ask": 7, "error": {...}}
     {"cancel": 7}                                      →   {"ask": 7, "error": {"kind": "cancelled", ...}}
     {"save": {...}}                                    →   {"saved": true}
 
-The server begins: {"draft": ..., "drafts": [...], "first": ..., "asked": {"7": "simulate"}}. A tab is known by its key, under
-which its draft is kept. When its socket closes, what it asked for goes on for a minute: a tab that was loaded again, or lost its
-connection, comes back with the same key, reads in `asked` what is under way, and gets the answers. Where two pages have one key,
-because a browser has copied a tab, the older one is told so by the code TAKEN and takes another key.
+The server sends first: {"draft": ..., "drafts": [...], "first": ..., "asked": {"7": "simulate"}}. A tab is identified by its key,
+under which its draft is stored. When its socket closes, its tasks continue for a minute: a tab that was reloaded, or lost its
+connection, reconnects with the same key, reads the pending tasks in `asked`, and receives the answers. If two pages have the same
+key because a browser duplicated a tab, the older socket is closed with the code TAKEN and that page chooses another key.
 """
 
 from __future__ import annotations
@@ -26,155 +26,155 @@ from dalembert.studio.process_pool import Workers, WorkLost
 from dalembert.studio.tasks import TASKS
 
 MAX_MESSAGE = 5_000_000  # bytes
-MAX_ASKED = 16  # tasks of one tab at once
+MAX_ASKED = 16  # pending tasks per tab
 MAX_TABS = 200
 MAX_NUMBER = 2**53
-PATIENCE = 60.0  # seconds for which a tab without a socket is waited for
-TAKEN, CROWDED = 4409, 4429  # why a socket is closed
+PATIENCE = 60.0  # s before a disconnected tab is closed
+TAKEN, CROWDED = 4409, 4429  # websocket close codes
 
 
 class Tabs:
-    """All tabs that are open, or were a minute ago."""
+    """All open tabs, including those disconnected less than a minute ago."""
 
     def __init__(self, folder: Folder, quick: Workers, long: Workers, first: dict[str, object]) -> None:
         self._folder, self._quick, self._long, self._first = folder, quick, long, first
         self._tabs: dict[str, Tab] = {}
 
     async def talk(self, socket: WebSocket, key: str) -> None:
-        """The talk with a tab, until its socket closes."""
+        """Serve a tab until its socket closes."""
         if not KEY.fullmatch(key):
-            await socket.close(4400, "the key of a tab has 8 to 32 small letters and digits")
+            await socket.close(4400, "the key of a tab has 8 to 32 lowercase letters and digits")
             return
         if key not in self._tabs and len(self._tabs) >= MAX_TABS:
             await socket.close(CROWDED, "too many tabs are open")
             return
-        kept = await asyncio.to_thread(self._folder.draft, key)
+        draft = await asyncio.to_thread(self._folder.draft, key)
         drafts = await asyncio.to_thread(self._folder.drafts)
         tab = self._tabs.setdefault(key, Tab(key, self._folder, self._quick, self._long))
-        welcome = {"draft": kept, "drafts": drafts, **({} if kept else {"first": self._first})}
+        welcome = {"draft": draft, "drafts": drafts, **({} if draft else {"first": self._first})}
         await tab.attend(socket, welcome, lambda: self._tabs.pop(key, None))
 
     def end(self) -> None:
-        """Ends what is under way."""
+        """Cancel all pending tasks."""
         for each in self._tabs.values():
             each.end()
 
 
 class Tab:
-    """A tab: its pending tasks, and its socket, if it has one now."""
+    """A tab: its pending tasks and its current socket, if any."""
 
     def __init__(self, key: str, folder: Folder, quick: Workers, long: Workers) -> None:
         self._key, self._folder, self._quick, self._long = key, folder, quick, long
         self._socket: WebSocket | None = None
         self._pending: dict[int, tuple[str, asyncio.Task[None]]] = {}
-        self._here = asyncio.Event()  # whether there is a socket
-        self._telling: set[asyncio.Task[None]] = set()
+        self._connected = asyncio.Event()  # set while there is a socket
+        self._background: set[asyncio.Task[None]] = set()
         self._sending = asyncio.Lock()
-        self._leaving: asyncio.TimerHandle | None = None
+        self._timeout: asyncio.TimerHandle | None = None
 
     async def attend(self, socket: WebSocket, welcome: dict[str, object], gone: Callable[[], object]) -> None:
-        """Hears and answers until the socket closes, or another one takes its place."""
-        if self._leaving is not None:
-            self._leaving.cancel()
+        """Receive and answer messages until the socket closes or is replaced."""
+        if self._timeout is not None:
+            self._timeout.cancel()
         before, self._socket = self._socket, socket
         if before is not None:
-            self._telling.add(closing := asyncio.create_task(_close_replaced(before)))
-            closing.add_done_callback(self._telling.discard)
+            self._background.add(closing := asyncio.create_task(_close_replaced(before)))
+            closing.add_done_callback(self._background.discard)
         try:
             asked = {str(number): name for number, (name, _) in self._pending.items()}
             await self._send_message({**welcome, "asked": asked})
-            self._here.set()
+            self._connected.set()
             while self._socket is socket:
                 await self._receive(await socket.receive_text())
-        except (WebSocketDisconnect, RuntimeError, KeyError):  # KeyError: bytes in place of a text
+        except (WebSocketDisconnect, RuntimeError, KeyError):  # KeyError: binary instead of text
             pass
         finally:
             if self._socket is socket:
                 self._socket = None
-                self._here.clear()
-                self._leaving = asyncio.get_running_loop().call_later(PATIENCE, self._leave, gone)
+                self._connected.clear()
+                self._timeout = asyncio.get_running_loop().call_later(PATIENCE, self._leave, gone)
 
     def _leave(self, gone: Callable[[], object]) -> None:
         self.end()
         gone()
 
     def end(self) -> None:
-        """Cancels pending tasks."""
-        self._here.set()  # no one is waiting any more
+        """Cancel pending tasks."""
+        self._connected.set()  # releases waiting deliveries
         for _, each in list(self._pending.values()):
             each.cancel()
 
     async def _receive(self, text: str) -> None:
         try:
-            said = json.loads(text, parse_constant=_reject_constant)
+            message = json.loads(text, parse_constant=_reject_constant)
         except (ValueError, RecursionError):
-            said = None
-        if not isinstance(said, dict):
+            message = None
+        if not isinstance(message, dict):
             await self._send_message(
-                {"error": {"kind": "input", "text": "studio: got a message that is no JSON object."}}
+                {"error": {"kind": "input", "text": "studio: got a message that is not a JSON object."}}
             )
-        elif "cancel" in said:
-            if isinstance(said["cancel"], int) and (asked := self._pending.get(said["cancel"])):
-                asked[1].cancel()
-        elif "save" in said:
-            await self._save(said["save"])
+        elif "cancel" in message:
+            if isinstance(message["cancel"], int) and (pending := self._pending.get(message["cancel"])):
+                pending[1].cancel()
+        elif "save" in message:
+            await self._save(message["save"])
         else:
-            await self._ask(said)
+            await self._ask(message)
 
     async def _save(self, draft: object) -> None:
         try:
             if not isinstance(draft, dict):
-                raise InputError("studio: got a draft that is no object.")
+                raise InputError("studio: got a draft that is not a JSON object.")
             await asyncio.to_thread(self._folder.save_draft, self._key, draft)
         except (DalembertError, OSError) as error:
             await self._send_message({"saved": False, "text": str(error)})
         else:
             await self._send_message({"saved": True})
 
-    async def _ask(self, said: dict[str, object]) -> None:
-        number, name = said.get("ask"), said.get("task")
-        question = _question(name, said.get("given", {}))
+    async def _ask(self, message: dict[str, object]) -> None:
+        number, name = message.get("ask"), message.get("task")
+        question = _question(name, message.get("given", {}))
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_NUMBER:
-            number, wrong = None, "studio: every question needs a number."
+            number, wrong = None, "studio: every request needs a number."
         elif number in self._pending:
-            wrong = "studio: every question needs a number of its own."
+            wrong = "studio: every request needs a unique number."
         elif not isinstance(name, str) or name not in TASKS:
             wrong = f"studio: there is no task '{name[:40] if isinstance(name, str) else ''}'."
         elif question is None:
-            wrong = "studio: what was given is nested too deeply."
+            wrong = "studio: the arguments are nested too deeply."
         elif len(self._pending) >= MAX_ASKED:
-            wrong = f"studio: {MAX_ASKED} tasks of this tab are under way. Wait for one of them, or cancel it."
+            wrong = f"studio: {MAX_ASKED} tasks of this tab are pending. Wait for one of them, or cancel it."
         else:
-            asked = asyncio.create_task(self._answer(number, name, question))
-            self._pending[number] = name, asked
-            asked.add_done_callback(lambda _: self._pending.pop(number, None))
+            task = asyncio.create_task(self._answer(number, name, question))
+            self._pending[number] = name, task
+            task.add_done_callback(lambda _: self._pending.pop(number, None))
             return
         await self._send_message({"ask": number, "error": {"kind": "input", "text": wrong}})
 
     async def _answer(self, number: int, name: str, question: bytes) -> None:
         def tell(progress: dict[str, object]) -> None:
             if self._sending.locked():
-                return  # a slow reader needs only the last word
-            said = asyncio.create_task(self._send_message({"ask": number, **progress}))
-            self._telling.add(said)
-            said.add_done_callback(self._telling.discard)
+                return  # a slow reader gets only the latest progress
+            sending = asyncio.create_task(self._send_message({"ask": number, **progress}))
+            self._background.add(sending)
+            sending.add_done_callback(self._background.discard)
 
         try:
             workers = self._quick if TASKS[name].quick else self._long
             answer = (await workers.ask(self._key, question, tell)).decode()
             await self._deliver(f'{{"ask":{number},{answer[1:]}')
         except WorkLost as lost:
-            words = f"{lost}. Nothing else was lost: ask again, or ask for less."
+            words = f"{lost}. Other results are not affected. Try again, or use a smaller task."
             await self._deliver(json.dumps({"ask": number, "error": {"kind": "work", "text": words}}))
         except asyncio.CancelledError:
             await self._send_message({"ask": number, "error": {"kind": "cancelled", "text": "cancelled."}})
 
     async def _deliver(self, text: str) -> None:
-        """Sends an answer, if need be when the tab has come back."""
-        await self._here.wait()
+        """Send an answer; if the tab is disconnected, wait until it reconnects."""
+        await self._connected.wait()
         while not await self._send(text):
-            await asyncio.sleep(0.1)  # until it is noticed that the socket has gone
-            await self._here.wait()
+            await asyncio.sleep(0.1)  # until the closed socket is detected
+            await self._connected.wait()
 
     async def _send_message(self, message: dict[str, object]) -> None:
         await self._send(json.dumps(message))
@@ -186,7 +186,7 @@ class Tab:
             try:
                 await self._socket.send_text(text)
             except (RuntimeError, WebSocketDisconnect):
-                return False  # it has just gone
+                return False  # it has just closed
             return True
 
 
@@ -198,11 +198,11 @@ def _question(name: object, given: object) -> bytes | None:
 
 
 def _reject_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a finite number")
 
 
 async def _close_replaced(socket: WebSocket) -> None:
     try:
         await socket.close(TAKEN, "this tab is open elsewhere")
     except (RuntimeError, WebSocketDisconnect):
-        return  # it had gone already
+        return  # it was already closed

@@ -1,4 +1,4 @@
-"""Starts the server of the studio and opens its page."""
+"""Start the server of the studio and open its page."""
 
 from __future__ import annotations
 
@@ -30,49 +30,49 @@ from dalembert.studio.tasks import TASKS
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 EVERYWHERE = ("0.0.0.0", "::")
-HEAD_SECONDS = 10.0  # within which it has to be complete
+HEAD_SECONDS = 10.0  # time limit for a complete request header
 MAX_CONNECTIONS = 400
 DEFAULT = "four-bar"
 
 
 class Prompt(H11Protocol):
-    """Closes a connection that begins a request and does not end its head."""
+    """Closes a connection whose request header is not completed in time."""
 
-    _late: asyncio.TimerHandle | None = None
+    _header_timeout: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A connection begins."""
+        """Start the timeout of a new connection."""
         super().connection_made(transport)
-        self._late = self.loop.call_later(HEAD_SECONDS, transport.abort)
+        self._header_timeout = self.loop.call_later(HEAD_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes have come."""
-        if self._late is None and (self.cycle is None or self.cycle.response_complete):
-            self._late = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+        """Process received bytes."""
+        if self._header_timeout is None and (self.cycle is None or self.cycle.response_complete):
+            self._header_timeout = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
         super().data_received(data)
         answering = self.cycle is not None and not self.cycle.response_complete
-        if answering or self.transport.get_protocol() is not self:  # the head is here, or a websocket goes on
-            self._in_time()
+        if answering or self.transport.get_protocol() is not self:  # the header is complete, or it is a websocket
+            self._cancel_timeout()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """A connection ends."""
-        self._in_time()
+        """Cancel the timeout of a closed connection."""
+        self._cancel_timeout()
         super().connection_lost(exc)
 
-    def _in_time(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+    def _cancel_timeout(self) -> None:
+        if self._header_timeout is not None:
+            self._header_timeout.cancel()
+            self._header_timeout = None
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens at the port, or at any free one for 0."""
+    """Return a socket that listens on the port; 0 selects any free port."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise InputError(f"--host: '{host}' is no address of this machine ({error.strerror}).") from None
+        raise InputError(f"--host: '{host}' is not an address of this machine ({error.strerror}).") from None
     made = socket.socket(family, kind)
-    if os.name == "posix":  # on Windows the option would let a second program have the same port
+    if os.name == "posix":  # on Windows the option would let a second program use the same port
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind(address)
@@ -80,28 +80,28 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         made.close()
         raise WorkError(
-            f"studio: port {port} of {host} cannot be used ({error.strerror}). Give another --port, or none."
+            f"studio: port {port} of {host} cannot be used ({error.strerror}). Use another --port, or omit it."
         ) from None
     return made
 
 
 def names(host: str, port: int) -> list[str]:
-    """What the server may be called in the address of a page; the first one is shown.
+    """Return the host names accepted in the address of a page; the first one is printed.
 
     >>> names("127.0.0.1", 8080)
     ['127.0.0.1:8080', 'localhost:8080', '[::1]:8080']
     """
-    shown = socket.gethostname().lower() if host in EVERYWHERE else f"[{host}]" if ":" in host else host.lower()
-    found = list(dict.fromkeys((shown, *LOOPBACK)))
-    return [f"{each}:{port}" for each in found] + (found if port == 80 else [])  # which browsers leave out
+    printed = socket.gethostname().lower() if host in EVERYWHERE else f"[{host}]" if ":" in host else host.lower()
+    found = list(dict.fromkeys((printed, *LOOPBACK)))
+    return [f"{each}:{port}" for each in found] + (found if port == 80 else [])  # browsers omit port 80
 
 
 def serve(
     root: Path, model: str, options: Options, *, host: str = "127.0.0.1", port: int = 0, browser: bool = True
 ) -> None:
-    """Serves until it is interrupted; prints the address, which holds the token."""
+    """Print the address with the token and serve until interrupted."""
     if not os.access(root, os.W_OK):
-        raise InputError(f"{root}: the studio writes its files here, and may not. Start it in a folder of your own.")
+        raise InputError(f"{root}: the studio cannot write to this folder. Start it in a folder with write permission.")
     with listening(host, port) as door:
         number, token = door.getsockname()[1], secrets.token_urlsafe(24)
         hosts, first = names(host, number), opened(model, Folder(root))
@@ -123,7 +123,7 @@ def serve(
 
 
 def settings(studio: Studio) -> uvicorn.Config:
-    """How the server runs: everything is bounded."""
+    """Return the server settings; all resources are limited."""
     return uvicorn.Config(
         studio.app,
         http=Prompt,
@@ -133,7 +133,7 @@ def settings(studio: Studio) -> uvicorn.Config:
         timeout_graceful_shutdown=2,
         ws="websockets-sansio",
         ws_max_size=MAX_MESSAGE,
-        ws_per_message_deflate=False,  # on the same machine packing takes longer than sending
+        ws_per_message_deflate=False,  # on the same machine compression takes longer than sending
         lifespan="on",
         log_level="error",
         access_log=False,
@@ -143,28 +143,28 @@ def settings(studio: Studio) -> uvicorn.Config:
 
 
 def opened(model: str, folder: Folder) -> dict[str, Any]:
-    """Text and description for the first picture; raises where there is no such model, or its file is broken.
+    """Return the source and the description of the first model; raise if there is no such model or its file cannot be read.
 
-    A model file may still have problems: the page shows them beside its text.
+    A model file may still have problems: the page displays them next to its source.
     """
     text = _text(model or DEFAULT, folder)
     if len(text) > MAX_TEXT:
         raise InputError(f"{model}: the model has {len(text)} characters. Expected at most {MAX_TEXT}.")
     try:
-        described = TASKS["describe"].work({"text": text}, folder, _silent)
+        described = TASKS["describe"].work({"text": text}, folder, _ignore_progress)
     except DalembertError as error:
         described = {"problems": [{"path": "the model", "fact": told(error)["text"], "advice": ""}]}
     return {"text": text, "described": described}
 
 
 def _text(model: str, folder: Folder) -> str:
-    """The text of a model; a file in another format becomes one in ours."""
+    """Return the TOML source of a model; files in other formats are converted."""
     if model in gallery.names():
-        return str(TASKS["example"].work({"name": model}, folder, _silent)["text"])
+        return str(TASKS["example"].work({"name": model}, folder, _ignore_progress)["text"])
     if Path(model).suffix.lower() == ".toml":
         return read_text(model, MAX_TEXT)
     return to_toml(load.load(model))
 
 
-def _silent(share: float, words: str = "") -> None:
-    """Progress is ignored."""
+def _ignore_progress(fraction: float, words: str = "") -> None:
+    """Ignore progress."""

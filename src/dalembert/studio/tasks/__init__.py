@@ -1,7 +1,7 @@
-"""What a tab can ask for, by name: each task is a function of its arguments, the folder, and a callback for progress.
+"""Tasks of the studio by name: each is a function of its arguments, the folder, and a progress callback.
 
-A quick task answers while somebody types and has a process of its own, so that it never waits behind a long one. Tasks call the
-pipeline and turn what it returns into plain data; HTML in answers is escaped by `show` and `tables`.
+A quick task answers while the user types; it runs in a separate process, so that it never waits for a long task. Tasks call the
+public API and convert its results to JSON data; HTML in answers is escaped by `display` and `tables`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from dalembert.studio.tasks import (
 
 @dataclass(frozen=True)
 class Task:
-    """A function, and whether it answers while a user types."""
+    """A function, and whether it answers while the user types."""
 
     call: Callable[[Given, Folder, Tell], Answer]
     quick: bool = False
 
     def work(self, values: object, folder: Folder, tell: Tell) -> Answer:
-        """The answer as plain data."""
+        """Return the answer as JSON-compatible data."""
         try:
             return self.call(Given(values), folder, tell)
         finally:
@@ -78,7 +78,7 @@ TASKS: dict[str, Task] = {
 
 
 def warm_up() -> None:
-    """Loads what the first task would wait for."""
+    """Load modules that the first task needs."""
     describe_task.describe(Given({"text": _FIRST}), None, lambda *progress: None)
 
 

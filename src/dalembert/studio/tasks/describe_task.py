@@ -1,4 +1,4 @@
-"""From a text to what a page shows of it: problems at their lines, what forms show, and a scene to be moved by hand."""
+"""Description of a model source: problems with line numbers, form values, scene, structure and equations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MAP = f"${latex.words_in_latex('u = Y q̇ + Z')}$"
 
 
 def describe(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """What is wrong with a text and where, what it says for each key, and parameters, coordinates and the scene of its model."""
+    """Return the problems of a source with line numbers, its form values, and the parameters and scene of its model."""
     text = given.text("text")
     try:
         model = model_of(given)
@@ -46,15 +46,15 @@ def describe(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     except ModelError as error:
         wrong = error.problems or [Problem("the model", str(error))]
         return {"outline": outline(text), "problems": located(wrong, text)}
-    shown = located(problems, text)
+    messages = located(problems, text)
     if model.bodies and not any(problem.blocking for problem in problems):
         try:
             scene = scene_of(model.description).to_dict()
         except DalembertError as error:
-            shown += located([Problem("the scene", str(error))], text)
+            messages += located([Problem("the scene", str(error))], text)
     return {
         "outline": outline(text),
-        "problems": shown,
+        "problems": messages,
         "name": model.name,
         "parameters": [
             {"name": each.name, "value": each.value, "unit": each.unit, "text": each.description}
@@ -66,7 +66,7 @@ def describe(given: Given, folder: Folder | None, tell: Tell) -> Answer:
 
 
 def located(problems: Sequence[Problem], text: str) -> list[Answer]:
-    """Problems with the lines and places they are about, those of the first lines first."""
+    """Return problems with their line numbers and TOML paths, ordered by line."""
     known = Text.of(text)
     spots = [(*known.spot(problem), problem) for problem in problems]
     return [
@@ -76,35 +76,35 @@ def located(problems: Sequence[Problem], text: str) -> list[Answer]:
 
 
 def taken_in(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """A file that came from the page as the text of a model file, with what the reader had to say.
+    """Convert an uploaded file to the source of a model file; return it with the notes of the reader.
 
-    A file in TOML stays as it is, right or wrong: the page shows its problems at their lines.
+    A TOML file is not changed, valid or not: the page displays its problems at their lines.
     """
     key = given.text("key", most=40)
     name, path = folder.upload(key)
     suffix = path.suffix.lower()
     if suffix not in READERS:
         known = ", ".join(READERS)
-        raise ModelError(f"{name}: a file that ends in '{suffix}' cannot be read. Expected one of {known}.")
+        raise ModelError(f"{name}: files with the suffix '{suffix}' cannot be read. Expected one of {known}.")
     if suffix == ".toml":
         return {"text": read_text(path), "notes": [], "name": name}
     try:
         model = read(path)
     except ModelError as error:
-        raise ModelError(_with_own_name(str(error), str(path), name), error.problems) from None
+        raise ModelError(_with_original_name(str(error), str(path), name), error.problems) from None
     model.name = model.name.removeprefix(f"{key}-")
-    notes = [_with_own_name(note, str(path), name) for note in model.notes]
+    notes = [_with_original_name(note, str(path), name) for note in model.notes]
     model.notes = tuple(notes)
     return {"text": to_toml(model), "notes": notes, "name": name}
 
 
-def _with_own_name(text: str, path: str, name: str) -> str:
-    """A message that calls a file as its owner does."""
+def _with_original_name(text: str, path: str, name: str) -> str:
+    """Replace the path of an upload by the original file name."""
     return text.replace(path, name)
 
 
 def model_of(given: Given) -> Model:
-    """The model of the text that was given, closed where the file asks for that."""
+    """Return the model of the source, assembled if the file requests it."""
     model = loads(given.text("text"), _SOURCE)
     return assembled(model) if model.assemble_start else model
 
@@ -115,19 +115,19 @@ def _description(text: str) -> Description:
 
 
 def description_of(given: Given) -> Description:
-    """The description of the given text; the last ones are cached."""
+    """Return the description of the source; recent ones are cached."""
     return _description(given.text("text"))
 
 
 def declared(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """The tree and the declarations: nothing is worked out for them."""
+    """Return the tree and the declarations, without further computation."""
     model = description_of(given)
     return {"parts": _data([*report.drawn(model), *report.declared(model)])}
 
 
 def understand(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """Mobility, ignorable coordinates, speeds, and which formalisms apply; all formalisms with their reasons as data besides."""
-    tell(0.0, "looking for what is independent and what is ignorable")
+    """Return mobility, ignorable coordinates, speeds, and which formulations apply, with reasons for the others."""
+    tell(0.0, "finding independent constraints and ignorable coordinates")
     known = _understood(given.text("text"))
     return {
         "parts": _data([*report.followed(known), *_speeds(known), _formalisms(known)]),
@@ -150,16 +150,16 @@ def _data(parts: list[Part]) -> list[Answer]:
 
 
 def _speeds(known: Understanding) -> Iterator[Part]:
-    """The quasi-velocities as formulas, and who chose them."""
+    """Yield the quasi-velocities as formulas, and whether they were declared or chosen automatically."""
     facts = known.known
     if not facts.speeds:
         return
     if facts.chosen:
-        words = "None are declared, so the program took velocities that determine all others best."
+        words = "None are declared; velocities that best determine all others were chosen automatically."
     elif facts.given < len(facts.speeds):
-        words = f"The first {facts.given} are declared, the program added what was missing."
+        words = f"The first {facts.given} are declared; the others were added automatically."
     else:
-        words = "As they are declared."
+        words = "As declared."
     pairs = zip(facts.speed_names, facts.speeds, strict=True)
     lines = line_breaking.broken(
         [(latex.expression(se.Symbol(u)), latex.expression(formula)) for u, formula in pairs], 300
@@ -168,7 +168,7 @@ def _speeds(known: Understanding) -> Iterator[Part]:
 
 
 def _formalisms(known: Understanding) -> Part:
-    """All formalisms with their number of equations, those that cannot treat the model with the reason."""
+    """Return a table of all formulations with their number of equations, or the reason why they do not apply."""
     n, d, s = len(known.model.coordinate_names), known.known.d, known.known.s
     counts = {"n": n, "d": d, "n − s": n - s, "d − s": d - s, "6N": 6 * len(known.model.bodies)}
     rows = []
@@ -181,14 +181,14 @@ def _formalisms(known: Understanding) -> Part:
 
 
 def equations(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """The page of a formalism, or its steps: `view`; with numbers for parameters, and lines of so many points: `line`."""
+    """Return the equations of a formulation or its derivation steps (`view`), with lines of width `line` in points."""
     key = given.choice("formalism", catalogue.KEYS)
     view = given.choice("view", ("page", "steps"), "page")
     line = given.number("line", LINE, least=80, most=2 * LINE)
     budget = given.number("budget", BUDGET, least=0, most=600)
     tell(0.0, f"deriving by {key}")
     reading = _reading(given.text("text"), key, given.switch("numbers"), budget)
-    reading.shortening.watched(lambda share: tell(share, "looking for short forms"))
+    reading.shortening.watched(lambda fraction: tell(fraction, "simplifying"))
     about = catalogue.find(key).ABOUT
     written = _page(reading, line) if view == "page" else _steps(reading, line)
     return {"title": about.title, "source": named(about.source), **written, "unfinished": reading.unfinished}
@@ -196,37 +196,37 @@ def equations(given: Given, folder: Folder, tell: Tell) -> Answer:
 
 @lru_cache(maxsize=6)
 def _reading(text: str, key: str, numbers: bool, budget: float) -> Reading:
-    """Kept, so that other widths and views are quick."""
+    """Derive the equations; cached for other widths and views."""
     model = description_of(Given({"text": text}))
     derivation = dl.derive(model, key).derivation
     return Reading(derivation, Frozen(model.parameter_values if numbers else {}), budget)
 
 
 def _page(reading: Reading, line: float) -> Answer:
-    """The equations that the formalism ends with, and what they are made of."""
+    """Return the final equations of the formulation and their terms."""
     page, parts = reading.page, []
     for section in page.sections:
         heading, lines = latex.heading(page, section), latex.lines(page, section, line)
-        said = latex.equations(heading, section.equation, latex.lines(page, section))
+        source = latex.equations(heading, section.equation, latex.lines(page, section))
         kind = "law" if section.is_law else ""
-        parts.append(_part(kind, html.equations(heading, section.equation, lines), said if lines else ""))
+        parts.append(_part(kind, html.equations(heading, section.equation, lines), source if lines else ""))
     notes = [html.sentence(f"{note[:1].upper()}{note[1:]}.") for note in page.notes]
     return {"counts": page.counts, "notes": notes, "parts": parts, "latex": latex.page(page)}
 
 
 def _steps(reading: Reading, line: float) -> Answer:
-    """The derivation step by step."""
+    """Return the derivation step by step."""
     steps, parts = tuple(reading.steps()), []
     for step in steps:
         if len(step.blocks) > 1:
             parts.append(_part("heading", html.sentence(step.heading), ""))
         for found in step.blocks:
             heading, number = found.heading_in_latex, found.equation
-            said = latex.equations(heading, number, found.lines())
-            parts.append(_part("", html.equations(heading, number, found.lines(line)), said))
+            source = latex.equations(heading, number, found.lines())
+            parts.append(_part("", html.equations(heading, number, found.lines(line)), source))
     return {"counts": "", "notes": [], "parts": parts, "latex": "\n\n".join(step.to_latex() for step in steps)}
 
 
-def _part(kind: str, shown: str, tex: str) -> dict[str, str]:
-    """Equations to be read, and to be copied where there are some; the kind is law, heading or nothing."""
-    return {"kind": kind, "html": shown, "latex": tex}
+def _part(kind: str, markup: str, tex: str) -> dict[str, str]:
+    """Return equations as HTML and, if any, as LaTeX; the kind is law, heading or empty."""
+    return {"kind": kind, "html": markup, "latex": tex}

@@ -1,7 +1,7 @@
-"""A Denavit–Hartenberg table as the cells of a grid: from the text of a model, and back.
+"""A Denavit–Hartenberg table as the cells of a grid: conversion from the source of a model and back.
 
-Cells are texts: numbers, or formulas of parameters, angles in the unit of the table. A row without mass has 1 kg, one without a
-centre has it in the middle of its link, and one without inertia that of a rod along it; such cells are empty in the grid.
+Cells are strings: numbers, or formulas of parameters, angles in the unit of the table. A row without mass has 1 kg, one without a
+mass center has it at the middle of its link, and one without inertia that of a rod; such cells are empty in the grid.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ CENTER = ("cx", "cy", "cz")
 INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 NUMBERS = (*STEP, "start", "lower", "upper", "mass", *CENTER, *INERTIA)
 MOST_ROWS = 200
-_THICK = 0.1  # radius of a rod, by its length
-_BALL = 0.05  # radius of what has no length
+_ROD_RADIUS = 0.1  # relative to its length
+_BALL_RADIUS = 0.05  # of a link without length
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of an inertia
 _OWN_KEYS = {"name", "type", *STEP, "start", "mass", "center", "inertia", "limits"}
 Link = dict[str, Any]
 
 
-# from the grid to the text
+# from the grid to the source
 
 
 def write_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """The text of a robot table with these cells; other sections of the model stay, unless it is `fresh`."""
+    """Return the source of a robot table with these cells; other sections of the model are preserved unless `fresh`."""
     convention, unit = given.choice("convention", CONVENTIONS), given.choice("unit", UNITS)
     old = {} if given.switch("fresh") else _tables(given.text("text", ""))
     known = _parameters(old)
@@ -60,7 +60,7 @@ def write_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     }
     blocks = [lines_of(head), *(f"[[link]]\n{lines_of(link)}" for link in links)]
     rest = {key: part for key, part in old.items() if key not in head and key not in OWN} if "link" in old else {}
-    if "coordinates" in rest:  # starts stand in the rows now
+    if "coordinates" in rest:  # initial values are in the rows now
         moving = set(coordinates(links))
         entries = {name: _without_start(part) if name in moving else part for name, part in rest["coordinates"].items()}
         rest["coordinates"] = {name: part for name, part in entries.items() if part or name not in moving}
@@ -72,7 +72,7 @@ def _without_start(entry: object) -> object:
 
 
 def _tables(text: str) -> Toml:
-    """The tables of a text, none where it cannot be read."""
+    """Return the tables of a source; empty if it is not valid TOML."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -90,7 +90,7 @@ def _parameters(data: Toml) -> list[str]:
 
 
 def _sections(rest: Toml) -> list[str]:
-    """What else stands in the file, section by section; plain values cannot follow a section, so each becomes part of one."""
+    """Return the other sections of the file; plain values are omitted, since they cannot follow a section."""
     out = []
     for key, part in rest.items():
         if isinstance(part, dict):
@@ -101,7 +101,7 @@ def _sections(rest: Toml) -> list[str]:
 
 
 def _link(row: Given, index: int, before: Mapping[str, Link], known: Sequence[str]) -> Link:
-    """One row as a table [[link]], with what the grid does not show of the link it was."""
+    """Return one row as a table [[link]], with the keys of the old link that the grid does not display."""
     name = row.text("name", "", most=80) or f"link{index + 1}"
     where = f"row {index + 1}"
     cells = {key: _number(row.text(key, "", most=200), f"{where}, {key}", known) for key in NUMBERS}
@@ -130,7 +130,7 @@ def _three(text: str) -> list[str]:
 
 
 def _number(cell: str, where: str, known: Sequence[str]) -> float | str | None:
-    """A number, a formula as text, or nothing."""
+    """Return a number, a formula as str, or None."""
     cell = cell.strip().replace("−", "-")
     if not cell:
         return None
@@ -145,7 +145,7 @@ def _number(cell: str, where: str, known: Sequence[str]) -> float | str | None:
 
 
 def _fill(links: Sequence[Link], convention: str, unit: str) -> None:
-    """Masses, centres and inertias where cells are empty, and zeros left out."""
+    """Fill in masses, mass centers and inertias of empty cells, and zeros of the DH parameters."""
     for i, link in enumerate(links):
         usual = _usual(links, i, convention, unit)
         for key in ("mass", "center", "inertia"):
@@ -157,13 +157,13 @@ def _fill(links: Sequence[Link], convention: str, unit: str) -> None:
 
 
 def _usual(links: Sequence[Link], i: int, convention: str, unit: str) -> Link:
-    """Mass, centre and inertia of a link of which only the length is known: a rod, or a ball where it has none."""
+    """Return default mass, mass center and inertia of a link: a rod of its length, or a ball if it has no length."""
     rod = _rod(links, i, convention, unit)
-    given = links[i].get("mass")
-    mass, length = float(given) if isinstance(given, int | float) else 1.0, float(np.linalg.norm(rod))
-    inertia = 0.4 * mass * _BALL**2 * np.eye(3)
+    declared = links[i].get("mass")
+    mass, length = float(declared) if isinstance(declared, int | float) else 1.0, float(np.linalg.norm(rod))
+    inertia = 0.4 * mass * _BALL_RADIUS**2 * np.eye(3)
     if length > 1e-9:
-        along, r = np.outer(rod, rod) / length**2, _THICK * length
+        along, r = np.outer(rod, rod) / length**2, _ROD_RADIUS * length
         inertia = mass * (3 * r**2 + length**2) / 12 * (np.eye(3) - along) + mass * r**2 / 2 * along
     six = [inertia[i, j] for i, j in _SIX]
     usual = {"mass": mass, "center": _rounded(rod / 2), "inertia": _rounded(six)}
@@ -171,29 +171,29 @@ def _usual(links: Sequence[Link], i: int, convention: str, unit: str) -> Link:
 
 
 def _rod(links: Sequence[Link], i: int, convention: str, unit: str) -> np.ndarray:
-    """From the frame of a link to the other end of its rod: the frame before in dh, the frame after in mdh."""
+    """Return the vector from the frame of a link to the other end of its rod: previous frame in dh, next frame in mdh."""
     if convention == "mdh" and i + 1 == len(links):
         return np.zeros(3)
     row = links[i + (convention == "mdh")]
     d, a, alpha = (x if isinstance(x := row.get(key), int | float) else 0.0 for key in ("d", "a", "alpha"))
-    turn = math.radians(alpha) if unit == "deg" else alpha
+    twist = math.radians(alpha) if unit == "deg" else alpha
     if convention == "mdh":
-        return np.array([a, -d * math.sin(turn), d * math.cos(turn)])
-    return -np.array([a, d * math.sin(turn), d * math.cos(turn)])
+        return np.array([a, -d * math.sin(twist), d * math.cos(twist)])
+    return -np.array([a, d * math.sin(twist), d * math.cos(twist)])
 
 
 def _rounded(values: Sequence[float] | np.ndarray) -> list[float]:
     return [float(f"{x:.6g}") + 0.0 if abs(x) > 1e-12 else 0 for x in values]
 
 
-# from the text to the grid
+# from the source to the grid
 
 
 def read_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """The cells of the table of a model, and its numbers for drawing frames; `why` where it has none.
+    """Return the cells of the table of a model and its numbers for drawing frames; `why` is the reason if it has none.
 
-    The rows of a text that is a robot table are its own. Other chains get the table that is found from their axes, which is
-    not `own`: changing it makes another text of the model.
+    The rows of a robot table are those of the file (`own`). For other chains the table is computed from their axes; editing it
+    creates a new source of the model.
     """
     data = _tables(given.text("text"))
     own = data.get("convention") in CONVENTIONS and bool(_links(data))
@@ -206,7 +206,7 @@ def read_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     except NotApplicableError as error:
         return found | {"why": str(error)}
     except DalembertError:
-        return found | {"why": "the model has problems, which the page Text shows. Mend them first."}
+        return found | {"why": "the model has problems, which are listed under Text. Correct them first."}
     found["frames"] = {
         "convention": table.convention,
         "base": table.base.tolist(),
@@ -226,7 +226,7 @@ def read_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
 
 
 def _found_row(row: Row, i: int, model: Elements) -> dict[str, str]:
-    """A row that was found from axes, without masses: its frame is not that of a body."""
+    """Return a row computed from axes, without masses: its frame is not that of a body."""
     limits = model.limits.get(row.coordinate)
     start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True)).get(row.coordinate)
     ends = {} if limits is None else {"lower": limits.lower, "upper": limits.upper}
@@ -239,7 +239,7 @@ def _found_row(row: Row, i: int, model: Elements) -> dict[str, str]:
 
 
 def _cells_of(data: Toml) -> Answer:
-    """The rows of a robot table as texts."""
+    """Return the rows of a robot table as strings."""
     convention, unit = data["convention"], data.get("unit", "rad")
     links, gravity = _links(data), data.get("gravity", [0, 0, 0])
     rows = []
@@ -254,8 +254,8 @@ def _cells_of(data: Toml) -> Answer:
             if part != usual[key]:
                 cells |= dict(zip(names, part, strict=False))
         if cells["start"] is None and (start := _declared(data, coordinate).get("start")) is not None:
-            turned = unit == "deg" and link.get("type", "revolute") == "revolute"
-            cells["start"] = _degrees(start) if turned else start
+            in_degrees = unit == "deg" and link.get("type", "revolute") == "revolute"
+            cells["start"] = _degrees(start) if in_degrees else start
         texts = {key: _text(x) for key, x in cells.items()}
         rows.append(
             {"name": str(link.get("name", "")), "type": link.get("type", "revolute"), **texts, "coordinate": coordinate}
@@ -270,7 +270,7 @@ def _cells_of(data: Toml) -> Answer:
 
 
 def _declared(data: Toml, name: str) -> Answer:
-    """What the section [coordinates] says of a coordinate."""
+    """Return the entry of a coordinate in the section [coordinates]."""
     section = data.get("coordinates")
     entry = section.get(name) if isinstance(section, dict) else None
     return entry if isinstance(entry, dict) else {}
@@ -281,7 +281,7 @@ def _degrees(angle: object) -> object:
 
 
 def _flat(part: object, count: int) -> list[object]:
-    """The entries of a centre, or the six of an inertia that may be a matrix; zeros where there are none."""
+    """Return the entries of a mass center, or the six of an inertia that may be a matrix, padded with zeros."""
     entries = list(part) if isinstance(part, list | tuple) else []
     if len(entries) == 3 and all(isinstance(row, list) and len(row) == 3 for row in entries):
         entries = [entries[i][j] for i, j in _SIX]
@@ -289,7 +289,7 @@ def _flat(part: object, count: int) -> list[object]:
 
 
 def _text(cell: object) -> str:
-    """A cell: a number in as many digits as it has."""
+    """Return a cell as str; floats with all significant digits."""
     if cell is None or isinstance(cell, dict | list):
         return ""
     return f"{cell:.15g}" if isinstance(cell, float) else str(cell)

@@ -1,4 +1,4 @@
-"""What can be taken away as files: each kind with its ending, what it is made of, and who makes it."""
+"""Downloads: every kind of file with its title, its group and the function that writes it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dalembert.studio.tasks.describe_task import description_of
 
 
 class Written(list[Path]):
-    """The files that were written, and notes on what they do not contain."""
+    """The written files, and notes on what they do not contain."""
 
     def __init__(self, paths: Iterable[Path], notes: Sequence[str] = ()) -> None:
         super().__init__(paths)
@@ -41,7 +41,7 @@ Maker = Callable[[Given, Folder, Tell], list[Path]]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: what a button says, what it needs, and what makes it."""
+    """A kind of file: title of its button, group, and the function that writes it."""
 
     title: str
     group: str  # model, equations, run or code
@@ -49,7 +49,7 @@ class Kind:
 
 
 def take(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """Writes one kind of file to the folder; the answer names what was written."""
+    """Write one kind of file to the folder; return the names of the written files."""
     kind = given.choice("kind", KINDS)
     tell(0.0, KINDS[kind].title)
     files = KINDS[kind].make(given, folder, tell)
@@ -58,7 +58,7 @@ def take(given: Given, folder: Folder, tell: Tell) -> Answer:
 
 
 def kinds(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """All that can be taken away, and what there is to choose from."""
+    """Return all kinds of files and their options."""
     panels = [{"name": name, "text": panel.text} for name, panel in plot.PANELS.items()]
     found = [{"kind": key, "title": each.title, "group": each.group} for key, each in KINDS.items()]
     names = [{"name": key, "text": catalogue.find(key).ABOUT.title} for key in catalogue.KEYS]
@@ -82,7 +82,7 @@ def _urdf(given: Given, folder: Folder, tell: Tell) -> list[Path]:
 
 
 def _script(given: Given, folder: Folder, tell: Tell) -> list[Path]:
-    """The Python script that does the same, and the model file beside it."""
+    """Write the Python script that does the same, and the model file."""
     (model,) = _toml(given, folder, tell)
     path = folder.free(model.stem, ".py")
     run = _run(given, folder) if given.text("run", "") else None
@@ -118,7 +118,7 @@ def _equations_page(given: Given, folder: Folder, tell: Tell) -> list[Path]:
 
 
 def _code(target: str) -> Maker:
-    """The equations as code of one language; a folder is packed into one file."""
+    """Return the writer of the equations as code in one language; several files are packed into a zip archive."""
 
     def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
         model = description_of(given)
@@ -153,7 +153,7 @@ def _copied(path: Path, folder: Folder) -> Path:
 
 def _run(given: Given, folder: Folder) -> Trajectory:
     if not given.text("run", ""):
-        raise InputError("there is no run yet. Simulate the model first, in the room Move.")
+        raise InputError("there is no run yet. Simulate the model first, under Move.")
     return dl.load_run(folder.run(given.text("run", most=40)))
 
 
@@ -164,22 +164,22 @@ def _stem(run: Trajectory) -> str:
 def _report(given: Given, folder: Folder, tell: Tell) -> list[Path]:
     run = _run(given, folder)
     path = folder.free(f"{_stem(run)}-report", ".html")
-    wanted = given.words("formalisms", catalogue.KEYS)
-    dl.report(run, path, formalisms=wanted, evidence=given.switch("evidence", True), progress=lambda share: tell(share))
+    keys = given.words("formalisms", catalogue.KEYS)
+    dl.report(run, path, formalisms=keys, evidence=given.switch("evidence", True), progress=lambda done: tell(done))
     return [path]
 
 
-def _film(suffix: str) -> Maker:
+def _animation(suffix: str) -> Maker:
     def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
         run = _run(given, folder)
         path = folder.free(_stem(run), suffix)
-        shown = run.animate(
+        animation = run.animate(
             fps=given.number("fps", 25, least=1, most=120),
             speed=given.number("speed", 1, least=1e-3, most=1e3),
             pixels=given.whole("pixels", 480, least=64, most=2160),
             frames=given.whole("frames", 4, least=1, most=64),
         )
-        shown.save(path)
+        animation.save(path)
         return [path]
 
     return make
@@ -189,11 +189,11 @@ def _plot(suffix: str) -> Maker:
     def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
         run = _run(given, folder)
         path = folder.free(f"{_stem(run)}-plots", suffix)
-        names, lacking = plot.drawable(run, given.words("panels", plot.PANELS) or plot.OVERVIEW)
+        names, missing = plot.drawable(run, given.words("panels", plot.PANELS) or plot.OVERVIEW)
         if not names:
-            raise InputError(f"there is nothing to plot: {' '.join(lacking)} Choose other panels.")
+            raise InputError(f"there is nothing to plot: {' '.join(missing)} Choose other panels.")
         run.plot(*names, path=path)
-        return Written([path], lacking)
+        return Written([path], missing)
 
     return make
 
@@ -215,10 +215,10 @@ KINDS: dict[str, Kind] = {
     "latex": Kind("Equations (LaTeX)", "equations", _latex),
     "equations": Kind("Equations (web page)", "equations", _equations_page),
     "report": Kind("Report (web page)", "run", _report),
-    "page": Kind("Moving mechanism (web page)", "run", _film(".html")),
-    "mp4": Kind("Film (MP4)", "run", _film(".mp4")),
-    "gif": Kind("Film (GIF)", "run", _film(".gif")),
-    "snapshots": Kind("Snapshots (PDF)", "run", _film(".pdf")),
+    "page": Kind("Animation (web page)", "run", _animation(".html")),
+    "mp4": Kind("Animation (MP4)", "run", _animation(".mp4")),
+    "gif": Kind("Animation (GIF)", "run", _animation(".gif")),
+    "snapshots": Kind("Snapshots (PDF)", "run", _animation(".pdf")),
     "plot-png": Kind("Plots (PNG)", "run", _plot(".png")),
     "plot-pdf": Kind("Plots (PDF)", "run", _plot(".pdf")),
     "plot-svg": Kind("Plots (SVG)", "run", _plot(".svg")),
@@ -233,13 +233,13 @@ KINDS: dict[str, Kind] = {
 
 
 def script_of(file: str, model: Description, run: Trajectory | None) -> str:
-    """A script that loads the model, derives its equations, and makes the run and its files again."""
+    """Return a script that loads the model, derives its equations, and repeats the run and its files."""
     return "\n".join(_lines(file, model, run)) + "\n"
 
 
 def _lines(file: str, model: Description, run: Trajectory | None) -> Iterator[str]:
     words = " ".join(model.name.replace("\\", "/").replace('"', "'").split())
-    yield f'"""{words}: what was done in the studio, as a script."""'
+    yield f'"""{words}: the steps of a studio session as a script."""'
     yield ""
     yield "import dalembert as dl"
     yield ""
@@ -259,7 +259,7 @@ def _lines(file: str, model: Description, run: Trajectory | None) -> Iterator[st
 
 
 def _simulation(model: Description, run: Trajectory) -> Iterator[str]:
-    """The call that repeats the run, with the options that differ from the model."""
+    """Yield the call that repeats the run, with the options that differ from the model."""
     parts = [f"{float(run.t[-1] - run.t[0])!r}", f"samples={len(run.t)}", f"integrator={run.integrator!r}"]
     for key, values, usual in zip(("q0", "qd0"), (run.q, run.qd), model.initial, strict=True):
         start = dict(zip(model.coordinate_names, values[:, 0].tolist(), strict=True))

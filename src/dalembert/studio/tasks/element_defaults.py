@@ -1,4 +1,4 @@
-"""What a new element begins with: values with which the model stays sound, as far as its keys determine them."""
+"""Default values of a new element, such that the model stays valid as far as its keys determine them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ duration = 10
 
 _ROD = {"mass": 1, "center": [0.5, 0, 0], "inertia": [0.001, 0.085, 0.085]}
 _PRESS = {"stiffness": 10000, "damping": 100}
-# keys that an element needs though none of them alone is required, and values that do not follow from its description
+# keys of which an element needs at least one, and values that do not follow from its description
 _MORE: dict[str, Values] = {
     "joint_spring": {"stiffness": 1},
     "joint_friction": {"viscous": 0.1},
@@ -74,7 +74,7 @@ _POSITIVE = {
 
 
 def new_name(stem: str, taken: Collection[str]) -> str:
-    """The first free name of the form stem1, stem2, ...
+    """Return the first free name of the form stem1, stem2, ...
 
     >>> new_name("q", {"q1", "q2"})
     'q3'
@@ -83,20 +83,20 @@ def new_name(stem: str, taken: Collection[str]) -> str:
 
 
 def names_in(data: Toml) -> set[str]:
-    """All names that a file uses."""
+    """Return all names that a file uses."""
     found = {name for section in data.values() if isinstance(section, dict) for name in section}
     tables = [each for section in data.values() if isinstance(section, list) for each in section]
     return found | {str(each["name"]) for each in tables if isinstance(each, dict) and "name" in each}
 
 
 def joint(kind: str, old: Toml, free: Iterator[str], *, loop: bool = False) -> Values:
-    """A joint of some type, with what the old one has to say for it; motions take free names when theirs do not suffice."""
+    """Return a joint of a type, with the values of the old joint where they apply; `free` supplies further coordinates."""
     keys = (toml_reader.loop_joint_keys() if loop else toml_reader.joint_keys())[kind]
     motions = itertools.chain(_motions(old), free)
     out: Values = {"type": kind}
     for name, key in keys.items():
         if key.motion and not loop:
-            out[name] = _taken(key, motions)
+            out[name] = _coordinate_names(key, motions)
         elif name in old and name != "type" and not key.motion:
             out[name] = old[name]
         elif key.required:
@@ -110,19 +110,19 @@ def _motions(values: Toml) -> list[str]:
     return [each for each in flat if isinstance(each, str)]
 
 
-def _taken(key: Key, motions: Iterator[str]) -> str | list[str]:
+def _coordinate_names(key: Key, motions: Iterator[str]) -> str | list[str]:
     several = re.match(r"an array of (\d+)", expected(key))
     return list(itertools.islice(motions, int(several.group(1)))) if several else next(motions)
 
 
 def body(data: Toml, free: Iterator[str]) -> Values:
-    """A body that hangs on the last one by a hinge, and is as large."""
+    """Return a body of the same size, connected to the last one by a revolute joint."""
     last = _last_body(data)
     out: Values = {"name": new_name("body", names_in(data))}
     if "name" in last:
         out["parent"] = last["name"]
-    given = {key: last[key] for key in _ROD if key in last}
-    out |= given if "mass" in given else _ROD
+    same = {key: last[key] for key in _ROD if key in last}
+    out |= same if "mass" in same else _ROD
     out["joint"] = {"type": "revolute", "axis": _joint_of(last).get("axis", [0, 0, 1]), "angle": next(free)}
     if last:
         center = last.get("center")
@@ -135,14 +135,14 @@ def _last_body(data: Toml) -> Toml:
 
 
 def _joint_of(body: Toml) -> Toml:
-    """The first joint of a body."""
+    """Return the first joint of a body."""
     first = body.get("joint")
     first = first[0] if isinstance(first, list) and first else first
     return first if isinstance(first, dict) else {}
 
 
 def loop(data: Toml) -> Values:
-    """A hinge that closes a loop where it is closed already: at the joint of the last body."""
+    """Return a revolute loop joint that is already closed: at the joint of the last body."""
     last = _last_body(data)
     hinge = _joint_of(last)
     joint: Values = {"type": "revolute", "axis": hinge.get("axis", [0, 0, 1])}
@@ -163,7 +163,7 @@ def _twice(x: object) -> object:
 
 
 def element(kind: str, data: Toml, free: Iterator[str]) -> Values:
-    """The values of a new element of some kind."""
+    """Return the values of a new element of a kind."""
     if kind in ("body", "loop"):
         return body(data, free) if kind == "body" else loop(data)
     bodies = [each["name"] for each in data.get("body", []) if isinstance(each, dict) and "name" in each] or ["world"]

@@ -1,4 +1,4 @@
-"""Where a model rests or goes on steadily, how it moves near there, and the motion of one mode."""
+"""Equilibria, steady motions, linear modes, and the animation of one mode."""
 
 from __future__ import annotations
 
@@ -20,49 +20,49 @@ from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.simulate_task import valued
 from dalembert.tables import Table, short
 
-_MOST_STARTS = 2_000
-_MOST_SHOWN = 100
-_MOST_MODES = 400
-_DIGITS = 12  # behind the point, in the table of reactions
+_MAX_STARTS = 2_000
+_MAX_RESULTS = 100
+_MAX_MODES = 400
+_DIGITS = 12  # decimals in the table of reactions
 
 
 def equilibria(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """Equilibria or steady motions, the nearest to the start first, each with its forces."""
+    """Return equilibria or steady motions with their forces, the nearest to the start first."""
     model = valued(given)
     names, parameters = model.coordinate_names, list(model.parameter_values)
-    tell(0.0, "looking for positions of rest")
+    tell(0.0, "searching for equilibria")
     found = dl.equilibrium(
         model,
         keep=given.words("keep", names),
         at=_at(given),
-        starts=given.whole("starts", 30, most=_MOST_STARTS),
+        starts=given.whole("starts", 30, most=_MAX_STARTS),
         speeds=given.numbers("speeds") or None,
         seek=given.words("seek", [*names, *parameters]),
     )
     return {
-        "found": [_shown(each) for each in found[:_MOST_SHOWN]],
-        "left_out": max(0, len(found) - _MOST_SHOWN),
-        "scene": _scene(model, found[:_MOST_SHOWN]).to_dict() if model.bodies else None,
+        "found": [_result(each) for each in found[:_MAX_RESULTS]],
+        "left_out": max(0, len(found) - _MAX_RESULTS),
+        "scene": _scene(model, found[:_MAX_RESULTS]).to_dict() if model.bodies else None,
     }
 
 
 def _scene(model: Description, found: Sequence[Equilibrium]) -> Scene:
-    """The model to be moved by hand, seen so that all that was found is in view."""
+    """Return the interactive scene with a view that contains all results."""
     q, t = np.array([each.q for each in found]).T, np.arange(float(len(found)))
-    still = np.zeros_like(q)
-    return replace(scene_of(model, motion=Recorded("rest", t, q, still, still, (), ())), run=None)
+    zero = np.zeros_like(q)
+    return replace(scene_of(model, motion=Recorded("rest", t, q, zero, zero, (), ())), run=None)
 
 
 def _at(given: Given) -> At:
-    """A position, or a position and rates; None for the start of the model."""
+    """Return a position, or a position and rates; None for the initial state of the model."""
     q, qd = given.numbers("start"), given.numbers("rate")
     if not q and not qd:
         return None
     return (q or None, qd) if qd else q
 
 
-def _shown(found: Equilibrium) -> Answer:
-    """What was found as plain data, with tables of its state, its forces and what its joints carry."""
+def _result(found: Equilibrium) -> Answer:
+    """Return a result as JSON data, with tables of its state, its forces and its joint reactions."""
     tables = list(found.tables())
     if found.model.bodies:
         tables.append(_reactions(found))
@@ -79,14 +79,14 @@ def _reactions(found: Equilibrium) -> Table:
     return Table(
         ("joint", "|F|", "F in the world", "|M|", "M in the world"),
         tuple(rows),
-        "What the joints carry",
+        "Joint reactions",
         reactions.notes,
     )
 
 
 def modes(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """The modes about a state: eigenvalues, frequencies and damping."""
-    tell(0.0, "linearising")
+    """Return the modes about a state: eigenvalues, frequencies and damping."""
+    tell(0.0, "linearizing")
     linear = _linear(given)
     found = linear.modes()
     words = found.tables()[0].rows
@@ -95,16 +95,16 @@ def modes(given: Given, folder: Folder, tell: Tell) -> Answer:
         "reason": linear.reason,
         "stable": linear.stable,
         "followers": list(linear.followers),
-        "modes": [{**data, "moves": row[-1]} for data, row in zip(found.to_dict()[:_MOST_MODES], words, strict=False)],
+        "modes": [{**data, "moves": row[-1]} for data, row in zip(found.to_dict()[:_MAX_MODES], words, strict=False)],
     }
 
 
 def mode(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """One period of a mode, as a scene that plays."""
+    """Return the animated scene of one period of a mode."""
     found = _linear(given).modes()
     if not found.model.bodies:
-        raise InputError("this model is given by its energies, so there is no shape to be shown. Read the table.")
-    index = given.whole("mode", most=_MOST_MODES)
+        raise InputError("this model is defined by its energies, so there is no mode shape to display. See the table.")
+    index = given.whole("mode", most=_MAX_MODES)
     return {"scene": found.scene(index, given.number("size", 0.3, least=1e-6, most=10.0)).to_dict()}
 
 

@@ -1,4 +1,4 @@
-"""Prove, verify, compare: what was found, and over what."""
+"""The tasks prove, verify and compare: results and their scope."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.describe_task import description_of
 from dalembert.tables import Table, Tabular
 
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def prove(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """Are the chosen formalisms identical functions?"""
+    """Prove that the chosen formulations are identical functions."""
     tell(0.0, "deriving every formalism")
     found = dl.prove(
         description_of(given),
@@ -28,15 +28,15 @@ def prove(given: Given, folder: Folder, tell: Tell) -> Answer:
     point = "and parameters" if found.parameters == "all values" else "with the given values of the parameters"
     over = (
         "Accelerations and reactions of every formalism were evaluated exactly, in a field of about 2¹²⁷ numbers, at a random "
-        f"point: positions, time, velocities that fulfil the constraints, {point}. Two functions that differ anywhere would "
-        f"agree there with a probability of at most 2{str(found.exponent).translate(_RAISED)}. The programs that runs integrate "
-        f"were compared with the formulas as derived. The point was drawn with the seed {found.seed}."
+        f"point: positions, time, velocities that satisfy the constraints, {point}. Two different functions would agree there "
+        f"with a probability of at most 2{str(found.exponent).translate(_SUPERSCRIPTS)}. The programs that runs integrate "
+        f"were compared with the derived formulas. The point was drawn with the seed {found.seed}."
     )
-    return {"holds": found.proved, "over": over, **_shown(found)}
+    return {"holds": found.proved, "over": over, **_result(found)}
 
 
 def verify(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """Do all formalisms agree in numbers, at random consistent states?"""
+    """Compare all formulations numerically at random consistent states."""
     tell(0.0, "deriving every formalism")
     found = dl.verify(
         description_of(given),
@@ -46,24 +46,24 @@ def verify(given: Given, folder: Folder, tell: Tell) -> Answer:
         progress=tell,
     )
     over = (
-        f"All were evaluated at the same {found.states} random states that fulfil the constraints, on the engines "
-        f"{', '.join(found.engines)}. The table has the largest relative difference of each to the first of them, and "
+        f"All were evaluated at the same {found.states} random states that satisfy the constraints, on the engines "
+        f"{', '.join(found.engines)}. The table has the largest relative difference of each from the first one, and "
         "of the programs that runs integrate."
     )
-    return {"holds": found.agrees, "over": over, **_shown(found, _roads(found))}
+    return {"holds": found.agrees, "over": over, **_result(found, _lineages(found))}
 
 
-def _roads(found: Agreement) -> Table:
-    """Which formalisms rest on which shared facts: those that share none are independent of each other."""
+def _lineages(found: Agreement) -> Table:
+    """Return a table of the formulations by shared facts: those that share none are independent."""
     rows = tuple(
-        ("; ".join(FACTS[fact] for fact in facts) or "nothing that others use", ", ".join(names))
+        ("; ".join(FACTS[fact] for fact in facts) or "no shared facts", ", ".join(names))
         for facts, names in found.lineages.items()
     )
-    return Table(("what it rests on", "by"), rows, "What the agreement rests on")
+    return Table(("shared facts", "formalisms"), rows, "Derivation lineages")
 
 
 def compare(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """The chosen formalisms side by side over one simulation each."""
+    """Compare the chosen formulations over one simulation each."""
     tell(0.0, "deriving and simulating")
     found = dl.compare(
         description_of(given),
@@ -74,15 +74,15 @@ def compare(given: Given, folder: Folder, tell: Tell) -> Answer:
         progress=tell,
     )
     over = (
-        f"Each was simulated over {found.duration:g} s from the same initial state, without any correction of drift. Errors are "
+        f"Each was simulated over {found.duration:g} s from the same initial state, without drift correction. Errors are "
         "norms over all samples: of the relative drift of the energy balance, of the violation of the constraints on velocity "
         "level, and of the relative drift of the first ignorable momentum."
     )
-    return {"holds": None, "over": over, **_shown(found)}
+    return {"holds": None, "over": over, **_result(found)}
 
 
-def _shown(found: Tabular, *more: Table) -> dict[str, str]:
-    """The sentence above the first table by itself, and all tables."""
+def _result(found: Tabular, *more: Table) -> dict[str, str]:
+    """Return the title of the first table separately, and all tables."""
     first, *rest = found.tables()
     tables = (replace(first, title=""), *rest, *more)
     return {"sentence": first.title, "tables": "\n".join(table.html() for table in tables)}

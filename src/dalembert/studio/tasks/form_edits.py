@@ -1,7 +1,7 @@
-"""Edits of forms as edits of the text: comments, order and everything that was not meant stay as they are.
+"""Form edits applied to the TOML source; comments, order and all other values are preserved.
 
-A place is the way to a value, from the top of the file: ["body", 0, "joint", 0, "axis"]. What is written into a form is read as
-`value_of` says.
+A place is the path to a value from the top of the file: ["body", 0, "joint", 0, "axis"]. The input of a form is parsed by
+`value_of`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from dalembert.studio.tasks import element_defaults
 from dalembert.studio.tasks.forms import HEAD, NAMED, SHORT, TABLES, form_of, split, written
 from dalembert.studio.tasks.message_lines import places
 
-Tree = Any  # tables, lists and values, as tomlkit keeps them
+Tree = Any  # tables, lists and values of tomlkit
 Place = list[str | int]
-Change = Callable[[str, str], str]  # from the form of a key and its text to the text that it gets
+Change = Callable[[str, str], str]  # maps the form of a key and its string to the new string
 _NUMBER = re.compile(r"[+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_MOST = 20_000  # characters of one value
+_MAX_VALUE = 20_000  # characters of one value
 
 
 def edit(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """The text after an edit (`do`: set, remove, rename or add), and the place it was about."""
+    """Return the source after an edit (`do`: set, remove, rename or add), and the edited place."""
     act = {"set": _set, "remove": _remove, "rename": _rename, "add": _add}
     do = given.choice("do", act)
     text = given.text("text")
@@ -42,14 +42,14 @@ def edit(given: Given, folder: Folder | None, tell: Tell) -> Answer:
         after, place = act[do](text, given)
         tomllib.loads(after)
     except (TOMLKitError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise WorkError(f"a form cannot change this text ({error}). Correct the text, or change it there.") from None
+        raise WorkError(f"a form cannot edit this source ({error}). Correct it or edit it under Text.") from None
     return {"text": after, "place": place}
 
 
 def value_of(text: str, form: str = "value") -> object:
-    """What was written into a form as a value of the file.
+    """Parse the input of a form as a TOML value.
 
-    Numbers and formulas stand without quotation marks, entries of an array between commas; a table is written as in the file.
+    Numbers and formulas have no quotation marks, entries of an array are separated by commas; a table is written as in the file.
 
     >>> value_of("m/2, 0, 0"), value_of("2.50"), value_of("2", "text"), value_of("atan2(x, y)")
     (['m/2', 0, 0], 2.5, '2', 'atan2(x, y)')
@@ -74,83 +74,83 @@ def _read(text: str) -> object:
     try:
         return tomllib.loads(f"x = {text}")["x"]
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise InputError(f"{text[:60]}: {error}. Expected a value as in a model file.") from None
+        raise InputError(f"{text[:60]}: {error}. Expected a TOML value, as in a model file.") from None
 
 
-# places in a text
+# places in a source
 
 
 def _place(given: Given) -> Place:
     steps = given.items("place")
     if not 1 <= len(steps) <= 16 or not all(isinstance(x, str | int) and not isinstance(x, bool) for x in steps):
-        raise InputError("studio, place: expected names and numbers, from the top of the file.")
+        raise InputError("studio, place: expected keys and indices, from the top of the file.")
     return steps
 
 
-def _inside(tree: Tree, way: Place) -> Tree:
-    """What lies at the end of a way; tables on it that are not there are made."""
-    for step in way:
+def _inside(tree: Tree, path: Place) -> Tree:
+    """Return the value at the end of a path; missing tables are created."""
+    for step in path:
         if isinstance(step, int):
             if step == 0 and isinstance(tree, dict):  # a single joint is the first of its sequence
                 continue
             if not isinstance(tree, list) or not 0 <= step < len(tree):
-                raise _nowhere(step)
+                raise _missing(step)
             tree = tree[step]
         else:
             if not isinstance(tree, dict):
-                raise _nowhere(step)
+                raise _missing(step)
             if step not in tree:
                 tree[step] = tomlkit.inline_table()
             tree = tree[step]
     return tree
 
 
-def _nowhere(step: str | int) -> InputError:
-    return InputError(f"there is nothing at {step!r:.60} in the text any more. Look at it again.")
+def _missing(step: str | int) -> InputError:
+    return InputError(f"there is no entry {step!r:.60} in the source any more. Reload the form.")
 
 
 def _set(text: str, given: Given) -> tuple[str, Place]:
-    """Gives a key its value; an empty one takes it out."""
-    place, form, said = _place(given), given.text("form", "value", most=20), given.text("written", most=_MOST)
-    if not said.strip():
+    """Set the value of a key; an empty input removes it."""
+    place, form, entered = _place(given), given.text("form", "value", most=20), given.text("written", most=_MAX_VALUE)
+    if not entered.strip():
         return _remove(text, given)
-    value = value_of(said, form)
+    value = value_of(entered, form)
     if place[-1] == "type" and "joint" in place:
         return _set_type(text, place, str(value))
     if place[0] in TABLES:
         text = _with_table(text, str(place[0]))
     tree = tomlkit.parse(text)
-    *way, last = place
+    *path, last = place
     short = SHORT.get(str(place[0])) if len(place) == 3 else None
-    holder = _inside(tree, way[:1])
-    if short and not isinstance(holder.get(way[-1], {}), dict):  # m = 2 in place of m = { value = 2 }
+    holder = _inside(tree, path[:1])
+    if short and not isinstance(holder.get(path[-1], {}), dict):  # m = 2 instead of m = { value = 2 }
         if last == short:
-            holder[way[-1]] = value
+            holder[path[-1]] = value
             return tomlkit.dumps(tree), place
-        holder[way[-1]] = tomlkit.value(written({short: holder[way[-1]].unwrap(), last: value}))
+        holder[path[-1]] = tomlkit.value(written({short: holder[path[-1]].unwrap(), last: value}))
         return tomlkit.dumps(tree), place
-    _put(tree, place, said.strip() if _NUMBER.fullmatch(said.strip()) and form == "value" else written(value))
+    _put(tree, place, entered.strip() if _NUMBER.fullmatch(entered.strip()) and form == "value" else written(value))
     return tomlkit.dumps(tree), place
 
 
 def _put(tree: Tree, place: Place, text: str) -> None:
-    """Puts a value, as it is written, at a place."""
-    *way, last = place
-    holder = _inside(tree, way)
+    """Set the TOML source of a value at a place."""
+    *path, last = place
+    holder = _inside(tree, path)
     if not isinstance(holder, dict) or not isinstance(last, str):
-        raise _nowhere(last)
+        raise _missing(last)
     value = tomlkit.value(text)
     if isinstance(holder, InlineTable) and last not in holder:
-        if not holder and way:
+        if not holder and path:
             key = last if _BARE.fullmatch(last) else written(last)
-            _inside(tree, way[:-1])[way[-1]] = tomlkit.value(f"{{ {key} = {text} }}")
+            _inside(tree, path[:-1])[path[-1]] = tomlkit.value(f"{{ {key} = {text} }}")
             return
         value.trivia.trail = " "
     holder[last] = value
 
 
 def _set_type(text: str, place: Place, kind: str) -> tuple[str, Place]:
-    """Another type for a joint; what it needs beyond that of the old one is added."""
+    """Change the type of a joint; missing keys are added."""
     loop = place[0] == "loop"
     if kind not in toml_reader.joint_keys():
         raise InputError(f"there is no joint of type '{kind[:40]}'.")
@@ -170,7 +170,7 @@ def _set_type(text: str, place: Place, kind: str) -> tuple[str, Place]:
 
 
 def _free_coordinates(text: str) -> tuple[Iterator[str], list[str]]:
-    """New names for coordinates, and the list of those that were taken."""
+    """Return an iterator of new coordinate names, and the list of those already used."""
     taken, made = element_defaults.names_in(tomllib.loads(text)), []
 
     def names() -> Iterator[str]:
@@ -185,7 +185,7 @@ def _free_coordinates(text: str) -> tuple[Iterator[str], list[str]]:
 
 
 def _remove(text: str, given: Given) -> tuple[str, Place]:
-    """Takes out a key, an entry or an element; comments above it stay."""
+    """Remove a key, an entry or an element; comments above it are preserved."""
     place = _place(given)
     if len(place) == 2 and isinstance(place[1], int):
         begin, end = _extent(text, (str(place[0]), place[1]))
@@ -195,8 +195,8 @@ def _remove(text: str, given: Given) -> tuple[str, Place]:
             rest = rest[1:]
         return "\n".join([*lines[:begin], *rest]), place
     tree = tomlkit.parse(text)
-    *way, last = place
-    holder = _inside(tree, way)
+    *path, last = place
+    holder = _inside(tree, path)
     if len(place) == 3 and not isinstance(holder, dict):
         raise InputError(f"{place[1]} needs a value.")
     if isinstance(holder, dict) and last in holder:
@@ -205,10 +205,10 @@ def _remove(text: str, given: Given) -> tuple[str, Place]:
 
 
 def _extent(text: str, place: tuple[str, int]) -> tuple[int, int]:
-    """First line of an element and the line behind its last, from 0; the comment above the next one is not its own."""
+    """Return the first line of an element and the line after its last, from 0, without the comment above the next one."""
     found = places(text)
     if place not in found or text[found[place]] != "[":
-        raise _nowhere(f"{place[0]} {place[1] + 1}")
+        raise _missing(f"{place[0]} {place[1] + 1}")
     begin = text.count("\n", 0, found[place])
     lines = text.split("\n")
     inside = [text.count("\n", 0, at) for where, at in found.items() if where[:2] == place]
@@ -230,7 +230,7 @@ def _fits(text: str) -> bool:
 
 
 def _add(text: str, given: Given) -> tuple[str, Place]:
-    """A new parameter, coordinate or element, with values that keep the model sound."""
+    """Add a parameter, coordinate or element with values that keep the model valid."""
     known = toml_reader.elements()
     kind = given.choice("kind", ("parameters", "coordinates", *known))
     data = tomllib.loads(text)
@@ -245,14 +245,14 @@ def _add(text: str, given: Given) -> tuple[str, Place]:
         text = _with_entry(text, "coordinates", name, "{}")
     block = [f"[[{kind}]]", *(f"{key} = {written(value)}" for key, value in values.items())]
     lines = text.rstrip("\n").split("\n")
-    at = _behind(text, kind)
+    at = _insertion_line(text, kind)
     gap = [""] if at and lines[at - 1].strip() else []
     after = [""] if at < len(lines) and lines[at].strip() else []
     return "\n".join([*lines[:at], *gap, *block, *after, *lines[at:]]) + "\n", [kind, len(data.get(kind, []))]
 
 
-def _behind(text: str, kind: str) -> int:
-    """The line at which a new element is put: behind the last of its kind, else behind all elements, else at the end."""
+def _insertion_line(text: str, kind: str) -> int:
+    """Return the line of a new element: after the last of its kind, else after all elements, else at the end."""
     found = places(text)
     elements = [place for place in found if len(place) == 2 and isinstance(place[1], int) and text[found[place]] == "["]
     same = [place for place in elements if place[0] == kind] or elements
@@ -265,7 +265,7 @@ def _behind(text: str, kind: str) -> int:
 
 
 def _with_table(text: str, name: str) -> str:
-    """The text with the header of a table, if it has none."""
+    """Return the source with the header of a table, added if missing."""
     if name in tomllib.loads(text):
         return text
     found = places(text)
@@ -279,7 +279,7 @@ def _with_table(text: str, name: str) -> str:
 
 
 def _with_entry(text: str, table: str, name: str, value: str) -> str:
-    """The text with one more entry of a table, behind its last one."""
+    """Return the source with one more entry of a table, after its last one."""
     text = _with_table(text, table)
     found = places(text)
     key = name if _BARE.fullmatch(name) else written(name)
@@ -298,12 +298,12 @@ def _with_entry(text: str, table: str, name: str, value: str) -> str:
 
 
 def _rename(text: str, given: Given) -> tuple[str, Place]:
-    """Another name for a parameter, a coordinate or an element, also where it is used."""
+    """Rename a parameter, a coordinate or an element, also where it is used."""
     place, new = _place(given), given.text("name", most=100).strip()
     if not new:
-        raise InputError("a name has at least one letter.")
+        raise InputError("the name is empty. Expected at least one letter.")
     if len(place) < 2:
-        raise InputError("this has no name of its own. Choose an entry or an element.")
+        raise InputError("this entry has no name. Choose a parameter, a coordinate or an element.")
     if isinstance(place[1], int):
         tree = tomlkit.parse(text)
         holder = _inside(tree, place[:2])
@@ -314,10 +314,10 @@ def _rename(text: str, given: Given) -> tuple[str, Place]:
         return tomlkit.dumps(tree), place
     section, old = str(place[0]), str(place[1])
     if new in tomllib.loads(text).get(section, {}):
-        raise InputError(f"{section}: there is a '{new}' already.")
+        raise InputError(f"{section}: the name '{new}' already exists. Choose another name.")
     begin = places(text).get((section, old))
     if begin is None:
-        raise _nowhere(old)
+        raise _missing(old)
     key = new if _BARE.fullmatch(new) else written(new)
     at = text.index(old, begin)
     marks = begin < at and text[at - 1] in "\"'"
@@ -332,7 +332,7 @@ def _rename(text: str, given: Given) -> tuple[str, Place]:
 
 
 def _replaced(tree: Tree, change: Change) -> None:
-    """Changes texts in all values, by the form of their key."""
+    """Change the strings of all values, by the form of their key."""
     _walk({key: tree[key] for key in tree if key in HEAD}, tree, HEAD, change)
     for section, keys in {**TABLES, **toml_reader.elements()}.items():
         given = tree.get(section, [])
@@ -344,9 +344,9 @@ def _replaced(tree: Tree, change: Change) -> None:
                 _assign(given, name, "value", change)
 
 
-def _walk(seen: Tree, holder: Tree, keys: Keys, change: Change) -> None:
-    """Changes texts in the keys of one table; in tables within it everything is a formula, but for joints."""
-    for key in list(seen):
+def _walk(visible: Tree, holder: Tree, keys: Keys, change: Change) -> None:
+    """Change the strings of one table; in nested tables other than joints every string is a formula."""
+    for key in list(visible):
         inside = holder[key]
         if key == "joint" and isinstance(inside, dict | list):
             for each in inside if isinstance(inside, list) else [inside]:

@@ -1,4 +1,4 @@
-"""Model files as forms see them: which keys an element has and what they expect, and what a text says for each of them."""
+"""Model files as forms: the keys of every element with their expected values, and the values in a source."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ TABLES: dict[str, Keys] = {
     "simulation": toml_reader.SIMULATION,
 }
 NAMED = ("parameters", "coordinates", "limits", "speeds")  # tables with an entry for each name
-SHORT = {"parameters": "value", "speeds": "formula"}  # what an entry means that is no table
+SHORT = {"parameters": "value", "speeds": "formula"}  # the key that an entry without a table stands for
 
 
 def families() -> dict[str, list[str]]:
-    """The kinds of elements by what they do, as a menu shows them.
+    """Return the kinds of elements grouped by family, as in the menu.
 
     >>> families()["Loops"], "spring" in families()["Loads"], "gear" in families()["Constraints"]
     (['loop'], True, True)
@@ -58,17 +58,17 @@ def families() -> dict[str, list[str]]:
 
 
 def expected(key: Key) -> str:
-    """What a key may hold, in the words of its own check.
+    """Return the expected value of a key, from the message of its check.
 
-    >>> expected(toml_schema.elements()["body"]["center"])
+    >>> expected(toml_reader.elements()["body"]["center"])
     'an array of 3 numbers or formulas'
     """
-    said = next(iter(key.check(object(), "", Model("probe"))), None)
-    return "" if said is None else said.advice.removeprefix("Expected ").removesuffix(".")
+    problem = next(iter(key.check(object(), "", Model("probe"))), None)
+    return "" if problem is None else problem.advice.removeprefix("Expected ").removesuffix(".")
 
 
 def form_of(name: str, key: Key) -> str:
-    """The form field of a key: body, bodies, coordinate, switch, choice, text, joint, table or value."""
+    """Return the form field of a key: body, bodies, coordinate, switch, choice, text, joint, table or value."""
     about = expected(key)
     if name == "parent" or key.check is keys.body_name:
         return "body"
@@ -113,15 +113,15 @@ def _format() -> Answer:
 
 
 def file_format(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """The keys of all elements, for forms and for completion."""
+    """Return the keys of all elements, for forms and for completion."""
     return _format()
 
 
-# what a text says
+# the values in a source
 
 
 def outline(text: str) -> Answer | None:
-    """The values of a text as forms show them: those at the top, those of tables, those of elements; None where it is no TOML.
+    """Return the values of a source as displayed in forms: top-level keys, tables and elements; None if it is not valid TOML.
 
     >>> found = outline('name = "arm"\\nparameters.m = 2\\n[[body]]\\nname = "rod"\\ncenter = ["m/2", 0, 0]')
     >>> found["tables"]["parameters"], found["elements"][0]["values"]["center"]
@@ -156,7 +156,7 @@ def _table(name: str, given: Toml) -> Answer:
 
 
 def _values(given: object) -> Answer:
-    """The keys of an element; a joint, or a sequence of them, as tables of its own."""
+    """Return the keys of an element; a joint, or a sequence of joints, as nested tables."""
     if not isinstance(given, dict):
         return {}
     out: Answer = {}
@@ -175,7 +175,7 @@ def _names(data: Toml) -> list[str]:
 
 
 def shown(value: object, inner: bool = False) -> str:
-    """A value as a form shows it: formulas without quotation marks, an array as its entries.
+    """Return a value as displayed in a form: formulas without quotation marks, an array as its entries.
 
     >>> shown(["a/2", 0, 0.5]), shown([[0, 0, 1], ["l", 0, 0]]), shown(True)
     ('a/2, 0, 0.5', '[0, 0, 1], [l, 0, 0]', 'true')
@@ -195,12 +195,12 @@ def shown(value: object, inner: bool = False) -> str:
 
 
 def _closed(text: str) -> bool:
-    """Whether all commas of a text stand within parentheses."""
+    """Return True if all commas of a string are within parentheses."""
     return len(split(text)) == 1 and not re.search(r"[\[\]{}\"]", text)
 
 
 def written(value: object) -> str:
-    """A value as it stands in a file, in one line.
+    """Return a value in TOML syntax, on one line.
 
     >>> written({"axis": [0, 0, 1], "angle": "q1"})
     '{ axis = [0, 0, 1], angle = "q1" }'
@@ -215,7 +215,7 @@ def written(value: object) -> str:
 
 
 def split(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets.
+    """Split a string at commas outside of brackets.
 
     >>> split("atan2(x, y), [1, 2], 3")
     ['atan2(x, y)', '[1, 2]', '3']

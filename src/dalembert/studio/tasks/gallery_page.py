@@ -1,4 +1,4 @@
-"""The gallery on the page: titles, stories and pictures."""
+"""The gallery page: titles, descriptions and pictures of the examples."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from dalembert.studio.tasks import element_defaults
 
 _PICTURE = "picture"  # kind of cached pictures
 _PIXELS = 300  # each side
-_DRAWN = "1"  # changes when pictures are drawn another way
-# what the page shows first
+_VERSION = "1"  # changes when pictures are rendered differently
+# the first examples of the page
 _FIRST = (
     *("four-bar", "double-pendulum", "puma560", "gear-train", "quadruped", "newtons-cradle", "slider-crank"),
     *("stewart-platform", "rolling-disk", "simple-pendulum", "robotic-leg", "gyroscope"),
@@ -48,13 +48,13 @@ def _all() -> list[Answer]:
     for name in sorted(gallery.names(), key=lambda name: (*_FIRST, name).index(name)):
         text = _source(name)
         tags = [tag for tag, signs in _TAGS.items() if any(sign in text for sign in signs)]
-        said = re.search(r'^description = "(.*)"$', text, re.MULTILINE)
-        out.append({"name": name, "title": _title(name), "text": said.group(1) if said else "", "tags": tags})
+        match = re.search(r'^description = "(.*)"$', text, re.MULTILINE)
+        out.append({"name": name, "title": _title(name), "text": match.group(1) if match else "", "tags": tags})
     return out
 
 
 def _source(name: str) -> str:
-    """The file of an example; nothing for those that a function makes."""
+    """Return the source of an example; empty for examples created by a function."""
     found = [gallery.path(name).joinpath(file) for file in ("model.toml", "model.urdf")]
     return next((file.read_text("utf-8") for file in found if file.is_file()), "")
 
@@ -64,39 +64,39 @@ def _title(name: str) -> str:
 
 
 def examples(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """All examples with their titles, and the text of an empty model."""
+    """Return all examples with their titles, and the source of an empty model."""
     return {"examples": _all(), "tags": list(_TAGS), "empty": element_defaults.EMPTY}
 
 
 def example(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """An example as text of a model file, with its story as HTML."""
+    """Return the source of an example as a model file, with its description as HTML."""
     name = given.choice("name", gallery.names())
-    place = gallery.path(name) / "model.toml"
-    text = place.read_text("utf-8") if place.is_file() else to_toml(gallery.load(name))
+    path = gallery.path(name) / "model.toml"
+    text = path.read_text("utf-8") if path.is_file() else to_toml(gallery.load(name))
     return {"text": text, "title": _title(name), "story": markdown(gallery.story(name).partition("\n")[2])}
 
 
 def draft(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """What another tab was working on."""
+    """Return the draft of another tab."""
     found = folder.draft(given.text("key", most=40))
     if found is None or not isinstance(found.get("text"), str):
-        raise InputError("this draft is no longer kept. Choose another one.")
+        raise InputError("this draft is no longer stored. Choose another one.")
     return found
 
 
 def picture(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """The picture of an example at its start as a data address, cached on disk; empty for models without bodies."""
+    """Return the picture of an example in its initial state as a data URL, cached on disk; empty for models without bodies."""
     name = given.choice("name", gallery.names())
     source = _source(name)
-    digest = hashlib.sha256(f"{_DRAWN} {_PIXELS} {name} {source}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{_VERSION} {_PIXELS} {name} {source}".encode()).hexdigest()
     data = disk_cache.stored(digest, _PICTURE)
     if data is None:
-        data = _drawn(load.load(name))
+        data = _render(load.load(name))
         disk_cache.keep(digest, _PICTURE, data)
     return {"address": f"data:image/png;base64,{b64encode(data).decode()}" if data else ""}
 
 
-def _drawn(model: Model) -> bytes:
+def _render(model: Model) -> bytes:
     from dalembert.display.plots.figure import Plot
 
     if not model.bodies:

@@ -1,7 +1,7 @@
-"""From what a message is about to the line of the text it stands in.
+"""Line numbers of messages about a model file.
 
-Readers of TOML tell no lines of what they read, so the text is scanned once more: `places` says where every table, key and
-entry is. `spot` finds the place that a path such as "body 'rod', joint (revolute), angle" means.
+TOML readers report no line numbers of values, so the source is scanned again: `places` returns the offset of every table, key
+and entry. `spot` finds the place of a path such as "body 'rod', joint (revolute), angle".
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dalembert.model import contacts, loads
 from dalembert.model.keys import quote
 from dalembert.studio.payload import Toml
 
-Place = tuple[str | int, ...]  # keys and numbers of entries, from the top of the file
+Place = tuple[str | int, ...]  # keys and indices, from the top of the file
 _BLANK = re.compile(r"(?:[\s,]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
 _KEY = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
@@ -34,7 +34,7 @@ _PLAIN = re.compile(r"[^,\]}#\n]+")
 
 
 def places(text: str) -> dict[Place, int]:
-    """Where everything begins in a text that can be read as TOML: tables at their headers, values at their keys.
+    """Return the offset of everything in a TOML source: tables at their headers, values at their keys.
 
     >>> text = 'name = "arm"\\n[[body]]\\nmass = 2\\njoint = { type = "fixed" }'
     >>> found = places(text)
@@ -44,17 +44,17 @@ def places(text: str) -> dict[Place, int]:
     scanner = _Scanner(text)
     try:
         scanner.document()
-    except (_Lost, RecursionError):
-        return scanner.found  # what came before it
+    except (_SyntaxMismatch, RecursionError):
+        return scanner.found  # what precedes the error
     return scanner.found
 
 
-class _Lost(Exception):
-    """The scanner does not know this text: it was not read as TOML before."""
+class _SyntaxMismatch(Exception):
+    """The scanner cannot parse this source: it is not valid TOML."""
 
 
 class _Scanner:
-    """Goes through a text once and notes where things stand."""
+    """Scans a source once and records offsets."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -62,7 +62,7 @@ class _Scanner:
         self._counts: dict[Place, int] = {}  # of elements written as [[...]]
 
     def document(self) -> None:
-        """Headers and keys, to the end."""
+        """Scan headers and keys to the end."""
         table: Place = ()
         self._take(_BLANK)
         while self.at < len(self.text):
@@ -74,7 +74,7 @@ class _Scanner:
         self.at += 2 if several else 1
         *before, last = self._names()
         place: Place = ()
-        for name in before:  # within elements it is the last one
+        for name in before:  # within an array of tables it is the last one
             place = (*place, name, self._counts[*place, name] - 1) if (*place, name) in self._counts else (*place, name)
             self.found.setdefault(place, begin)
         if several:
@@ -94,13 +94,13 @@ class _Scanner:
             table = (*table, name)
             self.found.setdefault(table, begin)
         if not self.text.startswith("=", self.at):
-            raise _Lost
+            raise _SyntaxMismatch
         self.at += 1
         self._take(_SPACE)
         self._value(table)
 
     def _names(self) -> list[str]:
-        """The names of a key with points, up to what follows it."""
+        """Scan the names of a dotted key."""
         out = []
         while True:
             self._take(_SPACE)
@@ -131,37 +131,37 @@ class _Scanner:
     def _take(self, what: re.Pattern[str]) -> str:
         match = what.match(self.text, self.at)
         if match is None:
-            raise _Lost
+            raise _SyntaxMismatch
         self.at = match.end()
         return match.group()
 
 
 def _plain(key: str) -> str:
-    """A key without its quotation marks."""
+    """Return a key without its quotation marks."""
     if key[0] not in "\"'":
         return key
     try:
         return tomllib.loads(f"x = {key}")["x"]
     except tomllib.TOMLDecodeError:
-        raise _Lost from None
+        raise _SyntaxMismatch from None
 
 
 # from messages to places
 
 _SYNTAX = re.compile(r"(?:^|, )line (\d+)(?:,|$)")
 _STEP = re.compile(r"(?:^|(\w+))(?: (\d+))?(?: \([^()]*\))?((?:\[\d+\])*)")
-_KEY_SAID = re.compile(r"there is no key (?:or section )?('.*?'|\".*?\")(?: here)?\.|`(\w+)`")
+_KEY_IN_MESSAGE = re.compile(r"there is no key (?:or section )?('.*?'|\".*?\")(?: here)?\.|`(\w+)`")
 _NAMED = {"parameters": "parameter", "coordinates": "coordinate", "speeds": "speed", "limits": "limit of"}
-_OTHER_WORDS = {
+_OTHER_TITLES = {
     "body": ("joint of '{}'", "shape of '{}'", "joint '{}'"),
     "drive": ("constraint '{}'", "holonomic '{}'"),
 }
-_WORDS: dict[str, Place] = {"kinetic energy": ("energies", "kinetic"), "potential energy": ("energies", "potential")}
+_TITLES: dict[str, Place] = {"kinetic energy": ("energies", "kinetic"), "potential energy": ("energies", "potential")}
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text with all that stands in it; of a text that is no TOML nothing is known."""
+    """A source with its data and offsets; both are empty if it is not valid TOML."""
 
     text: str
     data: Toml
@@ -169,14 +169,14 @@ class Text:
 
     @classmethod
     def of(cls, text: str) -> Text:
-        """What a text holds."""
+        """Parse a source."""
         try:
             return cls(text, tomllib.loads(text), places(text))
         except (tomllib.TOMLDecodeError, RecursionError, ValueError):
             return cls(text, {}, {})
 
     def spot(self, problem: Problem) -> tuple[int | None, Place]:
-        """Line, from 1, and place of what a problem is about, as far as they are known.
+        """Return the line, from 1, and the place of a problem, as far as they are known.
 
         >>> text = Text.of('name = "arm"\\n[[body]]\\nname = "rod"\\njoint = { type = "revolute", angle = 3 }')
         >>> text.spot(Problem("body 'rod', joint (revolute), angle", "got 3."))
@@ -185,19 +185,19 @@ class Text:
         if not self.data and (syntax := _SYNTAX.search(problem.path)):
             return int(syntax.group(1)), ()
         place = self._named_in(problem.path)
-        for said in _KEY_SAID.finditer(f"{problem.fact} {problem.advice}"):
-            key = said.group(2) or said.group(1)[1:-1]
+        for match in _KEY_IN_MESSAGE.finditer(f"{problem.fact} {problem.advice}"):
+            key = match.group(2) or match.group(1)[1:-1]
             if (*place, key) in self.places:
                 place = (*place, key)
                 break
         return (self.line(place) if place else None), place
 
     def line(self, place: Place) -> int:
-        """The line of a place, from 1."""
+        """Return the line of a place, from 1."""
         return self.text.count("\n", 0, self.places[place]) + 1
 
     def _named_in(self, path: str) -> Place:
-        """The place that a path means: an element by its title, then keys within it."""
+        """Return the place of a path: an element by its title, then keys within it."""
         best: Place = ()
         rest = path
         for name, place in self._titles():
@@ -214,8 +214,8 @@ class Text:
         return best
 
     def _titles(self) -> Iterator[tuple[str, Place]]:
-        """What messages call the elements, and where they are."""
-        yield from _WORDS.items()
+        """Yield the titles of the elements in messages, and their places."""
+        yield from _TITLES.items()
         for section, given in self.data.items():
             yield section, (section,)
             for name in given if isinstance(given, dict) and section in _NAMED else ():
@@ -223,12 +223,12 @@ class Text:
             for i, each in enumerate(given if isinstance(given, list) else ()):
                 yield title(section, each, i), (section, i)
                 name = each.get("name") if isinstance(each, dict) else None
-                for words in _OTHER_WORDS.get(section, ("constraint '{}'",)) if isinstance(name, str) else ():
+                for words in _OTHER_TITLES.get(section, ("constraint '{}'",)) if isinstance(name, str) else ():
                     yield words.format(name), (section, i)
         yield from self._unnamed()
 
     def _unnamed(self) -> Iterator[tuple[str, Place]]:
-        """Elements without a name, by the one that they get: all loads are counted together, and so are all contacts."""
+        """Yield elements without a name by their default name: all loads are counted together, and so are all contacts."""
         family = {kind: "load" for load in loads.LOADS for kind in load.forms()}
         family |= {kind.kind: "contact" for kind in contacts.CONTACTS}
         counts = Counter[str]()

@@ -1,7 +1,7 @@
-"""A model as a robot: its hand and what drives it, postures for a target, motions through points with the torques they take.
+"""A model as a robot: its hand and its drives, inverse kinematics, and motions through points with the required torques.
 
-A designed motion is a run like any other: drives prescribe the coordinates, and what they exert is the inverse dynamics. So it
-is saved, plotted, filmed and exported as every run is. Forward dynamics feeds these torques, or a controller, back.
+A planned motion is an ordinary run: drives prescribe the coordinates, and their efforts are the inverse dynamics. So it is saved,
+plotted, animated and exported like every run. Forward dynamics applies these torques, or a controller.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ CONTROLS = ("free", "feedforward", "pd", "both", "computed_torque")
 MOST_POINTS = 50
 PAYLOAD = "payload"
 _FORMALISM, _INTEGRATOR = "kane", "dop853"  # compiled in a second for an arm of six joints
-_SERVO = "denoc"  # takes constraints with feedback
-_TORQUES = 201  # samples of torques that are fed back: each is a corner at which the run halts
-_ACCURACY = 3e-5  # of paths of the hand, by the length of the model: each posture on the way is such a corner, too
+_SERVO = "denoc"  # supports constraints with feedback
+_TORQUE_SAMPLES = 201  # of applied torques: the integrator restarts at each of them
+_ACCURACY = 3e-5  # of hand paths, relative to the length of the model: the integrator restarts at each point too
 
 
 def about_robot(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """What a page has to know of a model as a robot: limits, coordinates that can be driven, and a hand."""
+    """Return the properties of a model as a robot: limits, coordinates that can be driven, and the hand."""
     model = description_of(given)
     limits = {name: [each.lower, each.upper] for name, each in model.limits.items()}
     return {
@@ -62,7 +62,7 @@ def about_robot(given: Given, folder: Folder | None, tell: Tell) -> Answer:
 
 
 def driven_by(model: Elements, q: np.ndarray) -> list[str]:
-    """Coordinates that move a model when each has a drive: all of a tree; where loops are closed, as many as are free."""
+    """Return coordinates that determine the motion if each has a drive: all of a tree; with loops an independent subset."""
     closure = Forms(with_contacts(model), dict(model.parameter_values)).closure
     n = len(model.coordinate_names)
     if closure is None:
@@ -78,11 +78,11 @@ def driven_by(model: Elements, q: np.ndarray) -> list[str]:
     return out
 
 
-# postures for a target
+# inverse kinematics
 
 
 def reach(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """A posture in which the hand is at its target, and all others where they are separate."""
+    """Return a configuration in which the hand is at its target and, on request, all isolated ones."""
     model = description_of(given)
     body, point = _hand(given, model)
     pose = _vector(given, "position")
@@ -108,7 +108,7 @@ def reach(given: Given, folder: Folder | None, tell: Tell) -> Answer:
 def _hand(given: Given, model: Elements) -> tuple[str, list[float]]:
     names = [body.name for body in model.bodies]
     if not names:
-        raise InputError(f"model '{model.name}' has no bodies, so it has no hand. Describe it by bodies and joints.")
+        raise InputError(f"model '{model.name}' has no bodies, so it has no hand. Define it by bodies and joints.")
     return given.choice("body", names, names[-1]), _vector(given, "point") if "point" in given else [0.0, 0.0, 0.0]
 
 
@@ -119,9 +119,9 @@ def _vector(given: Given, name: str) -> list[float]:
     return [Given({name: each}).number(name, least=-1e9, most=1e9) for each in found]
 
 
-def _pose(position: Sequence[float], turn: Sequence[float]) -> np.ndarray:
-    """T (4, 4) from a position and roll, pitch, yaw in radians: R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(x), math.sin(x)) for x in turn)
+def _pose(position: Sequence[float], angles: Sequence[float]) -> np.ndarray:
+    """Return T (4, 4) from a position and roll, pitch, yaw in rad: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(x), math.sin(x)) for x in angles)
     T = np.eye(4)
     T[:3, :3] = (
         np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
@@ -133,28 +133,28 @@ def _pose(position: Sequence[float], turn: Sequence[float]) -> np.ndarray:
 
 
 def _posture(values: dict[str, float], model: Elements) -> np.ndarray:
-    """Coordinates by name; those that are not given are where the model starts."""
+    """Return the coordinates; those not named have their initial values."""
     q = model.initial[0].copy()
     for name, x in values.items():
         if name not in model.coordinate_names:
-            raise InputError(f"model '{model.name}' has no coordinate '{name[:80]}'. Keep the postures anew.")
+            raise InputError(f"model '{model.name}' has no coordinate '{name[:80]}'. Keep the postures again.")
         q[model.coordinate_names.index(name)] = x
     return q
 
 
-# designed motions and the torques they take
+# planned motions and their torques
 
 
 def follow(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """The model moved through postures: a run whose drives exert what inverse dynamics asks for."""
+    """Move the model through postures: a run whose drive efforts are the inverse dynamics."""
     model, motion, driven, start = _planned(given, tell)
-    tell(0.0, "moving along it")
+    tell(0.0, "computing the drive torques")
     run = _driven_run(model, motion, driven, start, given.whole("samples", 301, least=11, most=20_001), tell)
     return _saved(run, model, folder, [_drive_table(run), *run.tables()])
 
 
 def drive_along(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """Forward dynamics from the first posture: falling freely, with the torques of the motion, or with a controller."""
+    """Compute forward dynamics from the first posture: without torques, with those of the motion, or with a controller."""
     control = given.choice("control", CONTROLS)
     model, motion, driven, start = _planned(given, tell)
     gains = given.number("kp", 100.0, least=0, most=1e9), given.number("kd", 20.0, least=0, most=1e9)
@@ -168,19 +168,19 @@ def drive_along(given: Given, folder: Folder, tell: Tell) -> Answer:
     tell(0.0, "simulating")
     formalism = _SERVO if control == "computed_torque" else _FORMALISM
     run = _simulated(loaded, formalism, motion, given.whole("samples", 301, least=11, most=20_001), tell)
-    wanted = motion.position(run.t)
+    desired = motion.position(run.t)
     rows = [model.coordinate_names.index(name) for name in driven]
-    far = np.abs(run.q[rows] - wanted).max(axis=1)
+    deviation = np.abs(run.q[rows] - desired).max(axis=1)
     table = Table(
         ("coordinate", "largest deviation from the motion"),
-        tuple((name, short(float(x))) for name, x in zip(driven, far, strict=True)),
-        "How well it follows",
+        tuple((name, short(float(x))) for name, x in zip(driven, deviation, strict=True)),
+        "Tracking error",
     )
     return _saved(run, model, folder, [table, *run.tables()])
 
 
 def _saved(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Table]) -> Answer:
-    """The run in the folder, and what the page shows of it; by hand, the drives do not hold the model."""
+    """Save the run and return its display data; in the interactive scene the coordinates are not driven."""
     key, path = folder.new_run()
     run.save(path)
     free = scene_of(model.description).to_dict()
@@ -200,19 +200,19 @@ def _drive_table(run: Trajectory) -> Table:
 
 
 def _planned(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.ndarray]:
-    """The model with its payload, the motion of the coordinates that are driven, their names, and the first posture."""
+    """Return the model with its payload, the motion of the driven coordinates, their names, and the first posture."""
     model = _with_payload(given)
     points = given.rows("points")
     if not 2 <= len(points) <= MOST_POINTS:
-        raise InputError(f"the motion has {len(points)} postures. Expected 2 to {MOST_POINTS}: keep at least two.")
+        raise InputError(f"the motion has {len(points)} postures. Expected 2 to {MOST_POINTS}. Keep at least two.")
     times = np.array([each.number("time", least=0, most=1e6) for each in points])
     if not (np.diff(times) > 0).all():
-        raise InputError("the times of the postures do not grow. Expected each to be later than the one before.")
+        raise InputError("the times of the postures do not increase. Expected strictly increasing times.")
     q = np.array([_posture(each.numbers("q"), model) for each in points])
     driven, kind = driven_by(model, q[0]), given.choice("kind", KINDS, "quintic")
     if not driven:
-        raise InputError(f"model '{model.name}' has no coordinate that a drive could move.")
-    tell(0.0, "designing the motion")
+        raise InputError(f"model '{model.name}' has no coordinate that a drive can move.")
+    tell(0.0, "planning the motion")
     rows = [model.coordinate_names.index(name) for name in driven]
     if kind not in PATHS:
         return model, _through(kind, q[:, rows], times - times[0], tuple(driven)), driven, q[0]
@@ -222,7 +222,7 @@ def _planned(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.nd
 
 
 def _with_payload(given: Given) -> Model:
-    """The model with the mass that its hand carries, and with or without its weight."""
+    """Return the model with the payload of its hand, and with or without gravity."""
     model = Model.of(description_of(given))
     mass = given.number("payload", 0.0, least=0, most=1e9)
     if mass > 0:
@@ -234,7 +234,7 @@ def _with_payload(given: Given) -> Model:
 
 
 def _through(kind: str, q: np.ndarray, times: np.ndarray, names: tuple[str, ...]) -> Profile:
-    """The motion of coordinates through postures (K, n): one spline, or from rest to rest."""
+    """Return the motion of coordinates through postures (K, n): one spline, or from rest to rest."""
     if kind == "spline":
         found = spline(times.tolist(), q.T.tolist(), rates=(0.0, 0.0))
         return Profile(found.formulas, found.start, found.end, names=names)
@@ -251,48 +251,46 @@ def _through(kind: str, q: np.ndarray, times: np.ndarray, names: tuple[str, ...]
 
 
 def _hand_path(given: Given, model: Elements, q: np.ndarray, times: np.ndarray) -> Profile:
-    """The motion of all coordinates in which the hand goes along straight lines, or round the circle through three postures."""
+    """Return the motion of all coordinates with the hand on straight lines, or on the circle through three postures."""
     body, point = _hand(given, model)
     timing = given.choice("timing", tuple(LAWS), "cycloidal")
     kinematics = dl.kinematics(model)
-    places = [kinematics.position(each, body, point) for each in q]
+    points = [kinematics.position(each, body, point) for each in q]
     if given.choice("kind", PATHS) == "circle":
         if len(q) < 3:
-            raise InputError("a circle goes through the hand of three postures. Keep one more posture.")
-        center, axis = _circle(places[:3])
+            raise InputError("a circle needs the hand positions of three postures. Keep one more posture.")
+        center, axis = _circle(points[:3])
         angle = math.radians(given.number("angle", 360.0, least=-3600, most=3600))
         options = {"angle": angle, "point": point, "timing": timing, "q0": q[0].tolist(), "accuracy": _ACCURACY}
         return dl.circle(model, body, center, axis, float(times[-1]), **options)
     legs, at = [], q[0]
-    for k, place in enumerate(places[1:]):
+    for k, target in enumerate(points[1:]):
         options = {"point": point, "timing": timing, "q0": at.tolist(), "accuracy": _ACCURACY}
-        legs.append(dl.straight_line(model, body, place, float(times[k + 1] - times[k]), **options))
+        legs.append(dl.straight_line(model, body, target, float(times[k + 1] - times[k]), **options))
         at = legs[-1].position(legs[-1].end)
-    return legs[0] if len(legs) == 1 else _one_after_the_other(legs, times)
+    return legs[0] if len(legs) == 1 else _concatenated(legs, times)
 
 
-def _circle(places: Sequence[np.ndarray]) -> tuple[list[float], list[float]]:
-    """Centre and axis of the circle through three points, such that it goes from the first to the second."""
-    a, b = places[1] - places[0], places[2] - places[0]
+def _circle(points: Sequence[np.ndarray]) -> tuple[list[float], list[float]]:
+    """Return center and axis of the circle through three points, directed from the first to the second."""
+    a, b = points[1] - points[0], points[2] - points[0]
     n = np.cross(a, b)
     if np.linalg.norm(n) < 1e-6 * max(float(a @ a), float(b @ b), 1e-300):
-        raise InputError(
-            "the hands of the first three postures lie on a line, so no circle goes through them. Move one."
-        )
-    # the circumcentre of a triangle: p₀ + (|b|² a − |a|² b) × n … with n = a × b
+        raise InputError("the hand positions of the first three postures lie on a line and define no circle. Move one.")
+    # the circumcenter of a triangle: p₀ + (|b|² a − |a|² b) × n … with n = a × b
     to = np.cross((a @ a) * b - (b @ b) * a, n) / (2 * (n @ n))
-    center = places[0] + to
+    center = points[0] + to
     return center.tolist(), n.tolist()
 
 
-def _one_after_the_other(legs: Sequence[Profile], times: np.ndarray) -> Profile:
-    """Motions through many points as one: the points of all, with the second derivatives there."""
+def _concatenated(legs: Sequence[Profile], times: np.ndarray) -> Profile:
+    """Concatenate motions through points: the points of all, with their second derivatives."""
     formulas = []
     for i in range(len(legs[0])):
         parts = [points_of(leg.formulas[i]) for leg in legs]
         t, x, bends = [], [], []
         for k, part in enumerate(parts):
-            if part is None:  # it rests
+            if part is None:  # constant
                 at = float(legs[k].position(legs[k].start)[i])
                 part = np.array([0.0, legs[k].end]), np.array([at, at]), np.zeros(2)
             late = 0 if k == 0 else 1
@@ -310,7 +308,7 @@ def _starting_at(model: Elements, start: np.ndarray) -> Model:
 def _driven_run(
     model: Elements, motion: Profile, driven: Sequence[str], start: np.ndarray, samples: int, tell: Tell
 ) -> Trajectory:
-    """The run in which drives prescribe the motion."""
+    """Return the run in which drives prescribe the motion."""
     out = _starting_at(model, start)
     for name in driven:
         out.drive(name, motion[name], name=f"drive of {name}")
@@ -319,7 +317,7 @@ def _driven_run(
 
 def _simulated(model: Elements, formalism: str, motion: Profile, samples: int, tell: Tell) -> Trajectory:
     equations, span = dl.derive(model, formalism), motion.end - motion.start
-    return equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
+    return equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda fraction: tell(fraction))
 
 
 def _with_torques(
@@ -331,18 +329,18 @@ def _with_torques(
     forward: bool,
     tell: Tell,
 ) -> Model:
-    """The model with the torques of the motion as tables of time, and with springs and dampers towards it: τ + kp e + kd ė."""
+    """Return the model with the torques of the motion as time tables and PD feedback: τ + kp e + kd ė."""
     kp, kd = gains
-    run = _driven_run(model, motion, driven, start, _TORQUES, tell) if forward else None
-    times = np.linspace(0.0, motion.end - motion.start, _TORQUES) if run is None else run.t
-    wanted = motion(times)
+    run = _driven_run(model, motion, driven, start, _TORQUE_SAMPLES, tell) if forward else None
+    times = np.linspace(0.0, motion.end - motion.start, _TORQUE_SAMPLES) if run is None else run.t
+    desired = motion(times)
     out = _starting_at(model, start)
     for i, name in enumerate(driven):
-        body, joint, place = joint_of(model, name, "forward dynamics")
-        torque = kp * wanted.position[i] + kd * wanted.rate[i]
+        body, joint, index = joint_of(model, name, "forward dynamics")
+        torque = kp * desired.position[i] + kd * desired.rate[i]
         torque = torque if run is None else torque + run.drives[f"drive of {name}"]
-        torque[1:-1] -= np.diff(torque, 2) / 12  # straight lines between such points have the means of the torque
-        where = {"joint": joint, "motion": place}
+        torque[1:-1] -= np.diff(torque, 2) / 12  # linear interpolation then preserves the mean torque
+        where = {"joint": joint, "motion": index}
         out.torque_table(body, times.tolist(), torque.tolist(), **where, name=f"torque on {name}")
         if kp or kd:
             out.joint_torque(body, f"-{kp!r}*{name} - {kd!r}*dot({name})", **where, name=f"feedback of {name}")

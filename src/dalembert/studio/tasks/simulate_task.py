@@ -1,4 +1,4 @@
-"""A motion: what can be chosen for it, the run with its scene, and values that go back into the text."""
+"""Simulation: its options, the run with its scene, and values that are written back to the source."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from dalembert.studio.payload import Answer, Given, Tell, Toml
 from dalembert.studio.tasks.describe_task import description_of, model_of
 from dalembert.studio.tasks.form_edits import edit
 
-QUICK = "dop853"  # its compiled loop serves all values of parameters; `taylor` is compiled for every run
-_HEAVY = 1e9  # weight of a coordinate that the user has set
-_MOST_EVENTS = 200
-_SMALL = 12  # coordinates of a model that is prepared before anybody asks
+QUICK = "dop853"  # its compiled loop is reused for all parameter values; `taylor` is compiled for every run
+_FIXED_WEIGHT = 1e9  # assembly weight of a coordinate that the user has set
+_MAX_EVENTS = 200
+_MAX_PREPARED = 12  # coordinates of a model that is compiled in advance
 
 
 def choices(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """The options of a simulation of the model, and their defaults."""
+    """Return the options of a simulation of the model and their defaults."""
     model = model_of(given)
     q, qd = model.initial
     return {
@@ -52,7 +52,7 @@ def choices(given: Given, folder: Folder | None, tell: Tell) -> Answer:
 
 
 def _free_parameters(model: Description, text: str) -> list[Answer]:
-    """The parameters that are numbers of their own; formulas of others are left out."""
+    """Return the parameters that are numbers; those defined by formulas are omitted."""
     declared = _declared(text, "parameters")
     formulas = {name: each.get("value") if isinstance(each, Mapping) else each for name, each in declared.items()}
     return [
@@ -63,9 +63,9 @@ def _free_parameters(model: Description, text: str) -> list[Answer]:
 
 
 def simulate(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """Simulates; `parameters` change values without a new derivation, `start` and `rate` the initial state.
+    """Simulate the model; `parameters` change values without a new derivation, `start` and `rate` the initial state.
 
-    With `keep` the run goes to the folder, for later tasks; without it, as while a slider is dragged, it is only shown.
+    With `keep` the run is saved to the folder for later tasks; without it, as while a slider is dragged, it is only displayed.
     """
     begun, model = time.perf_counter(), description_of(given)
     key = given.choice("formalism", catalogue.KEYS, "lagrange")
@@ -81,7 +81,7 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> Answer:
         samples=given.whole("samples", least=2, most=100_000) if "samples" in given else None,
         integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
         project=given.switch("project", True),
-        progress=lambda share: tell(share),
+        progress=lambda fraction: tell(fraction),
         rtol=_positive(given, "rtol"),
         atol=_positive(given, "atol"),
         max_step=_positive(given, "max_step"),
@@ -89,7 +89,7 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> Answer:
     )
     name = ""
     if given.switch("keep", True):
-        tell(1.0, "keeping the run")
+        tell(1.0, "saving the run")
         name, path = folder.new_run()
         run.save(path)
     return {
@@ -106,9 +106,9 @@ def _positive(given: Given, name: str) -> float | None:
 
 
 def prepare(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """Derives, compiles and loads what the first simulation of a model would wait for."""
+    """Derive and compile a model in advance, so that its first simulation starts quickly."""
     model = description_of(given)
-    if len(model.coordinate_names) > _SMALL:
+    if len(model.coordinate_names) > _MAX_PREPARED:
         return {}
     key = given.choice("formalism", catalogue.KEYS, "lagrange")
     integrator = given.choice("integrator", METHODS, model.integrator or QUICK)
@@ -117,25 +117,25 @@ def prepare(given: Given, folder: Folder, tell: Tell) -> Answer:
         run.scene().to_dict()
     run.to_xarray()
     if find_spec("h5netcdf"):
-        import_module("h5netcdf")  # which writes the run
+        import_module("h5netcdf")  # it writes the run
     return {}
 
 
 def changed_values(model: Description, given: Given) -> dict[str, float]:
-    """The parameters that have another value than the model gives them."""
+    """Return the parameters whose values differ from those of the model."""
     known = model.parameter_values
     return {name: value for name, value in given.numbers("parameters").items() if known.get(name) != value}
 
 
 def valued(given: Given) -> Description:
-    """The model with the values that its parameters are given."""
+    """Return the model with the requested parameter values."""
     model = description_of(given)
     values = changed_values(model, given)
     return model.with_parameters(values) if values else model
 
 
 def _equations(model: Description, key: str, values: Mapping[str, float]) -> Equations:
-    """The equations with other values; derived anew only where these change what was found before deriving."""
+    """Return the equations with other values; derived again only if these change facts of the derivation."""
     equations = dl.derive(model, key)
     try:
         return equations.with_parameters(values) if values else equations
@@ -144,24 +144,24 @@ def _equations(model: Description, key: str, values: Mapping[str, float]) -> Equ
 
 
 def start_of(model: Description, given: Given, other_values: bool) -> tuple[Start, Start, str]:
-    """The initial state, and what was moved to fulfil the constraints; values set by the user move least."""
+    """Return the initial state, and a note if it was changed to satisfy the constraints; user values change least."""
     q0, qd0 = given.numbers("start"), given.numbers("rate")
-    asked = bool(q0 or qd0 or other_values) and given.switch("assemble", True)
-    if not asked or model.canonical_constraints or not model.constraint_names:
+    assemble = bool(q0 or qd0 or other_values) and given.switch("assemble", True)
+    if not assemble or model.canonical_constraints or not model.constraint_names:
         return q0 or None, qd0 or None, ""
-    heavy = dict.fromkeys((*q0, *qd0), _HEAVY) if len(q0) < len(model.coordinate_names) else {}
-    found = dl.assemble(model, q0 or None, qd0 or None, weights=heavy)
+    weights = dict.fromkeys((*q0, *qd0), _FIXED_WEIGHT) if len(q0) < len(model.coordinate_names) else {}
+    found = dl.assemble(model, q0 or None, qd0 or None, weights=weights)
     moved = any(found.moved.values()) or any(found.moved_rates.values())
-    return found.q, found.qd, f"The start was brought onto the constraints: {found}." if moved else ""
+    return found.q, found.qd, f"The initial state was projected onto the constraints: {found}." if moved else ""
 
 
 def _run_summary(run: Trajectory, moved: str) -> Answer:
-    """How the run went, as sentences, tables and events."""
+    """Return the summary of the run: status, notes, tables and events."""
     return {
         "status": run.status,
         "notes": [each for each in (moved, *run.notes) if each],
         "tables": "\n".join(table.html() for table in run.tables()),
-        "events": [{"name": each.name, "t": each.t} for each in run.records[:_MOST_EVENTS]],
+        "events": [{"name": each.name, "t": each.t} for each in run.records[:_MAX_EVENTS]],
         "integrator": run.integrator,
         "formalism": run.formalism,
         "energy_error": _finite(run.energy_error),
@@ -174,7 +174,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _bare_scene(run: Trajectory) -> Answer:
-    """The scene of a model that is given by its energies: its time histories, and nothing to be drawn."""
+    """Return the scene of a model defined by its energies: time histories without bodies."""
     model, origin = run.model, [0.0, 0.0, 0.0]
     view = {
         "up": [0, 1, 0],
@@ -205,11 +205,11 @@ def _bare_scene(run: Trajectory) -> Answer:
     }
 
 
-# values that go back into the text
+# values that are written back to the source
 
 
 def written(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """The text with other `parameters`, and with `start` and `rate` of coordinates; comments stay where they are."""
+    """Return the source with new `parameters`, `start` and `rate` values; comments are preserved."""
     text = given.text("text")
     for table, key, values in (
         ("parameters", "value", given.numbers("parameters")),
@@ -219,7 +219,7 @@ def written(given: Given, folder: Folder | None, tell: Tell) -> Answer:
         for name, value in values.items():
             if name not in _declared(text, table):
                 raise InputError(
-                    f"the text has no entry '{name}' in [{table}], so {value:g} cannot be written there. Add it to the text."
+                    f"the source has no entry '{name}' in [{table}], so {value:g} cannot be written there. Add the entry."
                 )
             change = {"text": text, "do": "set", "place": [table, name, key], "written": repr(value)}
             text = str(edit(Given(change), folder, tell)["text"])
@@ -227,9 +227,9 @@ def written(given: Given, folder: Folder | None, tell: Tell) -> Answer:
 
 
 def _declared(text: str, table: str) -> Toml:
-    """A table at the top of the text; empty where it is none."""
+    """Return a top-level table of the source; empty if missing."""
     try:
         found = tomllib.loads(text).get(table)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"the text is no TOML: {error}. Mend it first.") from None
+        raise InputError(f"the source is not valid TOML: {error}. Correct it first.") from None
     return found if isinstance(found, Mapping) else {}

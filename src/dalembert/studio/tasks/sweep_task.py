@@ -1,4 +1,4 @@
-"""Many runs: here, or on a cluster; the result is a file in the folder and lines to draw."""
+"""Parameter sweeps, local or on a cluster; the result is a file in the folder and lines to plot."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 
     from dalembert.display.plots.panels import Panel
 
-_MOST_RUNS = 200_000  # beyond, the command line with its checkpoints is the place
-_MOST_VARIED = 6
-_MOST_OBSERVED = 12
-_MOST_POINTS = 2_000  # of a line on the page; the file holds all
-_MOST_REASONS = 5
+_MAX_RUNS = 200_000  # for more, use the command line with its checkpoints
+_MAX_VARIED = 6
+_MAX_OBSERVED = 12
+_MAX_POINTS = 2_000  # of a line on the page; the file contains all
+_MAX_REASONS = 5
 
 
 def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """Runs all, writes the file, and returns lines to draw and tables."""
+    """Run the sweep, write the file, and return lines to plot and tables."""
     model = _model(given)
     samples = given.choice("kind", SAMPLES, "grid")
     vary, runs = _varied(given, samples)
     observe = [each.text("formula", most=1_000) for each in given.rows("observe")]
-    if not 1 <= len(observe) <= _MOST_OBSERVED:
-        raise InputError(f"sweep: {len(observe)} things are observed. Expected 1 to {_MOST_OBSERVED}.")
+    if not 1 <= len(observe) <= _MAX_OBSERVED:
+        raise InputError(f"sweep: {len(observe)} formulas are observed. Expected 1 to {_MAX_OBSERVED}.")
     suffix = f".{given.choice('format', ('csv', 'nc'), 'csv')}"
     address = given.text("cluster", "", most=300)
-    tell(0.0, f"joining the cluster at {address}" if address else "deriving and compiling")
+    tell(0.0, f"connecting to the cluster at {address}" if address else "deriving and compiling")
     with worker_pool.joined(address) if address else nullcontext() as client:
         found = dl.sweep(
             model,
@@ -59,7 +59,7 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
             formalism=given.choice("formalism", catalogue.KEYS, "lagrange"),
             integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
             executor=client,
-            progress=lambda share: tell(share),
+            progress=lambda fraction: tell(fraction),
         )
     path = sweep_result.save(found, folder.free(f"{model.name}-sweep", suffix))
     files = [path.name]
@@ -71,7 +71,7 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
 
 
 def _model(given: Given) -> Elements:
-    """The model with the given values and start, assembled there."""
+    """Return the model with the requested values and initial state, assembled."""
     model = description_of(given)
     values = changed_values(model, given)
     model = model.with_parameters(values) if values else model
@@ -82,23 +82,23 @@ def _model(given: Given) -> Elements:
 
 
 def _varied(given: Given, samples: str) -> tuple[Answer, int]:
-    """What is varied, as `dl.sweep` takes it, and the number of runs."""
+    """Return the varied names with their values, as for `dl.sweep`, and the number of runs."""
     rows = given.rows("vary")
-    if not 1 <= len(rows) <= _MOST_VARIED:
-        raise InputError(f"sweep: {len(rows)} names are varied. Expected 1 to {_MOST_VARIED}.")
+    if not 1 <= len(rows) <= _MAX_VARIED:
+        raise InputError(f"sweep: {len(rows)} names are varied. Expected 1 to {_MAX_VARIED}.")
     vary: Answer = {}
-    runs = 1 if samples == "grid" else given.whole("runs", 256, least=1, most=_MOST_RUNS)
+    runs = 1 if samples == "grid" else given.whole("runs", 256, least=1, most=_MAX_RUNS)
     for row in rows:
         name, low, high = row.text("name", most=200), row.number("low"), row.number("high")
         if name in vary:
             raise InputError(f"sweep: '{name}' is varied twice. Expected each name once.")
-        count = row.whole("count", 11, least=1, most=_MOST_RUNS) if samples == "grid" else 1
+        count = row.whole("count", 11, least=1, most=_MAX_RUNS) if samples == "grid" else 1
         vary[name] = np.linspace(low, high, count).tolist() if samples == "grid" else (low, high)
         runs *= count
-    if runs > _MOST_RUNS:
+    if runs > _MAX_RUNS:
         raise InputError(
-            f"sweep: these are {runs} runs. Expected at most {_MOST_RUNS} in the studio. Take fewer values, or use "
-            "`dalembert sweep`, which keeps what is done and goes on after a break."
+            f"sweep: these are {runs} runs. Expected at most {_MAX_RUNS} in the studio. Use fewer values, or use "
+            "`dalembert sweep`, which has checkpoints and can be resumed."
         )
     return vary, runs
 
@@ -109,7 +109,7 @@ def _answer(found: xarray.Dataset, files: list[str]) -> Answer:
     return {
         "runs": runs,
         "failed": failed,
-        "reasons": reasons[:_MOST_REASONS],
+        "reasons": reasons[:_MAX_REASONS],
         "integrator": str(found.attrs["integrator"]),
         "files": files,
         "panels": [_panel_lines(each) for each in sweep_panels(found)] if failed < runs else [],
@@ -118,25 +118,25 @@ def _answer(found: xarray.Dataset, files: list[str]) -> Answer:
 
 
 def _panel_lines(panel: Panel) -> Answer:
-    """A panel as plain numbers, thinned where they are very many."""
+    """Return a panel as numbers, downsampled if there are too many points."""
     what, unit = panel.across or ("time", "s")
     lines = []
     for line in panel.lines:
         x = np.arange(len(line.y), dtype=float) if line.x is None else np.asarray(line.x, dtype=float)
-        few = np.unique(np.linspace(0, len(x) - 1, min(len(x), _MOST_POINTS)).astype(int))
+        few = np.unique(np.linspace(0, len(x) - 1, min(len(x), _MAX_POINTS)).astype(int))
         y = [float(value) if np.isfinite(value) else None for value in np.asarray(line.y, dtype=float)[few]]
         lines.append({"label": line.label, "x": x[few].tolist(), "y": y})
     return {"what": panel.what, "unit": panel.unit, "across": what, "across_unit": unit, "lines": lines}
 
 
 def _summary(found: xarray.Dataset) -> Table:
-    """The statistics of what is one number for each run."""
-    told = dl.sweep_summary(found)
-    names = [str(name) for name in told["statistic"].values]
+    """Return the statistics of observations with one number per run."""
+    summary = dl.sweep_summary(found)
+    names = [str(name) for name in summary["statistic"].values]
     rows = [
-        (str(name), *(short(float(x)) for x in told[name].values))
-        for name in told.data_vars
-        if told[name].dims == ("statistic",)
+        (str(name), *(short(float(x)) for x in summary[name].values))
+        for name in summary.data_vars
+        if summary[name].dims == ("statistic",)
     ]
-    notes = () if rows else (f"One number for each run is summed up, such as {', '.join(REDUCTIONS)} of a formula.",)
-    return Table(("observed", *names), tuple(rows), "All runs together", notes)
+    notes = () if rows else (f"Statistics need one number per run, such as {', '.join(REDUCTIONS)} of a formula.",)
+    return Table(("observed", *names), tuple(rows), "Statistics of all runs", notes)
