@@ -24,11 +24,11 @@ def test_both_roads_lead_to_one_gradient(name):
 
 
 def test_what_has_no_gradient_is_told():
-    with pytest.raises(InputError, match="there is no cost"):
+    with pytest.raises(InputError, match="no cost is defined"):
         dl.gradient("simple-pendulum", 1.0, of=["l"])
-    with pytest.raises(InputError, match="Expected one number"):
+    with pytest.raises(InputError, match="Expected a scalar"):
         dl.gradient("double-pendulum", 1.0, of=["l1"], final="momenta")
     ball = dl.Model("ball").parameters(g=10.0).coordinates("y").start([1.25], [0.0])
     ball.body("ball", joint=ball.prismatic((0, 1, 0), "y"), mass=1).force("ball", (0, "-g", 0))
-    with pytest.raises(NotApplicableError, match="bounce happens"):
+    with pytest.raises(NotApplicableError, match="bounce occurs"):
         dl.gradient(ball.event("bounce", "y", reset={"y": "-dot(y)"}), 1.0, of=["g"], final="y")

@@ -20,7 +20,7 @@ def stopped_after(chunks):
 
 def test_a_sweep_goes_on_where_it_was(tmp_path):
     whole = asked(tmp_path / "whole")
-    with pytest.raises(dl.InputError, match="goes on where it was"):
+    with pytest.raises(dl.InputError, match="rerun the same call to resume"):
         asked(tmp_path / "part", progress=stopped_after(2))
     told = []
     found = asked(tmp_path / "part", progress=lambda fraction: told.append(fraction) or None)

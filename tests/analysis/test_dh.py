@@ -76,7 +76,7 @@ def test_what_is_no_chain_is_refused() -> None:
     twice.body("a", joint=twice.revolute((0, 0, 1), "2*q"), mass=1)
     with pytest.raises(NotApplicableError, match="joint of 'b' moves by q"):
         dl.dh_table(geared)
-    with pytest.raises(NotApplicableError, match="neither turns about an axis nor slides along one"):
+    with pytest.raises(NotApplicableError, match="neither a rotation about an axis nor a translation along one"):
         dl.dh_table(twice)
     with pytest.raises(InputError, match="there is no body 'hand'"):
         dl.dh_table("puma560", "hand")

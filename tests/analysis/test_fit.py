@@ -57,7 +57,7 @@ def test_the_stated_uncertainty_is_the_scatter_of_many_fits():
 def test_what_the_data_do_not_tell_is_said():
     data = {"t": TIMES, "theta": dl.simulate("simple-pendulum", times=TIMES)["theta"]}
     found = dl.fit("simple-pendulum", data, ["m", "l"], sigma=0.02)
-    assert found.notes[0].startswith("the data do not tell m, in units")
+    assert found.notes[0].startswith("m cannot be identified (in units")
     assert np.isinf(found["m"].sigma)
     assert found["l"].sigma < 0.1
 
@@ -97,15 +97,15 @@ def test_the_command_fits_a_file(tmp_path, capsys):
     ("data", "options", "message"),
     [
         ({"x": [1, 2]}, {}, "no column 't'"),
-        ({"t": [0, 1]}, {}, "times only"),
+        ({"t": [0, 1]}, {}, "no column but the times"),
         ({"t": [1, 0], "theta": [0, 0]}, {}, "increasing"),
         ({"t": [0, 1], "theta": [0, 0, 0]}, {}, "Expected 2 finite numbers"),
         ({"t": [0, 1], "theta": [0, 0]}, {"observe": ["phi"]}, "no column 'phi'"),
         ({"t": [0, 1], "theta": [0, 0]}, {"sigma": {"x": 1.0}}, "standard deviation"),
         ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"m": (0, 1)}}, "'m' is not fitted"),
-        ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"l": 3}}, "two numbers that increase"),
+        ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"l": 3}}, "two increasing numbers"),
         ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"l": (2, np.inf)}}, "outside its bounds 2 to inf"),
-        ({"t": [0, 1], "theta": [0, 0]}, {"t0": 0.5}, "behind the first time"),
+        ({"t": [0, 1], "theta": [0, 0]}, {"t0": 0.5}, "the first time of the data"),
         (7, {}, "Expected columns by name"),
     ],
 )

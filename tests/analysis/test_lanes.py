@@ -65,4 +65,4 @@ def test_a_run_that_needs_more_is_left():
 def test_models_that_are_watched_run_alone():
     ball = dl.load("simple-pendulum").copy().joint_torque("bob", "-0.1*sign(dot(theta))", name="rub")
     assert "switch" in (reason_to_run_alone(dl.derive(ball), "dop853") or "")
-    assert "one run at a time" in (reason_to_run_alone(dl.derive("simple-pendulum"), "taylor") or "")
+    assert "does not run in lanes" in (reason_to_run_alone(dl.derive("simple-pendulum"), "taylor") or "")

@@ -143,7 +143,7 @@ def test_a_sweep_begins_as_a_run_does(tmp_path: Path):
         ({"vary": [{"name": "l", "low": 1, "high": 2, "count": 200_000}, {"name": "m", "low": 1, "high": 2}]}, "runs"),
         ({"vary": []}, "0 names are varied"),
         ({"observe": []}, "0 things are observed"),
-        ({"cluster": "tcp://127.0.0.1:1"}, r"dalembert\[cluster\]|no scheduler of Dask"),
+        ({"cluster": "tcp://127.0.0.1:1"}, r"dalembert\[cluster\]|no Dask scheduler"),
     ],
 )
 def test_a_sweep_that_cannot_be_is_refused(tmp_path: Path, change: dict, message: str):
