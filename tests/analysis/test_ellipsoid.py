@@ -63,7 +63,7 @@ def test_a_rod_has_no_bound_along_its_axis():
 @pytest.mark.parametrize(
     ("inertia", "energy", "message"),
     [
-        (np.eye(2), 1.0, "the inertia has shape (2, 2). Expected 3×3 finite numbers."),
+        (np.eye(2), 1.0, "the inertia has shape (2, 2). Expected finite numbers, shape (3, 3)."),
         ([[1, 0.2, 0], [0, 1, 0], [0, 0, 1]], 1.0, "not symmetric"),
         (np.diag([1, 1, -0.5]), 1.0, "the principal moments are -0.5, 1, 1. Expected nonnegative values, not all 0."),
         (np.zeros((3, 3)), 1.0, "the principal moments are 0, 0, 0."),
