@@ -148,7 +148,7 @@ class SymbolicReduction:
         return self._sympy(self.system.algebra.jacobian(part, by))
 
     def _multipliers(self) -> list[Any]:
-        """λ of the rows rows at the state, from as many equations; zero for the other rows."""
+        """λ of the independent rows at the state, from as many equations; zero for the other rows."""
         rows, out = list(self.system.facts.rows), [se.Integer(0)] * len(self.system.facts.levels.names)
         self._point |= dict.fromkeys(multipliers(self.system), 0)
         if rows:

@@ -111,7 +111,7 @@ class Differentiated:
     order: int = 1
 
     def run(self, values: Mapping[str, float]) -> Sensitivity:
-        """The run with some values of parameters and parameter_values initial values; the others keep their values."""
+        """The run with some values of parameters and named initial values; the others keep their values."""
         changes = {name: value for name, value in values.items() if name in self.directions.parameters}
         equations = self.equations.with_parameters(changes) if changes else self.equations
         y, n = self.origin.at(equations, values, self.order), self.directions.coordinates
