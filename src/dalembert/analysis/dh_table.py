@@ -31,8 +31,31 @@ def dh_table(model: Elements, body: str | None = None, *, convention: Convention
     """The Denavit–Hartenberg table of the chain from the world to a body, by default to the last one.
 
     A model that was defined by such a table returns it; for any other chain of revolute and prismatic joints, such as one from a
-    URDF file, it is computed from the axes. `convention` is dh or mdh, by default that of the model, or dh.
+    URDF file, it is computed from the axes.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A model, the name of an example model, or a model file.
+    body : str, optional
+        The last body of the chain; by default the last body of the model.
+    convention : {"dh", "mdh"}, optional
+        Standard or modified convention; by default that of the model, or dh.
+
+    Returns
+    -------
+    DHTable
+        The rows (lengths in m, angles in rad), with the base and tool transforms, (4, 4) each.
+
+    Raises
+    ------
+    InputError
+        The body or the convention does not exist.
+    NotApplicableError
+        The chain has joints other than revolute, prismatic and fixed ones with their own coordinates.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> table = dl.dh_table("puma560")
     >>> table.written, [round(row.alpha, 4) for row in table.rows]
@@ -57,6 +80,22 @@ def dh_frames(
 ) -> tuple[Motion, ...]:
     """The frames of a Denavit–Hartenberg table step by step: the four elementary transforms of each row, with their frames.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A model, the name of an example model, or a model file.
+    q : array_like of shape (n,) or mapping, optional
+        The coordinates; by default the initial ones.
+    body, convention : optional
+        As for `dh_table`.
+
+    Returns
+    -------
+    tuple of Motion
+        Row, name, value and frame (4, 4) in the world of every elementary transform.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> [(step.row, step.name, round(step.value, 3)) for step in dl.dh_frames("puma560")[:4]]
     [(0, 'θ', 0.0), (0, 'd', 0.672), (0, 'a', 0.0), (0, 'α', 1.571)]

@@ -231,6 +231,18 @@ class Mobility(Tabular):
 def mobility(model: Elements) -> Mobility:
     """Degrees of freedom, redundant constraints by name, and singular configurations.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A model, the name of an example model, or a model file.
+
+    Returns
+    -------
+    Mobility
+        Numbers and names of coordinates and constraints, the rank at the initial state, and warnings.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> mobility(dl.load("cart-pendulum")).degrees_of_freedom
     2

@@ -165,6 +165,25 @@ class Regressor(Value, Tabular):
 def regressor(model: Elements, *, engine: str | None = None) -> Regressor:
     """The inertial parameter regressor (joint torque regressor) of a tree of bodies; see `Regressor`.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A tree of bodies without loops and constraints, the name of an example model, or a model file.
+    engine : {"native", "python"}, optional
+        By default native if llvmlite is installed.
+
+    Returns
+    -------
+    Regressor
+        Functions for Y of shape (speeds, 10 · bodies), τ₀, base parameters and identification.
+
+    Raises
+    ------
+    NotApplicableError
+        The model is not a tree of bodies, has a Python law, or has a load that depends on masses.
+
+    Examples
+    --------
     >>> from dalembert.io import gallery
     >>> regressor(gallery.load("robot-2-link"))
     <Regressor of 'robot-2-link': 2 bodies, 20 parameters>

@@ -64,9 +64,28 @@ def subsystem_dynamics(
 ) -> SubsystemDynamics:
     """Inverse dynamics of a mechanism with loops at one state, by recursion from subsystem to subsystem.
 
-    `actuated` names the actuated coordinates, by default those with a joint torque or an actuator. The result is that of
-    `inverse_dynamics`; multipliers of rows without effect are zero.
+    The result is that of `inverse_dynamics`; multipliers of rows without effect are zero.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A mechanism, the name of an example model, or a model file.
+    q, qd, qdd : array_like of shape (n,)
+        Coordinates, speeds and their rates at one state.
+    t : float, optional
+        Time, s.
+    friction : bool, optional
+        Whether joint friction is included.
+    actuated : sequence of str, optional
+        The actuated coordinates; by default those with a joint torque or an actuator, or all without such loads.
+
+    Returns
+    -------
+    SubsystemDynamics
+        The forces, the multipliers of the cut joints by row, and the subsystems in order of solution.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> model = dl.load("four-bar")
     >>> q, qd = model.initial
@@ -118,7 +137,7 @@ class _SubsystemSolver:
         return SubsystemDynamics(self._tau, Frozen(lam), tuple(self._solved))
 
     def _solve(self, names: tuple[str, ...], speeds: list[int], *, smallest: bool = False) -> bool:
-        """Solve the equations of some speeds if they determine their unknowns, or for the tolerance-norm unknowns."""
+        """Solve the equations of some speeds if they determine their unknowns, or for the least-norm unknowns."""
         tolerance = _ZERO * np.maximum(1.0, np.abs(self._A).max(axis=1, initial=0.0))
         acting = [i for i in range(len(self._A)) if np.abs(self._A[i, speeds]).max(initial=0.0) > tolerance[i]]
         rows, drives = [i for i in acting if i not in self._lam], [s for s in speeds if s in self._chosen]

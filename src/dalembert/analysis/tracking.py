@@ -72,6 +72,26 @@ def feedforward(
     expression, a profile, points as (times, values), or a function of time.
     Inverse dynamics at `samples` times gives the torques, which time tables apply; there is no feedback.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A model, the name of an example model, or a model file.
+    motion : Profile or mapping of str to law
+        The desired motion of all coordinates, or of each moving one.
+    duration : float
+        The length of the time tables, s.
+    samples : int, optional
+        The number of times at which the torques are computed.
+    actuated : sequence of str, optional
+        The actuated coordinates of a constrained model, as for `inverse_dynamics`.
+
+    Returns
+    -------
+    Model
+        The model with the initial state of the motion and one torque table for each coordinate with a nonzero torque.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> model = feedforward(dl.load("two-link-robot"), {"q1": "0.1*t**2", "q2": "0.2*t**2"}, 1.0)
     >>> abs(dl.simulate(model, 1.0, samples=11).q[:, -1] - [0.1, 0.2]).max() < 1e-4
@@ -93,10 +113,25 @@ def feedforward(
 def computed_torque(model: Elements, motion: Designed, gains: tuple[float, float] = (100.0, 20.0)) -> Model:
     """The model with a computed-torque controller that tracks a desired motion: errors obey ë + β ė + α e = 0.
 
-    Motions are specified as for `feedforward`; functions of time are sampled over the duration of the model.
-    `gains` are (α, β); the torques of the controller are the multipliers of the run. Coordinates that are not named are fixed
-    at their initial values, unless the model has constraints.
+    Functions of time are sampled over the duration of the model. The torques of the controller are the multipliers of the run.
+    Coordinates that are not named are held at their initial values, unless the model has constraints.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A model, the name of an example model, or a model file.
+    motion : Profile or mapping of str to law
+        The desired motion, as for `feedforward`.
+    gains : tuple of float
+        (α, β) in 1/s² and 1/s.
+
+    Returns
+    -------
+    Model
+        The model with one drive with feedback for each tracked coordinate.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> model = computed_torque(dl.load("two-link-robot"), {"q1": "0.1*t**2", "q2": "0.2*t**2"})
     >>> abs(dl.simulate(model, 1.0, samples=11).q[:, -1] - [0.1, 0.2]).max() < 1e-9

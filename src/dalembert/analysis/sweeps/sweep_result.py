@@ -95,6 +95,25 @@ def save(found: xarray.Dataset, path: Path) -> Path:
 def sweep_summary(found: xarray.Dataset, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> xarray.Dataset:
     """Mean, standard deviation, standard error of the mean, minimum, maximum and quantiles over all successful runs.
 
+    Parameters
+    ----------
+    found : xarray.Dataset
+        The result of `sweep`.
+    quantiles : sequence of float, optional
+        Probabilities between 0 and 1.
+
+    Returns
+    -------
+    xarray.Dataset
+        The observables with the dimension `statistic` instead of the runs; the attribute `counted` is the number of runs.
+
+    Raises
+    ------
+    InputError
+        The Dataset is not the result of a sweep, a probability is outside 0 to 1, or all runs failed.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> found = dl.sweep("simple-pendulum", {"l": (0.5, 2.0)}, observe="energy", samples="sobol", runs=16, times=3, workers=1)
     >>> summary = dl.sweep_summary(found)
