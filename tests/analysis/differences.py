@@ -1,4 +1,4 @@
-"""Derivatives of whole runs by differences of the sixth order: nothing of the variational equations takes part."""
+"""Derivatives of runs by sixth-order finite differences, independent of the variational equations."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ _WEIGHTS = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
 
 
 def assembled_start(model, values, keep):
-    """A start on the constraints with other values, by `dl.assemble`: coordinates in `keep` stay."""
+    """An initial state on the constraints with other values, by `dl.assemble`; coordinates in `keep` stay fixed."""
     names = list(model.coordinate_names)
     q, qd = (x.copy() for x in model.initial)
     for i, x in enumerate(names):
@@ -20,13 +20,13 @@ def assembled_start(model, values, keep):
 
 
 def slope_of_run(model, name, of, duration, step=1e-3) -> np.ndarray:
-    """∂(q, q̇)/∂name at the end of a run; the coordinates in `of` keep their starts, as in `dl.sensitivity`."""
+    """∂(q, q̇)/∂name at the end of a run; coordinates in `of` keep their initial values, as in `dl.sensitivity`."""
     keep = sorted(
         {each.removesuffix("(0)").removeprefix("dot(").removesuffix(")") for each in of if each.endswith("(0)")}
     )
     coordinates = model.coordinate_names
-    places = [f"{x}(0)" for x in coordinates] + [f"dot({x})(0)" for x in coordinates]
-    value = model.parameter_values[name] if name not in places else np.concatenate(model.initial)[places.index(name)]
+    names = [f"{x}(0)" for x in coordinates] + [f"dot({x})(0)" for x in coordinates]
+    value = model.parameter_values[name] if name not in names else np.concatenate(model.initial)[names.index(name)]
     h, eom = step * (abs(value) or 0.1), dl.derive(model)
 
     def end(x):

@@ -40,7 +40,7 @@ def test_the_action_of_an_oscillator():
     assert action(run) == pytest.approx(expected, rel=1e-11)
 
 
-def test_the_action_of_a_stone_on_samples_of_any_distance():
+def test_the_action_of_a_projectile_on_nonuniform_samples():
     # m Δz²/(2T) − m g T (z₀ + z₁)/2 − m g² T³/24
     stone = dl.Model.from_energies("stone", coordinates=["z"], kinetic="dot(z)**2/2", potential="9.81*z")
     run = dl.derive(stone, engine="python").simulate(times=[0, 0.3, 1.0, 1.1], q0=[2.0], qd0=[5.0], integrator="dop853")
@@ -82,7 +82,7 @@ def test_forces_enter_by_their_virtual_work():
     run = run_of(oscillator(damping=3.0))
     assert variation(run).vanishes
     assert variation(run).of_work
-    # the same path without the damper in the equations is no motion
+    # without the damper in the equations the same path is not a motion
     path = (run.t, run.q, run.qd, run.qdd)
     other = dl.derive(oscillator(), engine="python").variation(*path, steps=(1e-3, 1e-5))
     assert not other.vanishes
@@ -100,7 +100,7 @@ def test_along_another_path_the_action_changes_at_first_order():
     assert len(str(found).splitlines()) == 2 + 2
 
 
-def test_the_principle_of_a_moving_constraint():
+def test_the_principle_with_a_moving_constraint():
     # a pendulum in Cartesian coordinates whose length is pulled in
     model = dl.Model("pulled", gravity=(0, -9.81, 0)).coordinate("x", start=0.6).coordinate("y", start=-0.8)
     model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2.0)
@@ -110,7 +110,7 @@ def test_the_principle_of_a_moving_constraint():
     assert_allclose(found.orders, 2, atol=0.05)
 
 
-def test_what_is_refused():
+def test_wrong_arguments_raise():
     eom, zero = dl.derive("simple-pendulum", engine="python"), np.zeros((1, 3))
     with pytest.raises(dl.InputError, match="at least two increasing times"):
         eom.action([0.0, 0.0, 1.0], zero, zero, zero)

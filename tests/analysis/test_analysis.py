@@ -23,13 +23,13 @@ def test_violation_is_over_all_rows_and_samples():
     assert observables.violation(np.array([[1.0, 2.0], [2.0, 4.0]])) == 5.0
 
 
-def test_relative_drift_of_what_is_only_rounding_is_relative_to_its_terms():
+def test_relative_drift_of_rounding_errors_is_relative_to_the_terms():
     assert observables.relative_drift(np.array([1e-17, 0.5]), size=10.0) == pytest.approx(0.05)
     assert observables.relative_drift(np.array([1.0, 1.5]), size=10.0) == pytest.approx(0.5)
 
 
 def test_energy_error_where_the_energy_starts_at_zero():
-    # released from the horizontal: E₀ is nothing but rounding, while T and V reach m g l
+    # released from the horizontal: E₀ is a rounding error, while T and V reach m g l
     run = dl.simulate(dl.load("simple-pendulum"), 3.0, samples=301, integrator="dop853")
     assert abs(run.energy[0]) < 1e-14
     size = np.linalg.norm(run.energy - run.energy[0]) / run.energy_error
@@ -70,7 +70,7 @@ def test_a_comparison_is_a_table():
     assert sorted(data) == ["checks", "duration", "integrator", "model", "refused", "rows"]
 
 
-def test_a_comparison_of_all_says_who_is_left_out_and_why():
+def test_a_comparison_of_all_names_excluded_formulations_with_reasons():
     model = Model.from_energies("energies", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2").start([1], [0])
     table = dl.compare(model, duration=1.0, samples=3)
     of_bodies = {"dalembert", "kane", "gibbs_appell", "volterra", "volterra_reduced", "newton_euler", "denoc"}
@@ -93,7 +93,7 @@ def test_a_comparison_switches_drift_control_off():
 
 @pytest.fixture(scope="module")
 def orbit():
-    """A body with spin about z on a sliding arm that turns: everything can be written down."""
+    """A body with spin about z on a rotating and extending arm, with closed-form observables."""
     model = Model("orbit", gravity=(0, 0, -9.81)).parameters(m=2.0, I=0.3).coordinate("phi", 0.4, 0.9)
     model.coordinate("r", 1.2, -0.5)
     joints = [model.revolute((0, 0, 1), "phi"), model.prismatic((1, 0, 0), "r", position=(0, 0, 0.7))]
@@ -102,7 +102,7 @@ def orbit():
     return dl.derive(model, "lagrange").simulate(1.0, samples=11)
 
 
-def test_energies_are_those_of_the_hand(orbit):
+def test_energies_agree_with_hand_formulas(orbit):
     (_, r), (w, rd) = orbit.q, orbit.qd
     assert np.allclose(orbit.kinetic, 0.5 * (2.0 * (rd**2 + r**2 * w**2) + 0.3 * w**2))
     assert np.allclose(orbit.potential, 2.0 * 9.81 * 0.7)
@@ -111,7 +111,7 @@ def test_energies_are_those_of_the_hand(orbit):
     assert np.allclose(orbit.balance, orbit.energy)
 
 
-def test_momenta_are_those_of_the_hand(orbit):
+def test_momenta_agree_with_hand_formulas(orbit):
     (phi, r), (w, rd) = orbit.q, orbit.qd
     assert np.allclose(orbit.momenta, [(2.0 * r**2 + 0.3) * w, 2.0 * rd])
     along, across = np.array([np.cos(phi), np.sin(phi)]), np.array([-np.sin(phi), np.cos(phi)])
@@ -121,7 +121,7 @@ def test_momenta_are_those_of_the_hand(orbit):
     assert np.allclose(orbit.angular_momentum, [-0.7 * P[1], 0.7 * P[0], (2.0 * r**2 + 0.3) * w])
 
 
-def test_speeds_and_accelerations_are_those_of_the_hand(orbit):
+def test_speeds_and_accelerations_agree_with_hand_formulas(orbit):
     (_, r), (w, rd) = orbit.q, orbit.qd
     assert np.allclose(orbit.speeds, [r * w, rd])
     assert np.allclose(orbit.qdd, [-4 * r * rd * w / (2 * r**2 + 0.3), r * w**2])
@@ -135,7 +135,7 @@ def test_a_run_without_constraints_has_no_violation(orbit):
     assert orbit.multipliers.shape == (0, 11)
 
 
-def test_violation_names_and_rows_go_together():
+def test_violation_names_match_rows():
     model = Model("two").coordinates("x", "y", "z")
     axes = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     model.body("point", joint=[model.prismatic(a, c) for a, c in zip(axes, "xyz", strict=True)], mass=1)

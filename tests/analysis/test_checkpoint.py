@@ -1,4 +1,4 @@
-"""What is on disk survives; what is not whole is made again; another question is refused."""
+"""Checkpoints of sweeps: complete chunks are reused, incomplete ones recomputed, other sweeps rejected."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 import dalembert as dl
 
 
-def asked(folder, **more):
+def swept(folder, **more):
     options = {"duration": 1.0, "times": 5, "chunk": 4, "workers": 1, **more}
     vary = {"l": np.linspace(0.5, 1.5, 20), "m": [1.0]} if "vary" not in options else options.pop("vary")
     return dl.sweep("simple-pendulum", vary, observe=["theta", "max(energy)"], checkpoint=folder, **options)
@@ -18,21 +18,21 @@ def stopped_after(chunks):
     return lambda fraction: fraction * 5 >= chunks - 0.5
 
 
-def test_a_sweep_goes_on_where_it_was(tmp_path):
-    whole = asked(tmp_path / "whole")
-    with pytest.raises(dl.InputError, match="goes on where it was"):
-        asked(tmp_path / "part", progress=stopped_after(2))
-    told = []
-    found = asked(tmp_path / "part", progress=lambda fraction: told.append(fraction) or None)
-    assert found.equals(whole)
-    assert isinstance(found["theta"].data, np.memmap)  # read when it is looked at
-    assert told == [0.6, 0.8, 1.0]
-    assert asked(tmp_path / "part", progress=lambda fraction: told.append(fraction)).equals(whole)
-    assert len(told) == 3
+def test_a_stopped_sweep_resumes(tmp_path):
+    complete = swept(tmp_path / "complete")
+    with pytest.raises(dl.InputError, match="rerun the same call to resume"):
+        swept(tmp_path / "part", progress=stopped_after(2))
+    fractions = []
+    found = swept(tmp_path / "part", progress=lambda fraction: fractions.append(fraction) or None)
+    assert found.equals(complete)
+    assert isinstance(found["theta"].data, np.memmap)  # read on access
+    assert fractions == [0.6, 0.8, 1.0]
+    assert swept(tmp_path / "part", progress=lambda fraction: fractions.append(fraction)).equals(complete)
+    assert len(fractions) == 3
 
 
-def test_a_line_that_was_cut_off_and_numbers_that_are_not_whole_are_made_again(tmp_path):
-    whole = asked(tmp_path)
+def test_incomplete_lines_and_corrupt_numbers_are_recomputed(tmp_path):
+    complete = swept(tmp_path)
     journal = tmp_path / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:-1]) + lines[-1][:-7])
@@ -40,28 +40,28 @@ def test_a_line_that_was_cut_off_and_numbers_that_are_not_whole_are_made_again(t
     numbers[9, 2] += 1.0
     numbers.flush()
     again = []
-    assert asked(tmp_path, progress=lambda fraction: again.append(fraction) or None).equals(whole)
+    assert swept(tmp_path, progress=lambda fraction: again.append(fraction) or None).equals(complete)
     assert len(again) == 2
     assert [json.loads(line)["chunk"] for line in journal.read_text().splitlines()][-2:] == [2, 4]
 
 
-def test_another_question_is_refused(tmp_path):
-    asked(tmp_path)
+def test_another_sweep_is_rejected(tmp_path):
+    swept(tmp_path)
     with pytest.raises(dl.InputError, match="belongs to another sweep"):
-        asked(tmp_path, duration=2.0)
+        swept(tmp_path, duration=2.0)
     with pytest.raises(dl.InputError, match="belongs to another sweep"):
-        asked(tmp_path, vary={"l": np.linspace(0.5, 1.6, 20), "m": [1.0]})
+        swept(tmp_path, vary={"l": np.linspace(0.5, 1.6, 20), "m": [1.0]})
 
 
-def test_a_folder_with_other_files_is_refused(tmp_path):
+def test_a_folder_with_other_files_is_rejected(tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(dl.InputError, match="other files"):
-        asked(tmp_path)
+        swept(tmp_path)
 
 
-def test_reasons_come_back_from_disk(tmp_path):
+def test_reasons_are_read_from_disk(tmp_path):
     vary = {"m": [1.0, -1.0, 2.0]}
-    first = asked(tmp_path, vary=vary)
-    again = asked(tmp_path, vary=vary)
+    first = swept(tmp_path, vary=vary)
+    again = swept(tmp_path, vary=vary)
     assert "mass" in str(again["reason"].values[1])
     assert again.equals(first)

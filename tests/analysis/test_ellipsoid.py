@@ -15,7 +15,7 @@ APEX = np.diag([3 / 20 * M * R**2 + 3 / 5 * M * H**2] * 2 + [3 / 10 * M * R**2])
 
 
 def cone() -> dl.Model:
-    """A cone on its apex, its mass centre 3h/4 above, free to turn about the vertical."""
+    """A cone on its apex, its center of mass 3h/4 above, free to rotate about the vertical."""
     model = dl.Model("cone").parameters(M=M, h=H, R=R).coordinate("q")
     across = "3/80*M*(h**2 + 4*R**2)"
     joint = model.revolute((0, 0, 1), "q")
@@ -63,20 +63,20 @@ def test_a_rod_has_no_bound_along_its_axis():
 @pytest.mark.parametrize(
     ("inertia", "energy", "message"),
     [
-        (np.eye(2), 1.0, "the inertia has shape (2, 2). Expected 3×3 finite numbers."),
+        (np.eye(2), 1.0, "the inertia has shape (2, 2). Expected finite numbers, shape (3, 3)."),
         ([[1, 0.2, 0], [0, 1, 0], [0, 0, 1]], 1.0, "not symmetric"),
-        (np.diag([1, 1, -0.5]), 1.0, "the principal moments are -0.5, 1, 1. Expected none negative and not all 0."),
+        (np.diag([1, 1, -0.5]), 1.0, "the principal moments are -0.5, 1, 1. Expected nonnegative values, not all 0."),
         (np.zeros((3, 3)), 1.0, "the principal moments are 0, 0, 0."),
         (np.eye(3), 0.0, "the energy is 0.0. Expected a positive number."),
     ],
 )
-def test_what_is_refused(inertia, energy, message):
+def test_wrong_inertias_and_energies_raise(inertia, energy, message):
     with pytest.raises(InputError) as caught:
         kinetic_energy_ellipsoid(inertia, energy)
     assert message in str(caught.value)
 
 
-def test_an_unknown_body_is_told():
+def test_an_unknown_body_raises():
     with pytest.raises(InputError, match=r"ellipsoid: there is no body 'cane'\. Did you mean 'cone'\?"):
         dl.ellipsoid(cone(), "cane", 1.0)
     with pytest.raises(InputError, match="there is no frame 'parent'"):
@@ -85,8 +85,8 @@ def test_an_unknown_body_is_told():
         dl.ellipsoid(cone(), "cone").angular_velocities([1.0, 1.0, 0.0])
 
 
-def test_in_the_base_frame_it_turns_with_the_body():
-    # (5.188) and (5.221): the rotor stands as Q_z Q_y Q_x
+def test_in_the_base_frame_it_rotates_with_the_body():
+    # (5.188) and (5.221): the orientation of the rotor is Q_z Q_y Q_x
     q = {"q1": 0.4, "q2": -0.7, "q3": 1.1}
 
     def turn(axis, angle):
@@ -102,7 +102,7 @@ def test_in_the_base_frame_it_turns_with_the_body():
     assert world.frame == "world"
     assert_allclose(world.semiaxes, body.semiaxes)
     assert_allclose(np.abs((R2 @ body.directions).T @ world.directions), np.eye(3), atol=1e-12)
-    # points of it have the energy, by the inertia of the rotor in the base frame
+    # its points have the energy, by the inertia of the rotor in the base frame
     rotor, units = (
         dl.ellipsoid("gyroscope", "rotor", 2.0, frame="world", q=q),
         np.random.default_rng(2).normal(size=(3, 9)),

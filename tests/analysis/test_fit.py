@@ -1,4 +1,4 @@
-"""Fits find the parameters that runs were made with, within the uncertainty that they state."""
+"""Fits recover the parameters of simulated data within the stated uncertainty."""
 
 import json
 
@@ -21,12 +21,12 @@ def noisy(seed, sigma=(0.01, 0.02)):
 
 
 def distance(found, names, truth):
-    """χ² of the true values under the covariance that the fit states."""
+    """χ² of the true values under the covariance of the fit."""
     off = np.array([found[name].value - value for name, value in zip(names, truth, strict=True)])
     return float(off @ np.linalg.solve(found.covariance, off))
 
 
-def test_a_noisy_double_pendulum_gives_its_lengths_back():
+def test_lengths_of_a_noisy_double_pendulum_are_recovered():
     names, truth = ("l1", "l2", "theta1(0)"), (0.9, 1.1, 2 * np.pi / 3)
     model, data = noisy(0)
     data["theta2"][5:9] = np.nan
@@ -42,7 +42,7 @@ def test_a_noisy_double_pendulum_gives_its_lengths_back():
 
 @pytest.mark.nightly
 def test_the_stated_uncertainty_is_the_scatter_of_many_fits():
-    """The mean of χ² of the true values over many noises is the number of parameters."""
+    """The mean of χ² of the true values over many noise samples is the number of parameters."""
     found = []
     for seed in range(12):
         model, data = noisy(seed)
@@ -54,24 +54,24 @@ def test_the_stated_uncertainty_is_the_scatter_of_many_fits():
     assert 0.7 < np.mean(found) < 4.2  # 24 degrees of freedom over 12: 99.9 %
 
 
-def test_what_the_data_do_not_tell_is_said():
+def test_unidentifiable_parameters_are_reported():
     data = {"t": TIMES, "theta": dl.simulate("simple-pendulum", times=TIMES)["theta"]}
     found = dl.fit("simple-pendulum", data, ["m", "l"], sigma=0.02)
-    assert found.notes[0].startswith("the data do not tell m, in units")
+    assert found.notes[0].startswith("m cannot be identified (in units")
     assert np.isinf(found["m"].sigma)
     assert found["l"].sigma < 0.1
 
 
 @pytest.mark.nightly
-def test_of_the_masses_of_a_double_pendulum_only_the_ratio_acts():
+def test_only_the_mass_ratio_of_a_double_pendulum_is_identifiable():
     model, data = noisy(1)
     both = dl.fit(model, data, ["m1", "m2"], sigma=0.02)
     assert np.isinf([both["m1"].sigma, both["m2"].sigma]).all()
 
 
 @pytest.mark.nightly
-def test_starts_on_constraints_are_fitted():
-    """The bob of a spherical pendulum in Cartesian coordinates: its start has to stay at the distance l."""
+def test_initial_values_on_constraints_are_fitted():
+    """The bob of a spherical pendulum in Cartesian coordinates: its initial position must stay at the distance l."""
     model = dl.load("spherical-pendulum")
     truth = model.parameter_values["l"] * 1.1
     start = dl.assemble(model.with_parameters(l=truth))
@@ -97,18 +97,18 @@ def test_the_command_fits_a_file(tmp_path, capsys):
     ("data", "options", "message"),
     [
         ({"x": [1, 2]}, {}, "no column 't'"),
-        ({"t": [0, 1]}, {}, "times only"),
+        ({"t": [0, 1]}, {}, "no column but the times"),
         ({"t": [1, 0], "theta": [0, 0]}, {}, "increasing"),
         ({"t": [0, 1], "theta": [0, 0, 0]}, {}, "Expected 2 finite numbers"),
         ({"t": [0, 1], "theta": [0, 0]}, {"observe": ["phi"]}, "no column 'phi'"),
         ({"t": [0, 1], "theta": [0, 0]}, {"sigma": {"x": 1.0}}, "standard deviation"),
         ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"m": (0, 1)}}, "'m' is not fitted"),
-        ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"l": 3}}, "two numbers that increase"),
+        ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"l": 3}}, "two increasing numbers"),
         ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"l": (2, np.inf)}}, "outside its bounds 2 to inf"),
-        ({"t": [0, 1], "theta": [0, 0]}, {"t0": 0.5}, "behind the first time"),
+        ({"t": [0, 1], "theta": [0, 0]}, {"t0": 0.5}, "the first time of the data"),
         (7, {}, "Expected columns by name"),
     ],
 )
-def test_wrong_data_are_told(data, options, message):
+def test_wrong_data_raise(data, options, message):
     with pytest.raises(InputError, match=message):
         dl.fit("simple-pendulum", data, ["l"], **options)

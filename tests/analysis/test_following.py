@@ -1,4 +1,4 @@
-"""Following a designed motion: torques by inverse dynamics, forward simulation with them, and with a controller."""
+"""Trajectory tracking: feedforward torques by inverse dynamics, open-loop simulation, and computed torque."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def step():
     return dl.gallery.expected("biped")["motion"]
 
 
-def test_rates_of_the_designed_motion_are_slopes(step):
+def test_rates_of_the_desired_motion_are_derivatives(step):
     fine = np.linspace(0, 0.5, 2001)
     q, qd, qdd = designed(dl.load("biped"), step, fine)
     assert np.allclose(np.gradient(q, fine, axis=1)[:, 5:-5], qd[:, 5:-5], atol=1e-4)
@@ -29,7 +29,7 @@ def test_the_biped_follows_and_then_falls_without_a_controller(step):
     assert error[-1] > 0.3  # and then falls
 
 
-def test_a_controller_keeps_the_biped_on_its_step_and_errors_die_out(step):
+def test_computed_torque_tracks_the_biped_step_and_errors_decay(step):
     biped = dl.load("biped")
     controlled = dl.computed_torque(biped, step, gains=(100.0, 20.0))
     equations = dl.derive(controlled, "lagrange")
@@ -49,7 +49,7 @@ def test_a_controller_keeps_the_biped_on_its_step_and_errors_die_out(step):
     assert np.allclose(off.q - target, expected, atol=1e-8)
 
 
-def test_a_closed_linkage_is_driven_by_its_crank():
+def test_a_closed_linkage_is_actuated_at_its_crank():
     model = dl.load("four-bar")
     crank = model.coordinate_names[0]
     start = model.initial[0][0]
@@ -65,7 +65,7 @@ def test_a_closed_linkage_is_driven_by_its_crank():
     assert np.allclose(run.energy - run.energy[0], work, atol=2e-3 * np.abs(work).max())
 
 
-def test_wrong_motions_are_told():
+def test_wrong_motions_raise():
     with pytest.raises(InputError, match=r"motion: there is no coordinate 'q99'\. Did you mean 'q9'\?"):
         dl.feedforward(dl.load("biped"), {"q99": "t"}, 1.0)
     with pytest.raises(InputError, match="feedforward: the coordinate 'theta1' moves 2 joints"):

@@ -1,4 +1,4 @@
-"""Killed with −9: a worker, the driver, a worker of a cluster. Nothing is lost, and no bit is another."""
+"""SIGKILL of a worker, the driver, a cluster worker: the sweep resumes with bit-identical results."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def driver(folder):
 
 
 @pytest.mark.nightly
-def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(tmp_path):
+def test_a_killed_worker_is_replaced_without_loss(tmp_path):
     process = driver(tmp_path)
     try:
         assert waited_for(lambda: lines(tmp_path) >= 4)
@@ -75,7 +75,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(tmp_path):
 
 
 @pytest.mark.nightly
-def test_a_driver_that_is_killed_loses_nothing_and_leaves_nobody_behind(tmp_path):
+def test_a_killed_driver_loses_nothing_and_leaves_no_processes(tmp_path):
     process = driver(tmp_path)
     try:
         assert waited_for(lambda: lines(tmp_path) >= 6)
@@ -84,12 +84,12 @@ def test_a_driver_that_is_killed_loses_nothing_and_leaves_nobody_behind(tmp_path
     finally:
         process.kill()
         process.wait()
-    kept = lines(tmp_path)
-    assert 6 <= kept < 32
+    finished = lines(tmp_path)
+    assert 6 <= finished < 32
     assert waited_for(lambda: not any(_alive(worker) for worker in workers), 60)
     made = []
     found = asked(checkpoint=tmp_path, workers=1, progress=lambda fraction: made.append(fraction) or None)
-    assert len(made) == 32 - kept
+    assert len(made) == 32 - finished
     assert found.equals(asked(workers=1))
 
 
@@ -104,7 +104,7 @@ def _alive(pid):
 
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("default")
-def test_a_worker_of_dask_that_is_killed_loses_nothing():
+def test_a_killed_dask_worker_loses_nothing():
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(

@@ -1,4 +1,4 @@
-"""Runs in lanes against the same runs alone, to the last bit."""
+"""Runs in SIMD lanes are bit-identical to the same runs alone."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def starts_of(eom, runs, seed=0):
     ("name", "formalism"),
     [("double-pendulum", "lagrange"), ("cart-pendulum", "lagrange"), ("double-pendulum", "hamilton")],
 )
-def test_a_run_in_a_lane_is_the_run_alone_to_the_last_bit(name, formalism):
+def test_a_run_in_a_lane_is_bit_identical_to_the_run_alone(name, formalism):
     eom = dl.derive(name, formalism)
     assert reason_to_run_alone(eom, "dop853") is None
     starts = starts_of(eom, 40)
@@ -34,12 +34,12 @@ def test_a_run_in_a_lane_is_the_run_alone_to_the_last_bit(name, formalism):
         assert np.array_equal(np.concatenate([alone.q, alone.v, *([x] for x in alone.work.values())]).T, states[i])
 
 
-def test_a_lane_does_not_know_its_neighbours():
+def test_lanes_are_independent():
     eom = dl.derive("cart-pendulum")
     starts = starts_of(eom, 50)
-    whole, _ = run_lanes(eom, starts, TIMES, Settings())
+    all_states, _ = run_lanes(eom, starts, TIMES, Settings())
     some = Starts(*(part[:, 40:43].copy() for part in (starts.values, starts.q, starts.qd)))
-    assert np.array_equal(run_lanes(eom, some, TIMES, Settings())[0], whole[40:43])
+    assert np.array_equal(run_lanes(eom, some, TIMES, Settings())[0], all_states[40:43])
 
 
 def test_tolerances_and_longest_steps_are_those_of_simulate():
@@ -50,7 +50,7 @@ def test_tolerances_and_longest_steps_are_those_of_simulate():
     assert np.array_equal(np.concatenate([alone.q, alone.v]).T, states[0])
 
 
-def test_a_run_that_needs_more_is_left():
+def test_a_run_that_needs_more_is_not_finished():
     # the rods of a slider-crank with equal lengths fold: constraints become dependent, and branches cross
     model = dl.Model.from_energies(
         "crossing", coordinates=["x", "y"], kinetic="(dot(x)**2 + dot(y)**2)/2", holonomic=["x*y"]
@@ -62,7 +62,7 @@ def test_a_run_that_needs_more_is_left():
         assert not done[0]
 
 
-def test_models_that_are_watched_run_alone():
+def test_models_that_need_monitoring_run_alone():
     ball = dl.load("simple-pendulum").copy().joint_torque("bob", "-0.1*sign(dot(theta))", name="rub")
     assert "switch" in (reason_to_run_alone(dl.derive(ball), "dop853") or "")
-    assert "one run at a time" in (reason_to_run_alone(dl.derive("simple-pendulum"), "taylor") or "")
+    assert "does not run in lanes" in (reason_to_run_alone(dl.derive("simple-pendulum"), "taylor") or "")

@@ -1,4 +1,4 @@
-"""Inverse kinematics: closed forms, branches, loops, limits, singular postures, and what cannot be reached."""
+"""Inverse kinematics: closed forms, branches, loops, limits, singular configurations, and unreachable targets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def arm() -> dl.Model:
 
 
 def elbows(x: float, y: float, l1: float = 0.5, l2: float = 0.3) -> np.ndarray:
-    """Both postures of a planar arm with two links, by the law of cosines."""
+    """Both configurations of a planar arm with two links, by the law of cosines."""
     q2 = np.array([1, -1]) * np.arccos((x * x + y * y - l1**2 - l2**2) / (2 * l1 * l2))
     return np.array([np.arctan2(y, x) - np.arctan2(l2 * np.sin(q2), l1 + l2 * np.cos(q2)), q2]).T
 
@@ -53,30 +53,30 @@ def test_both_elbows_are_those_of_the_law_of_cosines(arm: dl.Model, engine: str)
     assert found.singular is None
 
 
-def test_a_stretched_arm_is_singular_and_says_what_it_cannot_do(arm: dl.Model) -> None:
+def test_a_stretched_arm_is_singular_and_names_the_lost_direction(arm: dl.Model) -> None:
     found = dl.inverse_kinematics(arm, "lower", (0.0, 0.8, 0.0), point=TIP, q0=[1.0, 0.5])
     assert found.converged
     assert found.manipulability < 1e-6
     assert isinstance(found.singular, str)
-    assert "what cannot move here is a shift of 'lower' along y of the world" in found.singular
+    assert "a translation of 'lower' along the world y axis is impossible here" in found.singular
 
 
-def test_what_is_out_of_reach_is_told_with_the_nearest_place(arm: dl.Model) -> None:
+def test_an_unreachable_target_reports_the_nearest_configuration(arm: dl.Model) -> None:
     found = dl.inverse_kinematics(arm, "lower", (2.0, 0.0, 0.0), point=TIP, starts=20)
     assert not found.converged
     assert found.distance == pytest.approx(1.2, abs=1e-6)  # 2 − 0.5 − 0.3
-    assert "no posture that reaches the target was found" in found.message
-    assert "a distance of 1.2" in str(found)
+    assert "the target was not reached" in found.message
+    assert "a position error of 1.2" in str(found)
 
 
-def test_limits_are_kept_unless_they_are_not_asked_for(arm: dl.Model) -> None:
+def test_limits_are_respected_unless_disabled(arm: dl.Model) -> None:
     def folded() -> list[float]:  # q2 = ±3.1
         p = dl.position(arm, [0.2, 3.1], "lower", TIP)
         return [bool(dl.inverse_kinematics(arm, "lower", p, point=TIP, limits=on).converged) for on in (True, False)]
 
     assert folded() == [False, True]
     p = dl.position(arm, [0.2, 3.1], "lower", TIP)
-    assert "q2 stands at its" in dl.inverse_kinematics(arm, "lower", p, point=TIP).message
+    assert "q2 is at its" in dl.inverse_kinematics(arm, "lower", p, point=TIP).message
 
 
 def test_all_eight_branches_of_the_puma_reach_the_pose() -> None:
@@ -107,16 +107,16 @@ def test_random_poses_are_reached_to_rounding(name: str) -> None:
     assert found.converged.mean() >= 0.995
 
 
-def test_forms_of_a_target_say_the_same() -> None:
+def test_all_forms_of_a_target_are_equivalent() -> None:
     puma = dl.load("puma560")
     pose = dl.pose(puma, [0.1, 0.5, 2.5, 0.3, 0.6, 0.2], "flange")
-    ways = [
+    forms = [
         pose,
         pose.matrix,
         dl.Target(pose.position, pose.rotation),
         dl.Target(pose.position, 3 * pose.quaternion),
     ]
-    first, *others = (dl.inverse_kinematics(puma, "flange", way).q for way in ways)
+    first, *others = (dl.inverse_kinematics(puma, "flange", form).q for form in forms)
     for q in others:
         np.testing.assert_allclose(q, first, atol=1e-9)
     turned = dl.inverse_kinematics(puma, "flange", pose.quaternion)
@@ -127,7 +127,7 @@ def test_forms_of_a_target_say_the_same() -> None:
     ("name", "shift"),
     [("3-rrr", (0.01, -0.02, 0.0)), pytest.param("stewart-platform", (0.01, -0.02, 0.015), marks=pytest.mark.nightly)],
 )
-def test_loops_stay_closed_and_the_platform_is_where_it_shall_be(name: str, shift: tuple[float, ...]) -> None:
+def test_loops_stay_closed_and_the_platform_reaches_its_target(name: str, shift: tuple[float, ...]) -> None:
     model = dl.load(name)
     home = dl.pose(model, model.initial[0], "platform")
     wanted = home.position + np.array(shift)
@@ -139,14 +139,16 @@ def test_loops_stay_closed_and_the_platform_is_where_it_shall_be(name: str, shif
     assert found.manipulability > 0
 
 
-def test_several_bodies_at_once_and_a_coordinate_that_stays(arm: dl.Model) -> None:
+def test_several_bodies_at_once_and_a_fixed_coordinate(arm: dl.Model) -> None:
     q = [0.7, -1.1]
     wanted = {"upper": dl.Target(dl.position(arm, q, "upper", (0.5, 0, 0)), point=(0.5, 0, 0)),
               "lower": dl.Target(dl.position(arm, q, "lower", TIP), point=TIP)}  # fmt: skip
     np.testing.assert_allclose(dl.inverse_kinematics(arm, wanted).q, q, atol=1e-10)
-    kept = dl.inverse_kinematics(arm, "lower", dl.position(arm, q, "lower", TIP), point=TIP, keep=["q1"], q0=[0.7, 0.1])
-    assert kept.q[0] == 0.7
-    assert kept.q[1] == pytest.approx(-1.1)
+    fixed = dl.inverse_kinematics(
+        arm, "lower", dl.position(arm, q, "lower", TIP), point=TIP, keep=["q1"], q0=[0.7, 0.1]
+    )
+    assert fixed.q[0] == 0.7
+    assert fixed.q[1] == pytest.approx(-1.1)
 
 
 def test_free_bases_with_quaternions_keep_their_norm() -> None:
@@ -161,8 +163,8 @@ def test_free_bases_with_quaternions_keep_their_norm() -> None:
     np.testing.assert_allclose(np.abs(found.q), [1, 2, 3, 0.5, 0.5, 0.5, 0.5], atol=1e-12)
 
 
-def test_redundant_arms_have_no_branches_and_results_travel(arm: dl.Model) -> None:
-    with pytest.raises(InputError, match="can still move together in 2 ways"):
+def test_redundant_arms_have_no_branches_and_results_can_be_pickled(arm: dl.Model) -> None:
+    with pytest.raises(InputError, match="have 2 degrees of freedom of self-motion"):
         dl.inverse_kinematics("puma560", "flange", (0.3, 0.3, 0.6), point=(0, 0, 0.1), branches=True)
     found = dl.inverse_kinematics(arm, "lower", np.array([[0.4, 0.3], [0.35, 0.1], [0, 0]]), point=TIP)
     again = pickle.loads(pickle.dumps(found))  # noqa: S301 (our own)
@@ -172,19 +174,19 @@ def test_redundant_arms_have_no_branches_and_results_travel(arm: dl.Model) -> No
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         ({"body": "uper", "target": (1, 0, 0)}, "there is no body 'uper'. Did you mean 'upper'?"),
-        ({"body": "upper"}, "there is no target"),
+        ({"body": "upper"}, "`target` is missing"),
         ({"body": "upper", "target": (1, 0)}, r"got shape \(2,\)"),
-        ({"body": "upper", "target": np.ones((3, 3))}, "the matrix is no rotation"),
-        ({"body": "upper", "target": np.ones((4, 4))}, r"the last row of a pose is \(0, 0, 0, 1\)"),
+        ({"body": "upper", "target": np.ones((3, 3))}, "the matrix is not a rotation"),
+        ({"body": "upper", "target": np.ones((4, 4))}, r"Expected \(0, 0, 0, 1\)"),
         ({"body": "upper", "target": (0, 0, 0, 0)}, "a quaternion has length 0"),
-        ({"body": "upper", "target": dl.Target()}, "neither a position nor an orientation"),
+        ({"body": "upper", "target": dl.Target()}, "no position and no orientation"),
         ({"body": "upper", "target": (1, 0, 0), "keep": ["q3"]}, "there is no coordinate 'q3'"),
-        ({"body": {"upper": np.ones((3, 5)), "lower": np.ones((3, 7))}}, "Expected as many for every body"),
+        ({"body": {"upper": np.ones((3, 5)), "lower": np.ones((3, 7))}}, "Expected equal numbers for all bodies"),
     ],
 )
-def test_wrong_targets_are_told(arm: dl.Model, given: dict, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        dl.inverse_kinematics(arm, **given)
+def test_wrong_targets_raise(arm: dl.Model, arguments: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        dl.inverse_kinematics(arm, **arguments)

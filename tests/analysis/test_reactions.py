@@ -1,4 +1,4 @@
-"""Forces and moments in joints, against what Newton's laws give by hand."""
+"""Joint forces and moments against Newton's laws by hand."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def pendulum() -> dl.Model:
     return model.body("bob", joint=rod, mass="m", center=(0, "-l", 0), inertia=(0, 0, "m*l**2/50"))
 
 
-def test_a_pendulum_pulls_by_its_weight_and_its_turning():
+def test_a_pendulum_pulls_by_its_weight_and_centripetal_force():
     model = pendulum()
     run = dl.derive(model, "kane").simulate(1.0, samples=21)
     reaction = run.joint_reactions(frame="child")["bob"]
@@ -28,13 +28,13 @@ def test_a_pendulum_pulls_by_its_weight_and_its_turning():
     assert (reaction.body, reaction.parent, reaction.frame) == ("bob", "world", "bob")
 
 
-def test_a_drive_shows_up_as_the_moment_about_its_axis():
+def test_a_drive_is_the_moment_about_its_axis():
     model = pendulum().joint_torque("bob", "3 - dot(theta)")
     run = dl.derive(model, "lagrange").simulate(0.5, samples=6)
     np.testing.assert_allclose(run.joint_reactions()["bob"].moment[2], 3 - run.qd[0], atol=1e-11)
 
 
-def test_the_world_carries_everything_in_the_end():
+def test_the_world_balances_the_total_momentum_rate():
     model = dl.load("double-pendulum")
     equations = dl.derive(model, "volterra")
     run = equations.simulate(1.0, samples=11)
@@ -53,7 +53,7 @@ def test_the_world_carries_everything_in_the_end():
     np.testing.assert_allclose(first.force[:, 5], rate - weight, rtol=1e-6, atol=1e-6)
 
 
-def test_a_knife_edge_pushes_where_it_is_and_leaves_the_joint_free():
+def test_a_knife_edge_force_does_not_load_the_joint():
     model = dl.Model("sleigh").parameters(m=2.0, J=0.3, a=0.4)
     model.coordinate("x").coordinate("y").coordinate("phi")
     model.start(
@@ -64,13 +64,13 @@ def test_a_knife_edge_pushes_where_it_is_and_leaves_the_joint_free():
     model.knife_edge("sleigh", (0, 1, 0), point=("-a", 0, 0), name="blade")
     run = dl.derive(model, "lagrange").simulate(1.0, samples=6)
     reaction = run.joint_reactions()["sleigh"]
-    # nothing holds the sleigh but its blade: the planar joint transmits no force in the plane and no moment about z
+    # only the blade constrains the sleigh: the planar joint transmits no force in the plane and no moment about z
     np.testing.assert_allclose(reaction.force[:2], 0.0, atol=1e-11)
     np.testing.assert_allclose(reaction.moment[2], 0.0, atol=1e-11)
     assert np.abs(run.multipliers).max() > 0.1
 
 
-def test_what_cannot_be_asked():
+def test_wrong_arguments_raise():
     equations = dl.derive(pendulum(), "lagrange", engine="python")
     with pytest.raises(dl.InputError, match="there is no frame 'moon'"):
         equations.joint_reactions([0.1], [0.0], frame="moon")

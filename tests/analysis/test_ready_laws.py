@@ -1,4 +1,4 @@
-"""Ready laws against closed forms and exact solutions in discrete time."""
+"""Control laws against closed forms and exact discrete-time solutions."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_pd_gives_the_step_response_of_an_oscillator():
 
 
 def test_pid_is_exact_in_discrete_time_and_tends_to_the_closed_form():
-    """With a hold, (x, v, ∫e) is a linear recursion; as the period falls it becomes ẋ = A x, whose solution is exp(A t)."""
+    """With a zero-order hold, (x, v, ∫e) is a linear recursion; for short periods it tends to exp(A t) of ẋ = A x."""
     kp, ki, kd, h, count = 30.0, 40.0, 10.0, 0.01, 100
     law = dl.PID("x", 1.0, kp, ki, kd)
     run = dl.simulate(block().actuator("block", law=law, period=h), count * h, samples=count + 1)
@@ -50,16 +50,16 @@ def test_pid_is_exact_in_discrete_time_and_tends_to_the_closed_form():
 
 
 def test_pid_does_not_wind_up():
-    """With the effort cut off on the way, the plain integral overshoots and the one that stops does not."""
+    """In saturation the plain integral overshoots, and the one with anti-windup does not."""
 
     def overshoot(law, **how):
         run = dl.simulate(block().actuator("block", law=law, period=0.01, **how), 8.0, samples=401)
         return run["x"].max() - 5.0, abs(run["x"][-1] - 5.0)
 
     gains = {"kp": 6.0, "ki": 2.0, "kd": 5.0}
-    kept, left = overshoot(dl.PID("x", 5.0, **gains, limit=1.5))
+    limited, left = overshoot(dl.PID("x", 5.0, **gains, limit=1.5))
     wound, _ = overshoot(dl.PID("x", 5.0, **gains), limit=1.5)
-    assert kept < 0.4 * wound
+    assert limited < 0.4 * wound
     assert left < 0.1
     low = dl.PID("x", 5.0, 10.0, limit=(-1.0, 2.0))
     low.reset(0.0, State({}, np.zeros(0), np.zeros(0)))
@@ -69,21 +69,21 @@ def test_pid_does_not_wind_up():
 
 
 def test_targets_are_numbers_profiles_or_functions_of_time():
-    way = dl.quintic(0.0, 1.0, 2.0)
-    by = {"profile": way, "function": lambda t: tuple(float(x) for x in way(t))}
+    profile = dl.quintic(0.0, 1.0, 2.0)
+    by = {"profile": profile, "function": lambda t: tuple(float(x) for x in profile(t))}
     state = State(places(("x",)), np.array([0.2]), np.array([0.1]))
-    expected = 3 * (way.position(0.7) - 0.2) + 2 * (way.rate(0.7) - 0.1)
+    expected = 3 * (profile.position(0.7) - 0.2) + 2 * (profile.rate(0.7) - 0.1)
     for target in by.values():
         assert dl.PD("x", target, 3, 2)(0.7, state) == pytest.approx(expected)
     assert dl.PD("x", lambda t: 2 * t, 3, 2)(0.7, state) == pytest.approx(3 * 1.2 - 0.2)
     with pytest.raises(InputError, match="Expected a number, a profile, or a function of time"):
         dl.PD("x", [1, 2], 3)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match=r"Expected a number that is not negative, or \(lowest, highest\)"):
+    with pytest.raises(InputError, match=r"Expected a nonnegative number, or \(lowest, highest\)"):
         dl.PID("x", 1.0, 3, limit=-2)
 
 
-def test_errors_die_out_under_computed_torque_as_a_linear_oscillator():
-    """ë + kd ė + kp e = 0 for every coordinate, whatever the robot: with critical gains e = (1 + ω t) e^(−ωt) e₀."""
+def test_computed_torque_errors_decay_as_a_linear_oscillator():
+    """ë + kd ė + kp e = 0 for every coordinate of any robot: with critical gains e = (1 + ω t) e^(−ωt) e₀."""
     model, omega = robot((0.4, -0.2)), 5.0
     law = dl.ComputedTorque(model, {"q1": "0.5*sin(2*t)", "q2": 0.3}, kp=omega**2, kd=2 * omega)
     assert law.bodies == ("upper", "lower")
@@ -93,7 +93,7 @@ def test_errors_die_out_under_computed_torque_as_a_linear_oscillator():
     assert np.abs(run.q - wanted - np.outer([0.4, -0.5], shape)).max() < 1e-9
 
 
-def test_a_point_in_space_moves_as_a_linear_oscillator_too():
+def test_operational_space_errors_decay_as_a_linear_oscillator():
     model, tip, omega = robot(), (0.25, 0.0, 0.0), 6.0
     start, goal = dl.position(model, [0.3, 1.0], "lower", tip), np.array([0.2, 0.4, 0.0])
     law = dl.OperationalSpace(model, "lower", goal, kp=omega**2, kd=2 * omega, point=tip)
@@ -102,8 +102,8 @@ def test_a_point_in_space_moves_as_a_linear_oscillator_too():
     assert np.abs(run.path("lower", tip) - goal[:, None] - np.outer(start - goal, shape)).max() < 1e-8
 
 
-def test_what_does_not_move_the_point_is_calmed():
-    """A robot with a joint more than it needs: the point is held, and the rest comes to rest."""
+def test_null_space_motion_is_damped():
+    """A redundant robot: the point is held, and the null-space motion decays."""
     model = dl.load("robot-3-link").copy()
     q = [0.4, 0.5, 0.6]
     goal = dl.position(model, q, model.bodies[-1].name)
@@ -113,7 +113,7 @@ def test_what_does_not_move_the_point_is_calmed():
     state = State(places(model.coordinate_names), np.array(q), still)
     qdd = dl.forward_dynamics(model, q, still, law(0.0, state), friction=True)
     by_mass = np.linalg.solve(M, J.T)
-    own = np.eye(3) - by_mass @ np.linalg.pinv(J @ by_mass, rcond=1e-9) @ J  # projects onto what the point does not see
+    own = np.eye(3) - by_mass @ np.linalg.pinv(J @ by_mass, rcond=1e-9) @ J  # projects onto the null space
     point = dl.acceleration(model, q, still, qdd, model.bodies[-1].name).linear
     assert np.abs(point).max() < 1e-9
     assert np.abs(own @ (qdd + 4.0 * still)).max() < 1e-9
@@ -127,7 +127,7 @@ def test_the_regulator_of_a_double_integrator_has_its_known_gain():
 
 
 def test_the_regulator_holds_an_underactuated_robot_upright():
-    """The poles of the closed loop are those that are measured: the run falls off by the slowest of them."""
+    """The simulated decay rate is that of the slowest closed-loop pole."""
     model = robot((np.pi / 2, 0.0))
     law = dl.LQR.about(model, Q=[1, 1, 0.1, 0.1], R=0.01, actuated=["q1"])
     assert law.bodies == ("upper",)
@@ -140,12 +140,12 @@ def test_the_regulator_holds_an_underactuated_robot_upright():
     assert np.abs(run.q - law.x0[:2, None] - linear[:2]).max() < 1e-4 * np.abs(linear).max()
 
 
-def test_what_cannot_be_regulated_is_refused():
-    with pytest.raises(InputError, match=r"is no position of rest, whatever drives q1: d/dt"):
+def test_lqr_rejects_models_that_cannot_be_stabilized():
+    with pytest.raises(InputError, match=r"is not an equilibrium for any forces along q1: d/dt"):
         dl.LQR.about(robot((0.3, 1.0)), Q=1.0, R=1.0, actuated=["q1"])
     with pytest.raises(InputError, match=r"there is no coordinate 'q9'"):
         dl.LQR.about(robot(), Q=1.0, R=1.0, actuated=["q9"])
-    with pytest.raises(InputError, match=r"Expected inputs that reach every unstable motion"):
+    with pytest.raises(InputError, match=r"Expected \(A, B\) stabilizable"):
         dl.LQR([[1, 0], [0, -1]], [[0], [1]], Q=1.0, R=1.0)
     with pytest.raises(InputError, match=r"LQR, Q: got shape \(3,\)"):
         dl.LQR([[0, 1], [0, 0]], [[0], [1]], Q=[1, 2, 3], R=1.0)
@@ -153,7 +153,7 @@ def test_what_cannot_be_regulated_is_refused():
         dl.ComputedTorque(robot(), {"q1": 0}, kp="stiff")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match=r"Expected a model"):
         dl.OperationalSpace("robot-2-link", "lower", (0, 0, 0))  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match=r"Expected names of coordinates"):
+    with pytest.raises(InputError, match=r"Expected a list or tuple of coordinate names"):
         dl.LQR.about(robot(), Q=1.0, R=1.0, actuated="q1")
     with pytest.raises(InputError, match="theta1' moves 2 joints"):
         dl.ComputedTorque(dl.load("double-pendulum"), {"theta1": 0})

@@ -1,4 +1,4 @@
-"""The regressor gives the torques of the recursion, and identification gives the base parameters back."""
+"""The regressor gives the torques of the recursion, and identification recovers the base parameters."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_torques_are_linear_in_the_parameters(name):
 
 
 def test_a_planar_arm_has_the_base_parameters_of_the_book():
-    """Of n links in a plane with gravity: 3 of every link, and masses behind given to m x and I of those before."""
+    """n planar links with gravity: 3 of every link, with the masses of later links added to m x and I of earlier ones."""
     base = dl.regressor("robot-2-link").base()
     assert base.rank == 6
     assert base.names[0] == "mx(upper) + 0.3·m(lower)"
@@ -32,7 +32,7 @@ def test_a_planar_arm_has_the_base_parameters_of_the_book():
     assert "tested at 200 random states" in str(base)
 
 
-def test_torques_of_a_robot_give_its_base_parameters_back():
+def test_base_parameters_are_identified_from_torques():
     found = dl.regressor("robot-2-link")
     q, qd, qdd = states(200, 2, seed=3)
     noise = np.array([[0.05], [0.02]]) * np.random.default_rng(1).normal(size=(2, 200))
@@ -44,7 +44,7 @@ def test_torques_of_a_robot_give_its_base_parameters_back():
     assert list(result.estimates) == list(result.base.names)
 
 
-def test_what_has_no_regressor_is_told():
+def test_models_without_a_regressor_raise():
     with pytest.raises(NotApplicableError, match="tree of bodies"):
         dl.regressor("four-bar")
     q, qd, qdd = states(5, 2)

@@ -1,4 +1,4 @@
-"""Derivatives of motions agree with closed forms, with differences of whole runs, and with each other."""
+"""Derivatives of trajectories agree with closed forms, with finite differences of runs, and with each other."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_the_oscillator_has_the_derivatives_of_its_closed_form():
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.nightly) for name in GALLERY]
 )
-def test_the_gallery_agrees_with_differences_of_whole_runs(name):
+def test_the_gallery_agrees_with_finite_differences_of_runs(name):
     model = dl.load(name)
     of = GALLERY[name] or tuple(model.parameter_values)[:3]
     run = dl.sensitivity(model, 0.5, of=of, samples=2)
@@ -72,7 +72,7 @@ def test_methods_agree_and_second_derivatives_are_those_of_the_first():
     assert np.abs((more.dq - less.dq) / (2 * h) - run.d2q[:, :, 0]).max() < 1e-6 * np.abs(run.d2q).max()
 
 
-def test_observables_have_the_derivatives_of_what_the_run_says():
+def test_observables_have_the_derivatives_of_the_run():
     model, h = dl.load("spherical-pendulum"), 1e-4
     run = dl.sensitivity(model, 0.3, of=["g"], samples=3)
     value = model.parameter_values["g"]
@@ -91,7 +91,7 @@ def test_observables_have_the_derivatives_of_what_the_run_says():
     same(run.path(body, (0.1, 0, 0)).first[:3, 0], lambda each: each.path(body, (0.1, 0, 0)))
 
 
-def test_starts_that_are_formulas_are_differentiated():
+def test_initial_values_given_by_formulas_are_differentiated():
     run = dl.sensitivity(
         "simple-pendulum", 0.1, of=["l", "g"], q0={"theta": "l**2/2"}, order=2, samples=2, integrator="rk4"
     )
@@ -106,19 +106,19 @@ def bouncing():
 
 
 def test_a_bounce_has_the_derivatives_of_its_closed_form():
-    # from y₀ = h the ball meets the ground at t₁ = √(2h/g) with √(2gh), and flies on with e times that
+    # from y₀ = h the ball hits the ground at t₁ = √(2h/g) with √(2gh), and rebounds with e times that
     run = dl.sensitivity(bouncing(), 0.9, of=("g", "e", "y(0)"), samples=10)
     g, e, h, late = 10.0, 0.8, 1.25, run.t > 0.5
     s = run.t[late] - np.sqrt(2 * h / g)
     v, t_g, t_h = np.sqrt(2 * g * h), -0.5 * np.sqrt(2 * h / g**3), 0.5 * np.sqrt(2 / (g * h))
-    rate = e * v - g * s  # ẏ behind the bounce
+    rate = e * v - g * s  # ẏ after the bounce
     assert np.abs(run["y", "e"][late] - v * s).max() < 1e-12
     assert np.abs(run["y", "g"][late] - (e * s * h / v - s**2 / 2 - rate * t_g)).max() < 1e-12
     assert np.abs(run["y", "y(0)"][late] - (e * s * g / v - rate * t_h)).max() < 1e-12
     assert np.allclose(run.crossings[0].first, [t_g, 0.0, t_h])
 
 
-def test_a_corner_of_a_force_is_passed():
+def test_a_corner_of_a_force_is_crossed():
     model = dl.Model("stop").parameters(k=50.0, x1=0.5).coordinates("x").start([0.0], [1.0])
     model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass=1).force(
         "mass", ("-(2 + k*(x - x1))*(1 + sign(x - x1))/2", 0, 0)
@@ -128,13 +128,13 @@ def test_a_corner_of_a_force_is_passed():
         assert abs(run.dq[0, i, -1] - slope_of_run(model, each, run.of, 0.7)[0]) < 1e-9
 
 
-def test_what_has_no_derivative_is_refused_with_the_reason():
+def test_motions_without_derivatives_raise_with_the_reason():
     pendulum, bob = dl.load("simple-pendulum"), dl.load("spherical-pendulum")
-    with pytest.raises(InputError, match="neither a parameter nor a start"):
+    with pytest.raises(InputError, match="neither a parameter nor an initial value"):
         dl.sensitivity(pendulum, 1.0, of=["length"])
     with pytest.raises(InputError, match="Expected names of parameters"):
         dl.sensitivity(pendulum, 1.0, of=3)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match="names something twice"):
+    with pytest.raises(InputError, match="contains a duplicate"):
         dl.sensitivity(pendulum, 1.0, of=["l", "l"])
     with pytest.raises(InputError, match="there is no coordinate 'x'"):
         dl.sensitivity(pendulum, 1.0, of=["l"], keep=["x"])
@@ -146,7 +146,7 @@ def test_what_has_no_derivative_is_refused_with_the_reason():
         dl.sensitivity(pendulum, 0.1, of=["l"], samples=2)["theta", "m"]
     with pytest.raises(NotApplicableError, match="are not q̇"):
         dl.sensitivity(pendulum, 1.0, of=["l"], formalism="hamilton")
-    with pytest.raises(InconsistentStateError, match="no way to follow"):
+    with pytest.raises(InconsistentStateError, match="cannot satisfy the constraints"):
         dl.sensitivity(bob, 1.0, of=[f"{x}(0)" for x in bob.coordinate_names])
     with pytest.raises(NotApplicableError, match="smooth motions only"):
         dl.sensitivity(bouncing(), 0.9, of=["g"], order=2)

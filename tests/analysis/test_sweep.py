@@ -1,4 +1,4 @@
-"""Sweeps: closed forms, the same bits whoever works, failures as rows, and refusals."""
+"""Sweeps: closed forms, bit-identical results for any workers, failures as rows, and errors."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -26,7 +26,7 @@ def test_the_period_of_a_small_pendulum_grows_with_the_root_of_its_length():
     assert found["angle"].dims == ("l", "time")
 
 
-def test_energy_is_kept_and_the_top_speed_is_that_of_the_fall():
+def test_energy_is_conserved_and_the_top_speed_is_that_of_the_fall():
     angles = [0.3, 1.0, 2.5]
     found = dl.sweep(
         "simple-pendulum",
@@ -44,17 +44,17 @@ def test_energy_is_kept_and_the_top_speed_is_that_of_the_fall():
             assert abs(float(here["max(dot(theta)**2)"]) / (2 * 9.81 / length * (1 - np.cos(angle))) - 1) < 1e-4
 
 
-def asked(**more):
+def swept(**more):
     vary = {"l": (0.1, 0.3), "m2": stats.norm(0.5, 0.05), "dot(x)": (0.0, 1.0)}
     options = {"samples": "sobol", "runs": 60, "duration": 1.0, "times": 6, "chunk": 16, **more}
     return dl.sweep("cart-pendulum", vary, observe=["theta1", "max(energy)", "final(x) "], **options)
 
 
-def test_the_bits_are_the_same_for_any_number_of_workers_and_any_chunks():
-    alone = asked(workers=1)
+def test_results_are_bit_identical_for_any_workers_and_chunks():
+    alone = swept(workers=1)
     with ThreadPoolExecutor(2) as two:
-        assert asked(executor=two).equals(alone)
-    assert asked(workers=1, chunk=7).equals(alone)
+        assert swept(executor=two).equals(alone)
+    assert swept(workers=1, chunk=7).equals(alone)
     assert alone.attrs["lanes"] == "yes"
 
 
@@ -69,7 +69,7 @@ def test_random_and_sobol_points_follow_their_distributions():
 
 
 def test_a_run_that_fails_is_a_row_with_its_reason():
-    # the mass may not be negative, and the other runs do not mind
+    # a negative mass fails, and the other runs are unaffected
     found = dl.sweep("simple-pendulum", {"m": [1.0, -1.0, 2.0]}, observe=["final(theta)", "theta"], **PENDULUM)
     assert found["reason"].values[[0, 2]].tolist() == ["", ""]
     assert "mass" in str(found["reason"].values[1])
@@ -79,7 +79,7 @@ def test_a_run_that_fails_is_a_row_with_its_reason():
     assert found.attrs["failed"] == 1
 
 
-def test_models_that_cannot_share_lanes_give_what_simulate_gives():
+def test_models_that_cannot_share_lanes_agree_with_simulate():
     model = dl.load("simple-pendulum").copy().joint_torque("bob", "-0.3*sign(dot(theta))", name="rub")
     options = {"duration": 1.0, "times": 11, "workers": 1, "integrator": "dop853"}
     found = dl.sweep(model, {"l": [0.7, 1.0]}, observe=["theta", "final(energy)"], **options)
@@ -90,58 +90,58 @@ def test_models_that_cannot_share_lanes_give_what_simulate_gives():
         assert abs(float(found["final(energy)"].sel(l=length)) - run.energy[-1]) < 1e-13
 
 
-def test_what_a_run_knows_by_name_can_be_observed():
+def test_columns_of_a_run_can_be_observed():
     found = dl.sweep("simple-pendulum", {"l": [0.7]}, observe=["ddot(theta)", "max(ddot(theta))"], times=5, **PENDULUM)
     run = dl.derive("simple-pendulum").simulate(2.0, samples=5, integrator="dop853", parameters={"l": 0.7})
     assert np.array_equal(found["ddot(theta)"].values[0], run.qdd[0])
     assert float(found["max(ddot(theta))"].values[0]) == run.qdd[0].max()
 
 
-def test_a_summary_counts_the_runs_that_have_numbers():
+def test_a_summary_counts_the_successful_runs():
     found = dl.sweep("simple-pendulum", {"m": [1.0, -1.0, 2.0, 3.0]}, observe="initial(m*theta)", **PENDULUM)
-    told = dl.sweep_summary(found, quantiles=[0.5])["initial(m*theta)"]
+    summary = dl.sweep_summary(found, quantiles=[0.5])["initial(m*theta)"]
     theta = float(dl.load("simple-pendulum").initial[0][0])
-    assert told.sel(statistic="mean") == pytest.approx(2 * theta)
-    assert told.sel(statistic="std") == pytest.approx(theta)
-    assert told.sel(statistic="error") == pytest.approx(theta / np.sqrt(3))
-    assert told.sel(statistic="0.5") == pytest.approx(2 * theta)
+    assert summary.sel(statistic="mean") == pytest.approx(2 * theta)
+    assert summary.sel(statistic="std") == pytest.approx(theta)
+    assert summary.sel(statistic="error") == pytest.approx(theta / np.sqrt(3))
+    assert summary.sel(statistic="0.5") == pytest.approx(2 * theta)
 
 
 @pytest.mark.parametrize(
-    ("vary", "more", "said"),
+    ("vary", "more", "message"),
     [
-        ({"len": [1.0]}, {}, "no 'len' to vary"),
-        ({}, {}, "nothing is varied"),
-        ({"l": []}, {}, "one or more numbers"),
-        ({"l": stats.norm()}, {}, "no grid"),
+        ({"len": [1.0]}, {}, "vary: there is no 'len'"),
+        ({}, {}, "vary: got no names"),
+        ({"l": []}, {}, "nonempty 1-D array"),
+        ({"l": stats.norm()}, {}, "a distribution for a grid"),
         ({"l": [1.0, 2.0, 3.0]}, {"samples": "sobol", "runs": 4}, "ends of a range"),
         ({"l": (1.0, 2.0)}, {"samples": "sobol"}, "number of runs"),
         ({"l": (1.0, 2.0)}, {"samples": "latin"}, "Expected grid, sobol or random"),
-        ({"l": [1.0]}, {"runs": 3}, "as many runs as points"),
+        ({"l": [1.0]}, {"runs": 3}, "the number of runs of a grid is fixed"),
         ({"l": [1.0]}, {"observe": "energie"}, "Did you mean 'energy'"),
-        ({"l": [1.0]}, {"observe": []}, "nothing is observed"),
+        ({"l": [1.0]}, {"observe": []}, "observe: got no names"),
         ({"theta": [1.0]}, {"observe": "theta"}, "another name"),
         ({"l": [1.0]}, {"workers": 0}, "at least 1"),
-        ({"l": [1.0]}, {"executor": 3}, "client of Dask"),
+        ({"l": [1.0]}, {"executor": 3}, "Dask client"),
         ({"l": [1.0]}, {"executor": 3, "workers": 2}, "Give one of them"),
         ({"l": (1.0, 2.0)}, {"samples": "random", "runs": 10**11, "observe": "theta"}, "Give `checkpoint`"),
         ({"l": [1.0]}, {"times": [0.0, 1.0], "duration": 1.0}, "Give one of them"),
     ],
 )
-def test_refusals(vary, more, said):
-    with pytest.raises(dl.InputError, match=said.replace("(", r"\(")):
+def test_wrong_arguments_raise(vary, more, message):
+    with pytest.raises(dl.InputError, match=message.replace("(", r"\(")):
         dl.sweep("simple-pendulum", vary, **{"observe": "final(theta)", **more})
 
 
-def test_laws_that_cannot_be_sent_are_refused():
+def test_laws_that_cannot_be_pickled_raise():
     model = dl.load("simple-pendulum").copy().actuator("bob", law=lambda t, state: 0.0, name="motor")
     with pytest.raises(dl.InputError, match="cannot travel"):
         dl.sweep(model, {"l": [1.0, 2.0]}, observe="final(theta)", duration=0.1, chunk=1, workers=2)
 
 
 @pytest.mark.nightly
-def test_a_worker_process_gives_the_same_bits():
-    asked_for = SweepSpec(
+def test_a_worker_process_is_bit_identical():
+    spec = SweepSpec(
         dl.derive("cart-pendulum"),
         variation_of(dl.load("cart-pendulum"), {"l": (0.1, 0.3)}, "random", 40, 1),
         (Observable("x", "x", "final"),),
@@ -150,14 +150,14 @@ def test_a_worker_process_gives_the_same_bits():
         Settings(),
         given_chunk=20,
     )
-    found = dict(by_processes(asked_for, range(2), 1))
-    points = Points(asked_for.variation)
+    found = dict(by_processes(spec, range(2), 1))
+    points = Points(spec.variation)
     for chunk in range(2):
-        here = answer(asked_for, points(*asked_for.runs_of(chunk)))
+        here = answer(spec, points(*spec.runs_of(chunk)))
         assert np.array_equal(found[chunk].columns["x"], here.columns["x"])
 
 
-def test_a_run_that_an_event_ends_has_no_numbers_behind_it():
+def test_a_run_that_an_event_ends_is_nan_afterwards():
     model = dl.load("simple-pendulum").copy().event("down", "theta", stop=True)
     times = np.linspace(0.0, 2.0, 21)
     found = dl.sweep(model, {"l": [1.0, 0.5]}, observe=["theta", "final(theta)"], times=times, workers=1)

@@ -51,7 +51,7 @@ def test_a_worker_that_exits_closes_its_pipe(worker):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="process groups and signals")
-def test_a_worker_is_killed_with_the_processes_that_it_has_started(worker):
+def test_a_worker_is_killed_with_its_child_processes(worker):
     worker.connection.send_bytes(b"child")
     child = worker.connection.recv()[3]
     assert os.getpgid(child) == worker.pid
@@ -72,7 +72,7 @@ def _ended(pid):
     return False
 
 
-def test_the_script_that_starts_a_worker_is_run_once(tmp_path):
+def test_the_script_that_starts_a_worker_runs_once(tmp_path):
     (tmp_path / "worker_target.py").write_text(TARGET)
     (tmp_path / "script.py").write_text(SCRIPT)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

@@ -46,7 +46,7 @@ def test_equilibria_of_a_pendulum(capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("linearize", "simple-pendulum", "--start", "theta=1"), "is no equilibrium and no steady motion"),
+        (("linearize", "simple-pendulum", "--start", "theta=1"), "is neither an equilibrium nor a steady motion"),
         (("equilibrium", "simple-pendulum", "--keep", "thta"), "there is no 'thta'"),
         (("linearize", "simple-pendulum", "--film", "mode.doc"), "expected a file name that ends in"),
     ],

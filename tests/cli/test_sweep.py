@@ -113,4 +113,4 @@ def test_unreachable_scheduler_is_reported(run):
     pytest.importorskip("distributed", reason="Dask is not installed: pip install dalembert[cluster] installs it")
     found = run(*SOME[:-2], "--observe", "theta", "--to", "found.nc", "--cluster", "tcp://127.0.0.1:9")
     assert found.code == 1
-    assert "no scheduler of Dask answers at 'tcp://127.0.0.1:9'" in found.err
+    assert "no Dask scheduler responds at 'tcp://127.0.0.1:9'" in found.err

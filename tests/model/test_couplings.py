@@ -394,6 +394,6 @@ def test_a_cut_does_not_turn_a_joint_that_is_tied():
     model.body("wheel", joint=model.prismatic((0, 0, 1), 0), **rod)
     model.loop("cut", ("coupler", "rocker"), model.revolute(Z, position=(1.4, 0, 0)), position=(0.9, 0, 0))
     model.gear(("crank", "rocker"), 2, name="teeth")
-    with pytest.raises(InputError, match="gear 'teeth' ties a joint that would be cut or turned round"):
+    with pytest.raises(InputError, match="gear 'teeth' couples a joint that would be cut or reversed"):
         dl.recut(model, "cut", at="crank")
     assert isinstance(model.contacts[0], Contact)

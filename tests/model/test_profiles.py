@@ -131,7 +131,7 @@ def test_the_hand_goes_along_the_line_and_round_the_circle() -> None:
 
 
 def test_a_way_that_leaves_the_reach_is_told() -> None:
-    with pytest.raises(InputError, match=r"the way cannot be followed at t = .* of the way: no posture"):
+    with pytest.raises(InputError, match=r"the path cannot be followed at t = .* of the path: the target was not"):
         dl.straight_line("puma560", "flange", (3.0, 0.0, 0.6), 2.0, start=(0.5, 0.0, 0.6))
 
 
@@ -145,7 +145,7 @@ def test_a_way_that_leaves_the_reach_is_told() -> None:
         (lambda: dl.spline([0, 0], [1, 2]), "increasing times"),
         (lambda: dl.spline([0, 1], [1, 2, 3]), r"Expected \(2,\) or \(n, 2\)"),
         (lambda: dl.cycloidal(0, 1, 1.0)[1], "there is no entry 1"),
-        (lambda: dl.circle("puma560", "flange", (0, 0, 0), (0, 0, 0), 1.0), "the axis not zero"),
+        (lambda: dl.circle("puma560", "flange", (0, 0, 0), (0, 0, 0), 1.0), "a nonzero axis"),
     ],
 )
 def test_wrong_values_are_told(made, said: str) -> None:

@@ -143,7 +143,7 @@ def test_sweep_has_the_initial_state_of_a_run(tmp_path: Path):
         ({"vary": [{"name": "l", "low": 1, "high": 2, "count": 200_000}, {"name": "m", "low": 1, "high": 2}]}, "runs"),
         ({"vary": []}, "0 names are varied"),
         ({"observe": []}, "0 formulas are observed"),
-        ({"cluster": "tcp://127.0.0.1:1"}, r"dalembert\[cluster\]|no scheduler of Dask"),
+        ({"cluster": "tcp://127.0.0.1:1"}, r"dalembert\[cluster\]|no Dask scheduler"),
     ],
 )
 def test_invalid_sweep_is_rejected(tmp_path: Path, change: dict, message: str):

@@ -1,10 +1,10 @@
-"""First and second derivatives of a program along directions, in numbers: a direction, or a pair of them, in each lane.
+"""Numerical first and second directional derivatives of a program: one direction, or one pair, in each SIMD lane.
 
 With z the inputs and some parameters of y = f(z), and directions z′ and z″ of the first and second order,
 
     y′ = f_z z′,    y″ = f_zz[z′, z′] + f_z z″.
 
-The same two lines give the variational equations, the derivatives of constraints, of observables and of what events do.
+The same two equations give the variational equations and the derivatives of constraints, observables and event maps.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
 from dalembert.symbolic.symbols import Kind, kind_of
 
-_ROUNDS = 30
+_MAX_ITERATIONS = 30
 
 
 @dataclass(frozen=True)
 class Varied:
     """Values (m, K) with their derivatives along k directions, (m, k, K), and along pairs of them, (m, k, k, K).
 
-    Without a batch the last axis is missing; without a second order `second` is None.
+    Without a batch the last axis is absent; without second derivatives `second` is None.
     """
 
     value: np.ndarray
@@ -54,12 +54,12 @@ class Varied:
         return self._mapped(lambda x: x[rows])
 
     def samples(self, where: slice | int | None) -> Varied:
-        """Some of the batch, or one; None adds its axis."""
+        """A slice or one sample of the batch; None adds a batch axis."""
         return self._mapped(lambda x: x[..., where])
 
 
 def with_time(y: Varied, t: float | np.ndarray) -> Varied:
-    """A state with time behind it, which moves along no direction."""
+    """A state with time appended; time has zero derivatives along all directions."""
     time = np.broadcast_to(np.asarray(t, dtype=float), y.value.shape[1:])[None]
     first = np.concatenate([y.first, np.zeros((1, *y.first.shape[1:]))])
     second = None if y.second is None else np.concatenate([y.second, np.zeros((1, *y.second.shape[1:]))])
@@ -67,7 +67,7 @@ def with_time(y: Varied, t: float | np.ndarray) -> Varied:
 
 
 def pairs(count: int) -> list[tuple[int, int]]:
-    """The pairs i ≤ j of directions.
+    """The index pairs i ≤ j of the directions.
 
     >>> pairs(2)
     [(0, 0), (0, 1), (1, 1)]
@@ -90,7 +90,7 @@ class Differentials:
         self._by = (*program.inputs, *chosen)
 
     def _symbols(self, depth: int) -> Array:
-        """z, or the symbols of the directions that are written with so many brackets more."""
+        """z, or the symbols of the directions with `depth` more derivative brackets."""
         names = list(self._by)
         for _ in range(depth):
             names = [Kind.SLOPE.of(name) for name in names]
@@ -117,7 +117,7 @@ class Differentials:
         )
 
     def __call__(self, inputs: Varied, parameters: np.ndarray, moved: np.ndarray) -> Varied:
-        """y, y′ and, where the inputs have it, y″; `moved` (chosen, k) are the directions of the chosen parameters."""
+        """y, y′ and, if the inputs have it, y″; `moved` (chosen, k) are the directions of the chosen parameters."""
         x, batch = inputs.value, inputs.value.shape[1:]
         k, count = inputs.first.shape[1], int(np.prod(batch))
         chosen = np.broadcast_to(moved.reshape(*moved.shape, *(1,) * len(batch)), (*moved.shape, *batch))
@@ -150,7 +150,7 @@ class Differentials:
 
 @dataclass(frozen=True)
 class Directions:
-    """Directions by name: a parameter `l`, a start `theta(0)`, the velocity of a start `dot(theta)(0)`.
+    """Named directions: a parameter `l`, an initial position `theta(0)`, an initial velocity `dot(theta)(0)`.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("m").parameters(l=1.0).coordinates("x", "y").description
@@ -160,7 +160,7 @@ class Directions:
     """
 
     names: tuple[str, ...]
-    places: tuple[int | None, ...]  # of a start among (q, q̇); None for a parameter
+    places: tuple[int | None, ...]  # index of an initial value in (q, q̇); None for a parameter
     coordinates: int
 
     def __len__(self) -> int:
@@ -169,63 +169,63 @@ class Directions:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The parameters among them."""
-        return tuple(name for name, place in zip(self.names, self.places, strict=True) if place is None)
+        return tuple(name for name, index in zip(self.names, self.places, strict=True) if index is None)
 
     @cached_property
     def moved(self) -> np.ndarray:
-        """How the parameters move along each direction, (parameters, directions)."""
+        """The derivatives of the parameters along each direction, (parameters, directions)."""
         out = np.zeros((len(self.parameters), len(self)))
-        out[range(len(out)), [i for i, place in enumerate(self.places) if place is None]] = 1.0
+        out[range(len(out)), [i for i, index in enumerate(self.places) if index is None]] = 1.0
         return out
 
     @cached_property
     def started(self) -> np.ndarray:
-        """How the start (q, q̇) moves along each direction before constraints correct it, (2n, directions)."""
+        """The derivatives of the initial state (q, q̇) along each direction before projection, (2n, directions)."""
         out = np.zeros((2 * self.coordinates, len(self)))
-        for i, place in enumerate(self.places):
-            if place is not None:
-                out[place, i] = 1.0
+        for i, index in enumerate(self.places):
+            if index is not None:
+                out[index, i] = 1.0
         return out
 
     @property
     def kept(self) -> set[int]:
-        """The coordinates whose starts are named."""
-        return {place % self.coordinates for place in self.places if place is not None}
+        """The coordinates with a named initial value."""
+        return {index % self.coordinates for index in self.places if index is not None}
 
     def values_in(self, parameters: dict[str, float], start: np.ndarray) -> np.ndarray:
-        """The values of what is differentiated by."""
+        """The values of the differentiation variables."""
         pairs = zip(self.names, self.places, strict=True)
-        return np.array([parameters[name] if place is None else start[place] for name, place in pairs])
+        return np.array([parameters[name] if index is None else start[index] for name, index in pairs])
 
 
 def directions_of(model: Description, of: Sequence[Any] | str, where: str = "sensitivity") -> Directions:
-    """The directions that are named; SymPy symbols stand for parameters."""
+    """The named directions; SymPy symbols denote parameters."""
     coordinates = model.coordinate_names
     known = [name for name in model.parameter_values if kind_of(name) is None]
     starts = [f"{x}(0)" for x in (*coordinates, *map(Kind.RATE.of, coordinates))]
-    given = [of] if isinstance(of, str) else of
-    if not several(given):
+    names_or_symbols = [of] if isinstance(of, str) else of
+    if not several(names_or_symbols):
         raise InputError(
-            f"{where}: got {shown(of)}. Expected names of parameters or starts, such as {(known + starts)[0]}."
+            f"{where}: got {shown(of)}. Expected names of parameters or initial values, such as {(known + starts)[0]}."
         )
-    names = tuple(coordinate_name(each) for each in given)
+    names = tuple(coordinate_name(each) for each in names_or_symbols)
     if not names:
-        raise InputError(f"{where}: nothing is named. Expected parameters or starts, such as {(known + starts)[0]}.")
+        raise InputError(f"{where}: got no name. Expected parameters or initial values, such as {(known + starts)[0]}.")
     for name in names:
         if name not in known and name not in starts:
             raise InputError(
-                f"{where}: '{name}' is neither a parameter nor a start of model '{model.name}'. "
-                f"{nearest(name, (*known, *starts))} Starts are written x(0) and dot(x)(0)."
+                f"{where}: '{name}' is neither a parameter nor an initial value of model '{model.name}'. "
+                f"{nearest(name, (*known, *starts))} Write initial values as x(0) and dot(x)(0)."
             )
     if len(set(names)) < len(names):
-        raise InputError(f"{where}: {', '.join(names)} names something twice. Expected each once.")
-    places = tuple(None if name in known else starts.index(name) for name in names)
-    return Directions(names, places, len(coordinates))
+        raise InputError(f"{where}: {', '.join(names)} contains a duplicate. Expected each name once.")
+    indices = tuple(None if name in known else starts.index(name) for name in names)
+    return Directions(names, indices, len(coordinates))
 
 
 @dataclass(frozen=True)
-class Ways:
-    """Along which positions and velocities are corrected, (n, rows) each."""
+class CorrectionBases:
+    """Columns along which positions and velocities are projected onto the constraints, (n, rows) each."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -233,10 +233,10 @@ class Ways:
 
 @dataclass(frozen=True)
 class Constrained:
-    """The constraints of equations in q̇, with their derivatives along directions.
+    """The constraints of equations in q̇, with their directional derivatives.
 
-    A direction stays on the constraints c(q, q̇, t; p) = 0 where c′ = c_z z′ = 0 and c″ = c_zz[z′, z′] + c_z z″ = 0, positions
-    first. Corrections go along N = M⁻¹Aᵀ, the least motion in the metric of the masses: z′ − N (A N)⁻¹ c′.
+    A direction is tangent to the constraints c(q, q̇, t; p) = 0 if c′ = c_z z′ = 0 and c″ = c_zz[z′, z′] + c_z z″ = 0, positions
+    first. Corrections lie along N = M⁻¹Aᵀ, the smallest change in the mass metric: z′ − N (A N)⁻¹ c′.
     """
 
     equations: BoundEquations
@@ -244,7 +244,7 @@ class Constrained:
 
     @property
     def any(self) -> bool:
-        """True where there are constraints."""
+        """True if there are constraints."""
         return bool(self._manifold.rows)
 
     @property
@@ -254,141 +254,141 @@ class Constrained:
     @cached_property
     def _functions(self) -> Differentials:
         """φ and the velocity residual of (q, q̇, t), independent rows."""
-        kept, key = self.equations.kernel.kept, ("constraints", self.directions.parameters)
-        if key not in kept:
-            space, held = self.equations.workspace, self._manifold
+        cache, key = self.equations.kernel.kept, ("constraints", self.directions.parameters)
+        if key not in cache:
+            space, manifold = self.equations.workspace, self._manifold
             system, known = space.system, space.system.constraints
-            outputs = nodes(system.algebra, stack(known.phi[held.holonomic], known.velocity[held.rows]))
+            outputs = nodes(system.algebra, stack(known.phi[manifold.holonomic], known.velocity[manifold.rows]))
             inputs = [str(x) for x in stack(system.q, system.qd, vector([system.t]))]
             program = program_of(outputs, inputs, list(system.model.parameter_values))
-            kept[key] = Differentials(program, self.directions.parameters, space.engine)
-        return kept[key]
+            cache[key] = Differentials(program, self.directions.parameters, space.engine)
+        return cache[key]
 
-    def ways(self, y: np.ndarray, t: float, free: np.ndarray | None = None) -> Ways:
-        """N at a state; coordinates that are not free stay where they are."""
-        n, held = len(y) // 2, self._manifold
-        _, _, A, M = held.evaluate(y[:n], y[n:], t, self.equations.values)
+    def correction_bases(self, y: np.ndarray, t: float, free: np.ndarray | None = None) -> CorrectionBases:
+        """N at a state; coordinates that are not free are not changed."""
+        n, manifold = len(y) // 2, self._manifold
+        _, _, A, M = manifold.evaluate(y[:n], y[n:], t, self.equations.values)
         free = np.ones(n, dtype=bool) if free is None else free
         N = np.zeros((n, len(A)))
         N[free] = np.linalg.solve(M[np.ix_(free, free)], A[:, free].T)
-        return Ways(N[:, held.holonomic], N[:, held.rows])
+        return CorrectionBases(N[:, manifold.holonomic], N[:, manifold.rows])
 
-    def tangent(self, y: Varied, t: float, ways: Ways | None = None) -> Varied:
-        """The derivatives of a state on the constraints, projected onto them."""
+    def tangent(self, y: Varied, t: float, bases: CorrectionBases | None = None) -> Varied:
+        """The derivatives of a state, projected onto the tangent space of the constraints."""
         if not self.any or not len(self.directions):
             return y
-        n, held = len(y.value) // 2, self._manifold
-        ways = self.ways(y.value, t) if ways is None else ways
-        _, _, A, _ = held.evaluate(y.value[:n], y.value[n:], t, self.equations.values)
-        k, first, second = len(held.holonomic), y.first.copy(), None if y.second is None else y.second.copy()
+        n, manifold = len(y.value) // 2, self._manifold
+        bases = self.correction_bases(y.value, t) if bases is None else bases
+        _, _, A, _ = manifold.evaluate(y.value[:n], y.value[n:], t, self.equations.values)
+        k, first, second = len(manifold.holonomic), y.first.copy(), None if y.second is None else y.second.copy()
         levels = (
-            (slice(0, n), slice(0, k), ways.q, A[held.holonomic]),
-            (slice(n, None), slice(k, None), ways.qd, A[held.rows]),
+            (slice(0, n), slice(0, k), bases.q, A[manifold.holonomic]),
+            (slice(n, None), slice(k, None), bases.qd, A[manifold.rows]),
         )
-        for own, rows, N, slopes in levels:
+        for own, rows, N, jacobian in levels:
             if N.shape[1]:
-                first[own] -= N @ np.linalg.solve(slopes @ N, self._rates(y.value, t, first).first[rows])
+                first[own] -= N @ np.linalg.solve(jacobian @ N, self._rates(y.value, t, first).first[rows])
         if second is None:
             return Varied(y.value, first)
-        for own, rows, N, slopes in levels:
+        for own, rows, N, jacobian in levels:
             if N.shape[1]:
                 found = self._rates(y.value, t, first, second).second
                 assert found is not None
-                second[own] -= np.einsum("nr,rij->nij", N @ np.linalg.inv(slopes @ N), found[rows])
+                second[own] -= np.einsum("nr,rij->nij", N @ np.linalg.inv(jacobian @ N), found[rows])
         return Varied(y.value, first, second)
 
     def _rates(self, y: np.ndarray, t: float, first: np.ndarray, second: np.ndarray | None = None) -> Varied:
-        """c, c′ and c″; time stands still."""
+        """c, c′ and c″ at fixed time."""
         return self._functions(with_time(Varied(y, first, second), t), self.equations.values, self.directions.moved)
 
-    def placed(self, y: np.ndarray, t: float, ways: Ways) -> np.ndarray:
-        """The state on the constraints that is reached from y along N, positions first."""
-        n, held, y = len(y) // 2, self._manifold, y.copy()
-        facts = held.system.facts
+    def placed(self, y: np.ndarray, t: float, bases: CorrectionBases) -> np.ndarray:
+        """The projection of y onto the constraints along N, positions first."""
+        n, manifold, y = len(y) // 2, self._manifold, y.copy()
+        facts = manifold.system.facts
         sizes = np.array(facts.sizes)
         for position in (True, False):
-            rows, N = (held.holonomic, ways.q) if position else (held.rows, ways.qd)
+            rows, N = (manifold.holonomic, bases.q) if position else (manifold.rows, bases.qd)
             small = sizes[rows] * 4e-16 / (1.0 if position else facts.scales.time)
-            own, last = slice(0, n) if position else slice(n, None), np.inf
-            for _ in range(_ROUNDS if rows else 0):
-                phi, residual, A, _ = held.evaluate(y[:n], y[n:], t, self.equations.values)
-                off = phi[rows] if position else residual[rows]
-                left = float(np.max(np.abs(off) / small))
-                if left <= 1.0 or (left < 1e4 and left >= last):
+            own, last_error = slice(0, n) if position else slice(n, None), np.inf
+            for _ in range(_MAX_ITERATIONS if rows else 0):
+                phi, residual, A, _ = manifold.evaluate(y[:n], y[n:], t, self.equations.values)
+                residuals = phi[rows] if position else residual[rows]
+                error = float(np.max(np.abs(residuals) / small))
+                if error <= 1.0 or (error < 1e4 and error >= last_error):
                     break
-                y[own] -= N @ np.linalg.solve(A[rows] @ N, off)
-                last = left
+                y[own] -= N @ np.linalg.solve(A[rows] @ N, residuals)
+                last_error = error
             else:
                 if rows:
                     raise InconsistentStateError(
-                        f"sensitivity: the start of model '{self.equations.model.name}' cannot be brought onto the constraints "
-                        "with these values of the parameters. Give other values, or another start by q0."
+                        f"sensitivity: the initial state of model '{self.equations.model.name}' cannot be projected onto the "
+                        "constraints for these parameter values. Give other values, or another initial position with q0."
                     )
         return y
 
     def free(self, y: np.ndarray, t: float, keep: set[int]) -> np.ndarray:
-        """Which coordinates may move to fulfil the constraints; raises where too many are fixed."""
-        n, held = len(y) // 2, self._manifold
+        """Which coordinates may change to satisfy the constraints; raises if too many are fixed."""
+        n, manifold = len(y) // 2, self._manifold
         free = np.array([i not in keep for i in range(n)])
         if not self.any or not keep:
             return free
-        facts = held.system.facts
-        _, _, A, _ = held.evaluate(y[:n], y[n:], t, self.equations.values)
+        facts = manifold.system.facts
+        _, _, A, _ = manifold.evaluate(y[:n], y[n:], t, self.equations.values)
         unit = facts.scales.positions
-        rows = dimensionless(A, unit, np.array(facts.sizes))[held.rows]
-        if int(rank.numeric_rank(rows[:, free], unit[free])) < len(held.rows):
+        rows = dimensionless(A, unit, np.array(facts.sizes))[manifold.rows]
+        if int(rank.numeric_rank(rows[:, free], unit[free])) < len(manifold.rows):
             names = self.equations.model.coordinate_names
             raise InconsistentStateError(
-                f"sensitivity: with the start of {', '.join(names[i] for i in sorted(keep))} given, the constraints of model "
-                f"'{self.equations.model.name}' leave the other coordinates no way to follow. Name fewer starts."
+                f"sensitivity: with fixed initial values of {', '.join(names[i] for i in sorted(keep))}, the other coordinates "
+                f"cannot satisfy the constraints of model '{self.equations.model.name}'. Name fewer initial values."
             )
         return free
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The start as a function of what is differentiated by."""
+    """The initial state as a function of the differentiation variables."""
 
     directions: Directions
     t: float
-    given: Differentials  # (q, q̇) before projection, as functions of the parameters
-    ways: Ways | None  # along which the constraints are fulfilled; None where there are none
+    unprojected: Differentials  # (q, q̇) before projection, as functions of the parameters
+    bases: CorrectionBases | None  # columns of the projection; None without constraints
 
     def at(self, equations: BoundEquations, starts: Mapping[str, float], order: int) -> Varied:
-        """The start and its derivatives, with the parameters of the equations and values of named starts."""
+        """The initial state and its derivatives, with the parameters of the equations and named initial values."""
         k = len(self.directions)
-        nothing = Varied(np.zeros(0), np.zeros((0, k)), np.zeros((0, k, k)))
-        count = len(self.given.program.parameters)
-        y = self.given(nothing, equations.values[:count], self.directions.moved)
+        no_inputs = Varied(np.zeros(0), np.zeros((0, k)), np.zeros((0, k, k)))
+        count = len(self.unprojected.program.parameters)
+        y = self.unprojected(no_inputs, equations.values[:count], self.directions.moved)
         value = y.value.copy()
-        for name, place in zip(self.directions.names, self.directions.places, strict=True):
-            if place is not None and name in starts:
-                value[place] = starts[name]
+        for name, index in zip(self.directions.names, self.directions.places, strict=True):
+            if index is not None and name in starts:
+                value[index] = starts[name]
         found = Varied(value, y.first + self.directions.started, y.second if order == 2 else None)
-        if self.ways is None:
+        if self.bases is None:
             return found
         constrained = Constrained(equations, self.directions)
-        placed = constrained.placed(found.value, self.t, self.ways)
-        return constrained.tangent(Varied(placed, found.first, found.second), self.t, self.ways)
+        projected = constrained.placed(found.value, self.t, self.bases)
+        return constrained.tangent(Varied(projected, found.first, found.second), self.t, self.bases)
 
 
 def origin_of(
     equations: BoundEquations, directions: Directions, q0: Start, qd0: Start, t0: float, keep: Sequence[str]
 ) -> Origin:
-    """The start of equations; those in `keep` stay where they are, as named starts do."""
+    """The initial state of equations; coordinates in `keep` stay fixed, as named initial values do."""
     model = equations.model
     for name in keep:
         if name not in model.coordinate_names:
             raise InputError(
                 f"sensitivity, keep: there is no coordinate '{name}'. {nearest(name, model.coordinate_names)}"
             )
-    given = _given(equations, directions, q0, qd0)
+    unprojected = _unprojected_start(equations, directions, q0, qd0)
     constrained = Constrained(equations, directions)
     if not constrained.any:
-        return Origin(directions, t0, given, None)
+        return Origin(directions, t0, unprojected, None)
     y = np.concatenate(start_state(model.with_parameters(_changed(equations)), q0, qd0))
-    kept = directions.kept | {model.coordinate_names.index(name) for name in keep}
-    return Origin(directions, t0, given, constrained.ways(y, t0, constrained.free(y, t0, kept)))
+    fixed = directions.kept | {model.coordinate_names.index(name) for name in keep}
+    return Origin(directions, t0, unprojected, constrained.correction_bases(y, t0, constrained.free(y, t0, fixed)))
 
 
 def _changed(equations: BoundEquations) -> dict[str, float]:
@@ -396,17 +396,17 @@ def _changed(equations: BoundEquations) -> dict[str, float]:
     return {name: value for name, value in equations.changes.items() if name in names and "(" not in name}
 
 
-def _given(equations: BoundEquations, directions: Directions, q0: Start, qd0: Start) -> Differentials:
-    """(q, q̇) as they are given, numbers or formulas of parameters, as functions of the parameters."""
+def _unprojected_start(equations: BoundEquations, directions: Directions, q0: Start, qd0: Start) -> Differentials:
+    """The specified (q, q̇), numbers or formulas of parameters, as functions of the parameters."""
     model, system = equations.model, equations.workspace.system
     names = model.coordinate_names
     formulas = []
-    for start, usual, where in ((q0, model.initial[0], "q0"), (qd0, model.initial[1], "qd0")):
-        written = {} if not isinstance(start, Mapping) else {coordinate_name(key): x for key, x in start.items()}
-        plain = start_state(model, start, None)[0] if where == "q0" else start_state(model, None, start)[1]
-        for name, value in zip(names, plain if start is not None else usual, strict=True):
-            text = written.get(name)
-            formula = model.formula(text, f"sensitivity, {where}", constant=True) if isinstance(text, str) else None
+    for start, default, where in ((q0, model.initial[0], "q0"), (qd0, model.initial[1], "qd0")):
+        specified = {} if not isinstance(start, Mapping) else {coordinate_name(key): x for key, x in start.items()}
+        numbers = start_state(model, start, None)[0] if where == "q0" else start_state(model, None, start)[1]
+        for name, value in zip(names, numbers if start is not None else default, strict=True):
+            source = specified.get(name)
+            formula = model.formula(source, f"sensitivity, {where}", constant=True) if isinstance(source, str) else None
             formulas.append(float(value) if formula is None else system.motion.lower(formula))
     program = program_of(nodes(system.algebra, vector(formulas)), [], list(model.parameter_values))
     return Differentials(program, directions.parameters, "python")

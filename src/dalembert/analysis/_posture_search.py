@@ -1,15 +1,15 @@
-"""The text that finds positions of a mechanism at which bodies are where they shall be, with loops closed and limits kept.
+"""Numerical inverse kinematics: the search for configurations that reach the targets with closed loops, within limits.
 
-Plain functions on arrays of floats, which run as they stand or as machine code (`compiled`). The places of the bodies, their
-Jacobians, and the constraints are one program, known by its address or as a Python function.
+Plain functions on arrays of floats, which run as Python or as machine code (`compiled`). The poses of the bodies, their
+Jacobians and the constraints are one program, called by its address or as a Python function.
 
-Rows e(q) are differences in units of one length, angles, and constraints by their size. A step is that of Levenberg and
-Marquardt, with the damping of Sugihara (2011) that dies out with the error, so that the end is Newton's:
+The rows e(q) are position errors divided by the length of the model, angles, and scaled constraints. Steps follow Levenberg
+and Marquardt with the damping of Sugihara (2011), which vanishes with the error, so that convergence is Newton's:
 
     δq = Jᵀ (J Jᵀ + λ 1)⁻¹ e = (JᵀJ + λ 1)⁻¹ Jᵀ e,    λ = μ |e|² / 2.
 
-Coordinates at a limit that the step would pass stay there. A search that leads nowhere begins again elsewhere: starts are the
-points of an additive sequence, so that there is no chance in them.
+Coordinates at a limit that the step would violate stay there. A search that stalls is restarted: the starts are points of an
+additive low-discrepancy sequence, so the result is deterministic.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ import numpy as np
 from dalembert.codegen.compiled_loop import CompiledLoop, Machine, call
 from dalembert.codegen.linear_algebra import cholesky_in_place, solve_lower, solve_lower_transposed
 
-_LEAST = 1e-15  # damping that rounding needs where rows depend on each other
+_LEAST = 1e-15  # relative damping against rounding errors of dependent rows
 _ROUNDING = 1e-15
-_IDLE = 0.99  # a step that leaves more of |e|² than this leads nowhere
+_IDLE = 0.99  # a step that leaves more than this fraction of |e|² makes no progress
 _PATIENCE = 4
-_TRIALS = 8  # steps that are damped more and more
-# near a fold, where two postures meet, Newton's step leaps over both and then comes back to one; damped steps would creep
+_TRIALS = 8  # steps with increasing damping
+# near a fold, where two solutions meet, Newton's step overshoots both and then returns to one; damped steps would stagnate
 _LEAPS, _NEAR, _FAR = 3, 1e-4, 1e-1
 
 
 class Task(NamedTuple):
-    """The targets, and the coordinates that move."""
+    """The targets, and the coordinates that may change."""
 
-    kinds: np.ndarray  # (targets, 2): is its position given, is its orientation
+    kinds: np.ndarray  # (targets, 2): whether its position and its orientation are targets
     length: float
     sizes: np.ndarray  # (r,) of the constraint rows
-    units: np.ndarray  # (n,) of the coordinates; 0 for one that stays
+    units: np.ndarray  # (n,) of the coordinates; 0 for a fixed one
     lower: np.ndarray
     upper: np.ndarray
-    low: np.ndarray  # where searches begin, and how far from there
+    low: np.ndarray  # lower ends and widths of the ranges of the starts
     wide: np.ndarray
-    spread: np.ndarray  # by how much the next search begins elsewhere, in shares of `wide`
+    spread: np.ndarray  # increment between consecutive starts, as a fraction of `wide`
 
 
 class Effort(NamedTuple):
-    """How long to search."""
+    """Limits of the search."""
 
     tolerance: float
     steps: int  # in one search
@@ -53,7 +53,7 @@ class Effort(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where one position is worked on."""
+    """Work arrays of one search."""
 
     x: np.ndarray  # (n + 1,): coordinates and time
     trial: np.ndarray
@@ -79,9 +79,9 @@ def reach(
     left: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Write the position found for each target, what is left of |e| at its largest, and the numbers of steps and searches.
+    """Write the configuration found for each target, the largest entry of |e|, and the numbers of steps and searches.
 
-    `targets` (K, targets · 12) are positions and rotations row by row, `starts` (K, n) where the first search begins.
+    `targets` (K, targets · 12) are positions and rotations by rows, `starts` (K, n) the first configuration of each search.
     """
     n, m = len(task.units), len(task.sizes)
     outputs = m * (n + 1)
@@ -119,7 +119,7 @@ def reach(
 
 
 def _begin(task: Task, start: np.ndarray, search: int, x: np.ndarray) -> None:
-    """Where a search begins: at the start, then here and there within reach."""
+    """Write the first configuration of a search: the start, then points of the additive sequence."""
     for j in range(len(start)):
         x[j] = start[j]
         if search and task.units[j] > 0.0:
@@ -129,7 +129,7 @@ def _begin(task: Task, start: np.ndarray, search: int, x: np.ndarray) -> None:
 
 
 def _searched(machine: Machine, task: Task, effort: Effort, target: np.ndarray, room: Room) -> tuple[float, int]:
-    """What is left of |e| at its largest after one search, and the number of its steps; x, e and J are those at its end."""
+    """The largest entry of |e| after one search and the number of its steps; x, e and J are those at its end."""
     n, e = len(task.units), room.e
     rest = _look(machine, task, target, room.x, room.there, e, room.J)
     size, mu, idle, step, leaps = _squared(e), 0.1, 0, 0, 0
@@ -148,7 +148,7 @@ def _searched(machine: Machine, task: Task, effort: Effort, target: np.ndarray, 
             if not done and leaps < _LEAPS and size < _NEAR and new < _FAR:
                 leaps, taken, mu = leaps + 1, True, 1e-3
                 break
-            if done:  # one step more, down to rounding
+            if done:  # one more step, to machine precision
                 return rest, step
             mu *= 8.0
         if not taken:
@@ -177,7 +177,7 @@ def _squared(e: np.ndarray) -> float:
 def _look(
     machine: Machine, task: Task, target: np.ndarray, x: np.ndarray, there: np.ndarray, e: np.ndarray, J: np.ndarray
 ) -> float:
-    """Write e and J = −∂e/∂q in the units of the coordinates; the largest entry of |e|, which may have no value."""
+    """Write e and J = −∂e/∂q in the units of the coordinates; return the largest entry of |e|, infinite for NaN."""
     n, at, row, length = len(task.units), 0, 0, task.length
     call(machine.one, x, machine.p, machine.tables, there)
     for k in range(len(task.kinds)):
@@ -204,7 +204,7 @@ def _look(
 
 
 def _turned(R: np.ndarray, wanted: np.ndarray, out: np.ndarray) -> None:
-    """The rotation vector of Rᵀ R*, in body axes."""
+    """Write the rotation vector of Rᵀ R*, in body axes."""
     E = np.empty((3, 3))
     for i in range(3):
         for j in range(3):
@@ -236,7 +236,7 @@ def _turned(R: np.ndarray, wanted: np.ndarray, out: np.ndarray) -> None:
 
 
 def _stepped(task: Task, room: Room, damping: float) -> bool:
-    """Write the trial after one step; coordinates that would pass a limit at which they are stay. False without a value."""
+    """Write the trial after one step; coordinates at a limit do not pass it. False if the step cannot be computed."""
     n, free, x = len(task.units), room.free, room.x
     for j in range(n):
         free[j] = 1.0 if task.units[j] > 0.0 else 0.0
@@ -258,7 +258,7 @@ def _stepped(task: Task, room: Room, damping: float) -> bool:
 
 
 def _solved(room: Room, damping: float) -> bool:
-    """Write the damped step of the coordinates that are free, by the smaller one of J Jᵀ and JᵀJ."""
+    """Write the damped step of the free coordinates, using the smaller of J Jᵀ and JᵀJ."""
     J, e, S, b, free, step = room.J, room.e, room.square, room.right, room.free, room.step
     m, n = J.shape
     trace = 0.0
@@ -285,7 +285,7 @@ def _solved(room: Room, damping: float) -> bool:
             trace += S[i, i]
     for i in range(len(b)):
         S[i, i] += damping + _LEAST * trace + 1e-300
-    if not cholesky_in_place(S, 0.0, np.inf):  # not above zero by rounding: there is no step that way
+    if not cholesky_in_place(S, 0.0, np.inf):  # not positive definite because of rounding errors: no step
         return False
     solve_lower(S, b)
     solve_lower_transposed(S, b)
@@ -300,4 +300,4 @@ def _solved(room: Room, damping: float) -> bool:
     return True
 
 
-compiled = CompiledLoop(reach)  # the same in machine code
+compiled = CompiledLoop(reach)  # the search as machine code

@@ -1,4 +1,4 @@
-"""The linear equations of a small model with its parameters as symbols."""
+"""The linearized equations of a small model with its parameters as symbols."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from dalembert.analysis.linearization import Linearization
 
 
-_MOST = 8  # coordinates
-_SAME = 1e-9
-_PARTS = 24  # of half a turn: angles that are multiples of it stay exact
+_MAX_COORDINATES = 8
+_TOLERANCE = 1e-9
+_PI_FRACTION = 24  # multiples of π/24 stay exact
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class SymbolicLinearization:
     B: sympy.Matrix
 
     def latex(self) -> str:
-        """The equations as one formula of LaTeX."""
+        """The equations as one LaTeX formula."""
         import sympy
 
         names = {x: for_latex(str(x)) for x in self.A.free_symbols | self.B.free_symbols}
@@ -62,7 +62,7 @@ def _column(entries: list[str]) -> str:
 
 
 def symbolic_of(linear: Linearization, state: Mapping[str, Written] | None) -> SymbolicLinearization:
-    """The equations with symbols; `state` gives coordinates and rates dot(x) as formulas of parameters."""
+    """The symbolic equations; `state` defines coordinates and rates dot(x) as formulas of parameters."""
     model = linear.model
     _require_small(linear)
     space = workspace_of(setup(model))
@@ -71,10 +71,10 @@ def symbolic_of(linear: Linearization, state: Mapping[str, Written] | None) -> S
     chosen = [model.coordinate_names.index(name) for name in linear.states[: linear.coordinates]]
     A, B = SymbolicReduction(space.symbolic, values, chosen).matrices(_pushes(linear))
     found = np.array(A.subs({x: model.parameter_values[str(x)] for x in A.free_symbols}), dtype=float)
-    if np.abs(found - linear.A).max(initial=0.0) > _SAME * max(1.0, np.abs(linear.A).max(initial=0.0)):
+    if np.abs(found - linear.A).max(initial=0.0) > _TOLERANCE * max(1.0, np.abs(linear.A).max(initial=0.0)):
         raise InputError(
-            f"symbolic: with its numbers put in, the result for model '{model.name}' is not that of the numbers. Expected a "
-            "state that the formulas given describe: name coordinates and rates that depend on parameters, as in "
+            f"symbolic: with the parameter values of model '{model.name}' the symbolic A differs from the numerical A. Expected "
+            "`state` to describe the state exactly: give coordinates and rates that depend on parameters as formulas, as in "
             "symbolic({'theta': 'atan(F/(m*g))'})."
         )
     return SymbolicLinearization(linear.states, linear.inputs, A, B)
@@ -82,12 +82,12 @@ def symbolic_of(linear: Linearization, state: Mapping[str, Written] | None) -> S
 
 def _require_small(linear: Linearization) -> None:
     model, count = linear.model, len(linear.model.coordinate_names)
-    if count > _MOST:
+    if count > _MAX_COORDINATES:
         raise InputError(
-            f"symbolic: model '{model.name}' has {count} coordinates. Expected at most {_MOST}. A and B have the numbers."
+            f"symbolic: model '{model.name}' has {count} coordinates. Expected at most {_MAX_COORDINATES}. A and B are numerical."
         )
     if linear.reason:
-        raise InputError("symbolic: the state is a moment of a motion. Expected an equilibrium or a steady motion.")
+        raise InputError("symbolic: the state is not steady. Expected an equilibrium or a steady motion.")
     for name in linear.inputs:
         if name not in model.coordinate_names:
             raise InputError(
@@ -103,31 +103,31 @@ def _pushes(linear: Linearization) -> sympy.Matrix:
 
 
 def _values(linear: Linearization, state: dict[str, Written]) -> dict[str, Any]:
-    """Coordinates and rates: formulas where given, exact numbers elsewhere."""
+    """Coordinates and rates: the specified formulas, exact numbers for the others."""
     names = linear.model.coordinate_names
     known = dict(zip((*names, *map(Kind.RATE.of, names)), (*linear.q, *linear.qd), strict=True))
     out: dict[str, Any] = {name: _exact(float(x)) for name, x in known.items()}
-    for name, given in state.items():
+    for name, specified in state.items():
         if name not in known:
             raise InputError(f"symbolic: there is no coordinate or rate '{name}'. {nearest(name, known)}")
-        formula = linear.model.formula(given, f"symbolic, '{name}'", constant=True)
+        formula = linear.model.formula(specified, f"symbolic, '{name}'", constant=True)
         out[name] = to_sympy(formula, coordinates=(), symbols=linear.model.sympy_symbols)
     return out
 
 
 def _exact(x: float) -> Any:
-    """A number as it was meant: a multiple of π, or the decimal it is written as."""
+    """A float as an exact number: a rational multiple of π, or its decimal representation."""
     import sympy
 
-    part = round(x / np.pi * _PARTS)
-    if part and abs(x - part * np.pi / _PARTS) < 1e-14 * max(1.0, abs(x)):
-        return sympy.pi * sympy.Rational(part, _PARTS)
+    multiple = round(x / np.pi * _PI_FRACTION)
+    if multiple and abs(x - multiple * np.pi / _PI_FRACTION) < 1e-14 * max(1.0, abs(x)):
+        return sympy.pi * sympy.Rational(multiple, _PI_FRACTION)
     found = Fraction(repr(x)) if abs(x) > 1e-14 else Fraction(0)
     return sympy.Rational(found.numerator, found.denominator)
 
 
 class SymbolicReduction:
-    """A and B of one state, as matrices of SymPy; `values` are those of coordinates and rates there, by name."""
+    """A and B at one state as SymPy matrices; `values` are the coordinates and rates by name."""
 
     def __init__(self, system: System, values: Mapping[str, Any], chosen: Sequence[int]) -> None:
         self.system, self.chosen = system, list(chosen)
@@ -143,19 +143,19 @@ class SymbolicReduction:
         entries = [to_sympy(se.sympify(x).subs(self._point), coordinates=(), symbols=known) for x in array.ravel()]
         return sympy.Matrix(*(array.shape if array.ndim == 2 else (len(array), 1)), entries)
 
-    def _slope(self, row: str, by: Array, rows: Sequence[int] | None = None) -> sympy.Matrix:
+    def _partial(self, row: str, by: Array, rows: Sequence[int] | None = None) -> sympy.Matrix:
         part = self._rows[row] if rows is None else self._rows[row][list(rows)]
         return self._sympy(self.system.algebra.jacobian(part, by))
 
     def _multipliers(self) -> list[Any]:
-        """λ of the independent rows at the state, from as many of the equations; the others have none."""
-        kept, out = list(self.system.facts.rows), [se.Integer(0)] * len(self.system.facts.levels.names)
+        """λ of the independent rows at the state, from as many equations; zero for the other rows."""
+        rows, out = list(self.system.facts.rows), [se.Integer(0)] * len(self.system.facts.levels.names)
         self._point |= dict.fromkeys(multipliers(self.system), 0)
-        if kept:
-            some = list(self.system.facts.dependent)
-            A = self._slope("velocity", self.system.qd, kept).extract(list(range(len(kept))), some)
-            found = A.T.LUsolve(self._sympy(self._rows["dynamics"][some]))
-            for i, x in zip(kept, found, strict=True):
+        if rows:
+            dependent = list(self.system.facts.dependent)
+            A = self._partial("velocity", self.system.qd, rows).extract(list(range(len(rows))), dependent)
+            found = A.T.LUsolve(self._sympy(self._rows["dynamics"][dependent]))
+            for i, x in zip(rows, found, strict=True):
                 out[i] = se.sympify(x)
         return out
 
@@ -164,18 +164,18 @@ class SymbolicReduction:
         import sympy
 
         system, facts = self.system, self.system.facts
-        n, d, kept = len(system.q), facts.d, list(facts.rows)
-        T = self._tangent([i for i in kept if i < facts.levels.held])
-        u_q, v_q = self._slope("speeds", system.q), self._slope("velocity", system.q, kept)
-        S = self._slope("speeds", system.qd).col_join(self._slope("velocity", system.qd, kept))
+        n, d, rows = len(system.q), facts.d, list(facts.rows)
+        T = self._tangent([i for i in rows if i < facts.levels.held])
+        u_q, v_q = self._partial("speeds", system.q), self._partial("velocity", system.q, rows)
+        S = self._partial("speeds", system.qd).col_join(self._partial("velocity", system.qd, rows))
         inverse = S.LUsolve(sympy.eye(n)).applyfunc(sympy.simplify)
         W, Q = inverse[:, :d], -inverse * u_q.col_join(v_q) * T
         q, qd = T.row_join(sympy.zeros(n, d)), Q.row_join(W)
-        M = self._slope("dynamics", system.qdd)
-        force = self._slope("dynamics", system.q) * q + self._slope("dynamics", system.qd) * qd
-        rates = self._slope("speed_rates", system.q) * q + self._slope("speed_rates", system.qd) * qd
-        bent = self._slope("acceleration", system.q, kept) * q + self._slope("acceleration", system.qd, kept) * qd
-        mass, drift = W.T * M * W, -inverse * rates.col_join(bent)
+        M = self._partial("dynamics", system.qdd)
+        force = self._partial("dynamics", system.q) * q + self._partial("dynamics", system.qd) * qd
+        rates = self._partial("speed_rates", system.q) * q + self._partial("speed_rates", system.qd) * qd
+        bias = self._partial("acceleration", system.q, rows) * q + self._partial("acceleration", system.qd, rows) * qd
+        mass, drift = W.T * M * W, -inverse * rates.col_join(bias)
         speeds = mass.LUsolve(-W.T * (force + M * drift))
         A = qd.extract(self.chosen, list(range(qd.cols))).col_join(speeds)
         count = 0 if pushes is None else pushes.cols
@@ -183,19 +183,19 @@ class SymbolicReduction:
         B = B.col_join(mass.LUsolve(W.T * pushes) if pushes is not None and count else sympy.zeros(d, count))
         return A.applyfunc(sympy.simplify), B.applyfunc(sympy.simplify)
 
-    def _tangent(self, held: list[int]) -> sympy.Matrix:
+    def _tangent(self, holonomic: list[int]) -> sympy.Matrix:
         """T of δq = T δz."""
         import sympy
 
         n = len(self.system.q)
-        if not held:
+        if not holonomic:
             return sympy.eye(n).extract(list(range(n)), self.chosen)
-        phi = self._slope("position", self.system.q, held)
+        phi = self._partial("position", self.system.q, holonomic)
         rest = [i for i in range(n) if i not in self.chosen]
-        below = -phi.extract(list(range(phi.rows)), rest).LUsolve(phi.extract(list(range(phi.rows)), self.chosen))
+        lower = -phi.extract(list(range(phi.rows)), rest).LUsolve(phi.extract(list(range(phi.rows)), self.chosen))
         T = sympy.zeros(n, len(self.chosen))
         for k, i in enumerate(self.chosen):
             T[i, k] = 1
         for k, i in enumerate(rest):
-            T[i, :] = below[k, :]
+            T[i, :] = lower[k, :]
         return T

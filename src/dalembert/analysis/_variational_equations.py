@@ -1,10 +1,10 @@
-"""The variational equations: derivatives of a motion, integrated with it.
+"""The variational equations: derivatives of a trajectory, integrated together with it.
 
 With ẏ = F(y, t; p), y = (q, q̇), the derivatives along directions obey
 
     y′˙ = F_y y′ + F_p p′,    y″˙ = F_zz[z′, z′] + F_y y″,    z = (y, p).
 
-Written out they are one program, for `taylor` and as machine code; where that would be long, a direction stands in each lane.
+Expanded, they are one program for `taylor` and for machine code; if that program would be long, each lane has one direction.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
 from dalembert.symbolic.symbols import Kind
 
-_SHORT = 1500  # lines of the written-out equations up to which taylor is taken by itself: heyoka needs two seconds
-_LONGEST = 20_000  # lines up to which other methods take them as machine code, compiled in about two seconds
-_SAME = 1e-13  # of the time, or of the time of the model: happenings as close as this are at one instant
-_ALONG = 1e-6  # of the size of its parts: a rate of g below this is none
-_ALIKE = 1e-9  # of the rates: what is less apart is the same
+_MAX_TAYLOR_LINES = 1500  # lines of the expanded equations up to which taylor is the default: heyoka needs two seconds
+_MAX_COMPILED_LINES = 20_000  # lines up to which other methods use them as machine code, compiled in about two seconds
+_SIMULTANEOUS = 1e-13  # relative to the time or the time scale of the model: closer events are simultaneous
+_TANGENTIAL = 1e-6  # relative to the sum of its terms: a rate of g below this is zero
+_EQUAL = 1e-9  # relative difference below which rates are equal
 
 
 def rates_program(kernel: Kernel) -> Program:
     """(q̇, q̈) of (q, q̇, t) without the powers."""
-    whole = kernel.program
-    states = nodes_of(replace(whole, outputs=whole.outputs[: kernel.form.n_states]))
-    return program_of(states, whole.inputs, whole.parameters)
+    program = kernel.program
+    states = nodes_of(replace(program, outputs=program.outputs[: kernel.form.n_states]))
+    return program_of(states, program.inputs, program.parameters)
 
 
 @dataclass(frozen=True)
 class Variations:
-    """The variational equations of one set of equations along directions, of first or second order."""
+    """The variational equations of first or second order of one set of equations."""
 
     equations: BoundEquations
     directions: Directions
@@ -72,8 +72,8 @@ class Variations:
     def _kernel(self) -> Kernel:
         return self.equations.kernel
 
-    def _kept(self, what: str, make: Callable[[], object]) -> object:
-        """What is made once for these equations and directions."""
+    def _cached(self, what: str, make: Callable[[], object]) -> object:
+        """A value that is computed once for these equations and directions."""
         key = (what, self.directions, self.order)
         if key not in self._kernel.kept:
             self._kernel.kept[key] = make()
@@ -81,53 +81,53 @@ class Variations:
 
     @property
     def lanes(self) -> Differentials:
-        """F with a direction in each lane."""
+        """F with one direction in each lane."""
         engine, by = self.equations.workspace.engine, self.directions.parameters
-        made = self._kept("lanes", lambda: Differentials(rates_program(self._kernel), by, engine))
-        assert isinstance(made, Differentials)
-        return made
+        cached = self._cached("lanes", lambda: Differentials(rates_program(self._kernel), by, engine))
+        assert isinstance(cached, Differentials)
+        return cached
 
     @property
     def written(self) -> Program:
         """ẏ, y′˙ and y″˙ of (y, y′, y″, t) as one program."""
-        made = self._kept("written", self._written_out)
-        assert isinstance(made, Program)
-        return made
+        cached = self._cached("written", self._expanded)
+        assert isinstance(cached, Program)
+        return cached
 
     @property
     def machine(self) -> TaylorMachine:
-        """The maker of Taylor integrators."""
-        made = self._kept("machine", lambda: TaylorMachine(self.written))
-        assert isinstance(made, TaylorMachine)
-        return made
+        """The factory of Taylor integrators."""
+        cached = self._cached("machine", lambda: TaylorMachine(self.written))
+        assert isinstance(cached, TaylorMachine)
+        return cached
 
     @property
     def has_series(self) -> bool:
-        """True where `taylor` can step them."""
+        """True if `taylor` can integrate them."""
         return self._kernel.fused and heyoka_backend.is_installed()
 
     @property
     def usual(self) -> str:
-        """The integrator that is taken by itself."""
-        return "taylor" if self.has_series and self._few(_SHORT) else "dop853"
+        """The default integrator."""
+        return "taylor" if self.has_series and self._is_short(_MAX_TAYLOR_LINES) else "dop853"
 
-    def _few(self, most: int) -> bool:
-        """True where the written-out equations have no more lines; long ones are not written out to be counted."""
+    def _is_short(self, limit: int) -> bool:
+        """True if the expanded equations have at most `limit` lines; long ones are not expanded to be counted."""
         count = 1 + len(self.directions) + (len(pairs(len(self.directions))) if self.order == 2 else 0)
-        return len(self._kernel.program.lines) * count <= most and len(self.written.lines) <= most
+        return len(self._kernel.program.lines) * count <= limit and len(self.written.lines) <= limit
 
     def machine_code(self, constants: np.ndarray) -> MachineCode | None:
-        """The written-out equations as machine code."""
-        if not self._few(_LONGEST):
+        """The expanded equations as machine code; None if they are too long."""
+        if not self._is_short(_MAX_COMPILED_LINES):
             return None
-        made = self._kept("code", lambda: function_of(self.written, self.equations.workspace.engine))
-        native = made.native if isinstance(made, Function) else None
+        compiled = self._cached("code", lambda: function_of(self.written, self.equations.workspace.engine))
+        native = compiled.native if isinstance(compiled, Function) else None
         if native is None:
             return None
         tables = np.array(native.tables, dtype=float)
         return MachineCode(Machine(native.address, constants, tables), len(self.written.inputs) - 1, None)
 
-    def _written_out(self) -> Program:
+    def _expanded(self) -> Program:
         program = rates_program(self._kernel)
         F, names, k = vector(nodes_of(program)), program.inputs[:-1], len(self.directions)
         y = GRAPH.symbols(names)
@@ -143,10 +143,10 @@ class Variations:
         inputs = [*(str(x) for x in stack(*states)), program.inputs[-1]]
         return program_of([node(x) for x in stack(*outputs)], inputs, program.parameters)
 
-    # integrating
+    # integration
 
     def flat(self, y: Varied) -> np.ndarray:
-        """The states of the integrator: y, then y′ direction by direction, then y″ pair by pair."""
+        """The state vector of the integrator: y, then y′ by directions, then y″ by pairs."""
         parts = [y.value, y.first.T.ravel()]
         if self.order == 2:
             assert y.second is not None
@@ -155,7 +155,7 @@ class Variations:
         return np.concatenate(parts)
 
     def varied(self, Y: np.ndarray) -> Varied:
-        """The same as a state with its derivatives; samples on the last axis, if there are such."""
+        """The inverse of `flat`: a state with its derivatives; samples, if any, on the last axis."""
         k, ij = len(self.directions), pairs(len(self.directions))
         count = 1 + k + (len(ij) if self.order == 2 else 0)
         blocks = Y.reshape(count, -1, *Y.shape[1:])
@@ -168,11 +168,11 @@ class Variations:
         return Varied(blocks[0], first, second)
 
     def rates(self, t: float, Y: np.ndarray, constants: np.ndarray) -> np.ndarray:
-        """The rates of the states, a direction in each lane."""
+        """The time derivatives of the state vector, one direction in each lane."""
         return self.flat(self.lanes(with_time(self.varied(Y), t), constants, self.directions.moved))
 
     def _project(self, constrained: Constrained) -> Callable[[float, np.ndarray], np.ndarray] | None:
-        """Brings state and derivatives back onto the constraints."""
+        """The projection of state and derivatives onto the constraints; None without constraints."""
         if not constrained.any:
             return None
         manifold, values = self.equations.workspace.manifold, self.equations.values
@@ -189,10 +189,10 @@ class Variations:
     def along(
         self, y: Varied, times: np.ndarray, constants: np.ndarray, method: str, settings: Settings, sizes: np.ndarray
     ) -> Varied:
-        """State and derivatives at `times`, from the first of them on; `sizes` are those of the directions."""
-        own = usual_sizes(self.equations)[: len(y.value)]
+        """State and derivatives at `times`, starting at the first; `sizes` are the scales of the directions."""
+        base = usual_sizes(self.equations)[: len(y.value)]
         ij = pairs(len(sizes)) if self.order == 2 else []
-        scales = [own, *(own / s for s in sizes), *(own / (sizes[i] * sizes[j]) for i, j in ij)]
+        scales = [base, *(base / s for s in sizes), *(base / (sizes[i] * sizes[j]) for i, j in ij)]
         names = self._kernel.program.inputs[:-1]
         problem = InitialValueProblem(
             (*names, *(f"slope {i}" for i in range(len(names) * (len(scales) - 1)))),
@@ -207,21 +207,21 @@ class Variations:
 
 
 class _System(FirstOrderSystem):
-    """The variational equations with the constants of one segment."""
+    """The variational equations with the constants of one trajectory segment."""
 
     def __init__(self, equations: Variations, constants: np.ndarray, positions: int) -> None:
         self._equations, self.constants, self._constants, self.positions = equations, constants, constants, positions
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
-        """The rates of state and derivatives."""
+        """The time derivatives of state and derivatives."""
         return self._equations.rates(t, y, self._constants)
 
     def machine_code(self) -> MachineCode | None:
-        """The rates written out, where they are short."""
+        """The expanded rates as machine code, if they are short."""
         return self._equations.machine_code(self._constants)
 
     def taylor(self, tolerance: float | None, sizes: np.ndarray) -> TaylorIntegrator | None:
-        """heyoka's integrator of the rates written out."""
+        """heyoka's integrator of the expanded rates."""
         if not self._equations.has_series:
             return None
         return self._equations.machine.make(tolerance, self._constants, sizes)
@@ -229,30 +229,30 @@ class _System(FirstOrderSystem):
 
 @dataclass(frozen=True)
 class Crossing:
-    """An event or switching, when it happened, and how that instant moves with what is differentiated by."""
+    """An event or switching, its time, and the derivatives of that time along the directions."""
 
     name: str
     t: float
     first: np.ndarray  # (directions,)
 
     def __repr__(self) -> str:
-        return f"<{self.name} at t = {self.t:.9g}, moves by {np.array2string(self.first, precision=6)}>"
+        return f"<{self.name} at t = {self.t:.9g}, dt/dp = {np.array2string(self.first, precision=6)}>"
 
 
 @dataclass(frozen=True)
 class Jumps:
-    """What events and switchings do to derivatives, between the stretches of a run.
+    """The jumps of derivatives at events and switchings, between the segments of a run.
 
-    At a surface g(y, t; p) = 0 that is crossed with ġ ≠ 0, the instant moves by t′ = −(g_y y′ + g_p p′) / ġ, and behind it, with
-    y⁺ = R(y, t; p) where velocities are reset, the saltation matrix is applied to y′:
+    At a surface g(y, t; p) = 0 that is crossed with ġ ≠ 0, the event time has t′ = −(g_y y′ + g_p p′) / ġ. After the event, with
+    y⁺ = R(y, t; p) if velocities are reset, the saltation matrix is applied to y′:
 
         y⁺′ = R_y (y′ + F⁻t′) + R_t t′ + R_p p′ − F⁺t′.
 
-    Where a motion touches a surface, slides along it, or meets several at once, there is no derivative.
+    If a trajectory touches a surface tangentially, slides along it, or crosses several at once, there is no derivative.
     """
 
     stretches: Stretches
-    equations: BoundEquations  # as they were declared
+    equations: BoundEquations  # as declared
     directions: Directions
     order: int
 
@@ -260,8 +260,8 @@ class Jumps:
         for part in self.stretches.parts:
             if part.constants.ndim == 2:
                 raise NotApplicableError(
-                    f"sensitivity: from t = {part.solution.t[0]:.9g} on the motion slides along a switching surface, as dry "
-                    "friction sticks, and derivatives along such a stretch are not known. End the run before, or smooth the law."
+                    f"sensitivity: from t = {part.solution.t[0]:.9g} the motion slides along a switching surface, as in "
+                    "sticking friction; derivatives of sliding motions are not available. End the run before, or smooth the law."
                 )
 
     @cached_property
@@ -269,66 +269,66 @@ class Jumps:
         return held(self.equations.derivation.setup.declared.replaced(events=()))
 
     def _instant(self, t: float) -> float:
-        """How far apart happenings at one instant may be."""
+        """The largest time difference of simultaneous events."""
         parts, scales = self.stretches.parts, self.equations.workspace.facts.scales
-        return _SAME * scales.instant(t, float(parts[-1].solution.t[-1] - parts[0].solution.t[0]))
+        return _SIMULTANEOUS * scales.instant(t, float(parts[-1].solution.t[-1] - parts[0].solution.t[0]))
 
     def across(self, before: Part, after: Part | None, y: Varied) -> tuple[Varied, Crossing | None]:
-        """State and derivatives behind the end of a stretch, where the run may end, too."""
+        """State and derivatives after the end of a segment, which may be the end of the run."""
         t, start = _end(before, after)
-        happened = [each for each in self.stretches.happened if abs(each.t - t) <= self._instant(t)]
-        happened = [each for each in happened if each.switching or self._event(each).acts]
-        if after is None and not happened:
+        events = [each for each in self.stretches.happened if abs(each.t - t) <= self._instant(t)]
+        events = [each for each in events if each.switching or self._event(each).acts]
+        if after is None and not events:
             return y, None
-        self._require_no_impulse(happened)
+        self._require_no_impulse(events)
         rates = _rates(before, y.value, t)
-        new = rates if after is None else _rates(after, start, t)
-        if not happened:
-            self._require_alike(rates, new, t)
+        rates_after = rates if after is None else _rates(after, start, t)
+        if not events:
+            self._require_continuous(rates, rates_after, t)
             return y, None
-        if len(happened) > 1:
-            names = " and ".join(each.name for each in happened)
+        if len(events) > 1:
+            names = " and ".join(each.name for each in events)
             raise NotApplicableError(
-                f"sensitivity: {names} happen at one instant, t = {t:.9g}, and derivatives depend on which comes first. Change "
-                "the start, or end the run before."
+                f"sensitivity: {names} are simultaneous at t = {t:.9g}, and the derivatives depend on their order. Change the "
+                "initial state, or end the run before."
             )
         if self.order == 2:
             raise NotApplicableError(
-                f"sensitivity: {happened[0].name} at t = {t:.9g} ends a smooth stretch. Second derivatives are known along "
-                "smooth motions only. Ask for order=1, or end the run before."
+                f"sensitivity: {events[0].name} at t = {t:.9g} ends a smooth segment. Second derivatives are available for "
+                "smooth motions only. Use order=1, or end the run before."
             )
-        return self._saltation(happened[0], before, y, t, rates, new)
+        return self._saltation(events[0], before, y, t, rates, rates_after)
 
-    def _require_no_impulse(self, happened: list[EventRecord]) -> None:
-        for each in happened:
+    def _require_no_impulse(self, events: list[EventRecord]) -> None:
+        for each in events:
             if each.switching and not np.array_equal(each.qd, each.after):
                 raise NotApplicableError(
-                    f"sensitivity: {each.name} at t = {each.t:.9g} makes the velocities jump, and derivatives across such a jump "
-                    "are not known. Round the kink of the prescribed motion off, or end the run before."
+                    f"sensitivity: {each.name} at t = {each.t:.9g} makes the velocities jump; derivatives across such a jump are "
+                    "not available. Smooth the corner of the prescribed motion, or end the run before."
                 )
 
     def _saltation(
-        self, what: EventRecord, before: Part, y: Varied, t: float, rates: np.ndarray, new: np.ndarray
+        self, event: EventRecord, before: Part, y: Varied, t: float, rates: np.ndarray, rates_after: np.ndarray
     ) -> tuple[Varied, Crossing]:
-        function, moved = self._function(what, before.equations), self.directions.moved
+        function, moved = self._function(event, before.equations), self.directions.moved
         values = before.constants
         here = function(with_time(y, t), values, moved)
         flow = Varied(np.append(y.value, t), np.append(rates, 1.0)[:, None])
-        slope = function(flow, values, np.zeros((len(moved), 1))).first[0, 0]
-        self._require_transversal(what, function, flow.value, values, rates, float(slope))
-        instant = -here.first[0] / slope
-        first = y.first + np.outer(rates, instant)
-        at = function(Varied(flow.value, np.concatenate([first, instant[None]])), values, moved)
-        return Varied(at.value[1:], at.first[1:] - np.outer(new, instant)), Crossing(what.name, t, instant)
+        g_rate = function(flow, values, np.zeros((len(moved), 1))).first[0, 0]
+        self._require_transversal(event, function, flow.value, values, rates, float(g_rate))
+        dt = -here.first[0] / g_rate
+        first = y.first + np.outer(rates, dt)
+        at = function(Varied(flow.value, np.concatenate([first, dt[None]])), values, moved)
+        return Varied(at.value[1:], at.first[1:] - np.outer(rates_after, dt)), Crossing(event.name, t, dt)
 
-    def _function(self, what: EventRecord, equations: BoundEquations) -> Differentials:
-        """g and the state behind, of (q, q̇, t)."""
+    def _function(self, record: EventRecord, equations: BoundEquations) -> Differentials:
+        """g and the state after the event, as functions of (q, q̇, t)."""
         system = equations.workspace.system
         rates: list[Scalar] = list(system.qd)
-        if what.switching:
-            g = next(each for each in self._held.switches if each.title == what.name).at(system.motion)
+        if record.switching:
+            g = next(each for each in self._held.switches if each.title == record.name).at(system.motion)
         else:
-            event = self._event(what)
+            event = self._event(record)
             self._require_constant(event)
             g = system.motion.lower(event.when)
             for name, formula in event.reset.items():
@@ -338,42 +338,42 @@ class Jumps:
         program = program_of(outputs, inputs, list(system.model.parameter_values))
         return Differentials(program, self.directions.parameters, equations.workspace.engine)
 
-    def _event(self, what: EventRecord) -> Event:
-        return next(event for event in self.equations.derivation.setup.declared.events if event.name == what.name)
+    def _event(self, record: EventRecord) -> Event:
+        return next(event for event in self.equations.derivation.setup.declared.events if event.name == record.name)
 
     def _require_constant(self, event: Event) -> None:
-        """Parameters that an event sets must not carry derivatives."""
+        """Raise if an event sets a parameter that has derivatives."""
         for name, formula in event.set.items():
             if name in self.directions.parameters or formula.free_symbols:
                 raise NotApplicableError(
-                    f"sensitivity: event '{event.name}' sets the parameter '{name}' to {formula}, and derivatives through "
-                    "parameters that change on the way are not known. Set numbers, and differentiate by others."
+                    f"sensitivity: event '{event.name}' sets the parameter '{name}' to {formula}; derivatives through parameters "
+                    "that change during the run are not available. Set numbers, and differentiate by other parameters."
                 )
 
-    def _require_alike(self, rates: np.ndarray, new: np.ndarray, t: float) -> None:
-        if np.abs(new - rates).max() > _ALIKE * (1.0 + np.abs(rates).max()) or (self.order == 2 and self._held.tables):
+    def _require_continuous(self, rates: np.ndarray, new: np.ndarray, t: float) -> None:
+        if np.abs(new - rates).max() > _EQUAL * (1.0 + np.abs(rates).max()) or (self.order == 2 and self._held.tables):
             raise NotApplicableError(
-                f"sensitivity: at t = {t:.9g} a table of the model has a corner that derivatives of this order do not pass. "
-                "Use a smooth profile in place of the table, or end the run before."
+                f"sensitivity: at t = {t:.9g} a table of the model has a corner, where derivatives of this order do not exist. "
+                "Use a smooth profile instead of the table, or end the run before."
             )
 
     def _require_transversal(
-        self, what: EventRecord, g: Differentials, at: np.ndarray, values: np.ndarray, rates: np.ndarray, slope: float
+        self, event: EventRecord, g: Differentials, at: np.ndarray, values: np.ndarray, rates: np.ndarray, g_rate: float
     ) -> None:
         parts = g(Varied(at, np.diag(np.append(rates, 1.0))), values, np.zeros((len(self.directions.moved), len(at))))
-        if abs(slope) <= _ALONG * float(np.abs(parts.first[0]).sum()):
+        if abs(g_rate) <= _TANGENTIAL * float(np.abs(parts.first[0]).sum()):
             raise NotApplicableError(
-                f"sensitivity: at t = {what.t:.9g} the motion only touches the surface of {what.name}, so the next motion "
-                "would miss it, and there is no derivative. Change the start, or end the run before."
+                f"sensitivity: at t = {event.t:.9g} the motion touches the surface of {event.name} tangentially (grazing), so "
+                "there is no derivative. Change the initial state, or end the run before."
             )
 
 
 def _end(before: Part, after: Part | None) -> tuple[float, np.ndarray]:
-    """The end of a stretch, and the state (q, q̇) that the next begins with."""
-    part, place = (before, -1) if after is None else (after, 0)
-    return float(part.solution.t[place]), part.solution.y[: part.equations.n_states, place]
+    """The end time of a segment, and the initial state (q, q̇) of the next."""
+    part, k = (before, -1) if after is None else (after, 0)
+    return float(part.solution.t[k]), part.solution.y[: part.equations.n_states, k]
 
 
 def _rates(part: Part, y: np.ndarray, t: float) -> np.ndarray:
-    """(q̇, q̈) at a state by the equations of a stretch."""
+    """(q̇, q̈) at a state by the equations of a segment."""
     return part.equations.kernel.state_rates(y, t, part.constants)[: len(y)]

@@ -1,10 +1,10 @@
-"""Gradients of a cost by the adjoint equations: one run backwards, whatever the number of parameters.
+"""Gradients of a cost by the adjoint equations: one backward integration for any number of parameters.
 
 For J = Φ(y(T); p) + ∫ L(y, t; p) dt along ẏ = F(y, t; p) the adjoint variables obey λ˙ = −F_yᵀλ − L_y, λ(T) = Φ_y, and
 
     J′ = Φ_p p′ + λ(0)ᵀ y₀′ + ∫ (λᵀF_p + L_p) p′ dt.
 
-F keeps the constraints, and y₀′ fulfils them, so nothing else is needed where there are constraints.
+F preserves the constraints and y₀′ is tangent to them, so constrained systems need no additional terms.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TOLERANCE = 1e-11
 
 @dataclass(frozen=True, repr=False)
 class Gradient(Value, Tabular):
-    """The value of a cost and its slopes."""
+    """The value of a cost and its derivatives."""
 
     value: float
     of: tuple[str, ...]
@@ -58,7 +58,7 @@ class Gradient(Value, Tabular):
         return float(self.slopes[self.of.index(name)])
 
     def tables(self) -> tuple[Table, ...]:
-        """The slopes."""
+        """The derivatives, one row for each differentiation variable."""
         rows = tuple((name, short(float(x))) for name, x in zip(self.of, self.slopes, strict=True))
         return (Table(("by", "slope of the cost"), rows, f"cost {self.value:.9g}"),)
 
@@ -82,10 +82,10 @@ def gradient(
     integrator: str | None = None,
     parameters: Mapping[str, float] | None = None,
 ) -> Gradient:
-    """The slopes of a cost by parameters and starts, by the adjoint equations: for many parameters and one cost.
+    """The gradient of a cost with respect to parameters and initial values, by the adjoint equations.
 
-    The cost is `final`, a formula of the state at the end, and the integral of the formula `integral` along the run, both or one
-    of them; formulas are those that `Sensitivity.observe` takes. Other options are those of `dl.sensitivity`.
+    The cost is the sum of `final`, a formula of the final state, and the time integral of the formula `integral`; one of them may
+    be omitted. Formulas are those of `Sensitivity.observe`, other options those of `dl.sensitivity`.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("oscillator").parameters(m=1.0, k=4.0).coordinates("x").start([1.0], [0.0])
@@ -95,7 +95,7 @@ def gradient(
     (True, -0.416146837)
     """
     if final is None and integral is None:
-        raise InputError("gradient: there is no cost. Give `final` or `integral`, such as final='x**2'.")
+        raise InputError("gradient: no cost is defined. Give `final` or `integral`, such as final='x**2'.")
     equations = equations_of(model, formalism)
     equations = equations.with_parameters(parameters) if parameters else equations
     require_differentiable(equations, "gradient")
@@ -110,37 +110,37 @@ def gradient(
     _require_smooth(found, equations)
     value, weights, by_parameters = _cost_at_end(found.parts[-1], directions, final)
     slopes = directions.moved.T @ by_parameters
-    until = float(found.parts[-1].solution.t[-1])
+    end = float(found.parts[-1].solution.t[-1])
     for part in reversed(found.parts):
-        weights, more, by_parameters = _Backwards(part, directions, integral).run(weights, until)
+        weights, more, by_parameters = _Backwards(part, directions, integral).run(weights, end)
         value, slopes = value + more, slopes + directions.moved.T @ by_parameters
-        until = float(part.solution.t[0])
+        end = float(part.solution.t[0])
     return Gradient(value, directions.names, slopes + weights @ y.first, recording_of(equations, found).trajectory())
 
 
 def _require_smooth(found: Stretches, equations: BoundEquations) -> None:
     acting = {event.name for event in equations.derivation.setup.declared.events if event.acts}
-    happened = [each for each in found.happened if each.switching or each.name in acting]
-    if any(part.constants.ndim == 2 for part in found.parts) or happened:
-        what = happened[0] if happened else None
+    events = [each for each in found.happened if each.switching or each.name in acting]
+    if any(part.constants.ndim == 2 for part in found.parts) or events:
+        what = events[0] if events else None
         raise NotApplicableError(
-            f"gradient: {'the motion slides' if what is None else f'{what.name} happens at t = {what.t:.9g}'}, and the adjoint "
-            "equations are known along smooth motions only. Use `dl.sensitivity`, or end the run before."
+            f"gradient: {'the motion slides' if what is None else f'{what.name} occurs at t = {what.t:.9g}'}; the adjoint "
+            "equations are available for smooth motions only. Use `dl.sensitivity`, or end the run before."
         )
 
 
 def _cost(equations: BoundEquations, name: str | None, others: Program | None = None) -> Program:
-    """A cost of (q, q̇, t) behind other outputs; nothing for no cost."""
+    """A cost of (q, q̇, t) appended to other outputs; no output without a cost."""
     cost = None if name is None else program_by_name(equations, name)
     if cost is not None and len(cost.outputs) != 1:
-        raise InputError(f"gradient: '{name}' has {len(cost.outputs)} rows. Expected one number, such as a formula.")
+        raise InputError(f"gradient: '{name}' has {len(cost.outputs)} rows. Expected a scalar, such as a formula.")
     inputs = rates_program(equations.kernel) if others is None else others
     outputs = ([] if others is None else nodes_of(others)) + ([] if cost is None else nodes_of(cost))
     return program_of(outputs, inputs.inputs, inputs.parameters)
 
 
 def _cost_at_end(part: Part, directions: Directions, cost: str | None) -> tuple[float, np.ndarray, np.ndarray]:
-    """The cost in the last state of a stretch, and its slopes by the state and by the parameters."""
+    """The cost at the final state of a segment, and its derivatives by the state and by the parameters."""
     size = part.equations.n_states
     if cost is None:
         return 0.0, np.zeros(size), np.zeros(len(directions.parameters))
@@ -155,7 +155,7 @@ def _cost_at_end(part: Part, directions: Directions, cost: str | None) -> tuple[
 
 @dataclass(frozen=True)
 class _Backwards:
-    """The adjoint equations along one stretch."""
+    """The adjoint equations along one trajectory segment."""
 
     part: Part
     directions: Directions
@@ -164,13 +164,13 @@ class _Backwards:
     def _functions(self) -> tuple[Function, Function | None]:
         """(F_yᵀw, F_pᵀw) with the cost among the outputs, and the cost itself."""
         equations, engine = self.part.equations, self.part.equations.workspace.engine
-        whole = _cost(equations, self.integral, rates_program(equations.kernel))
-        by = [*whole.inputs[:-1], *self.directions.parameters]
+        program = _cost(equations, self.integral, rates_program(equations.kernel))
+        by = [*program.inputs[:-1], *self.directions.parameters]
         cost = None if self.integral is None else function_of(_cost(equations, self.integral), engine)
-        return function_of(vector_jacobian(whole, by), engine), cost
+        return function_of(vector_jacobian(program, by), engine), cost
 
     def run(self, weights: np.ndarray, end: float) -> tuple[np.ndarray, float, np.ndarray]:
-        """λ at the start of the stretch, from its end, the integral of the cost, and that of λᵀF_p + L_p."""
+        """λ at the start of the segment from λ at its end, the integral of the cost, and that of λᵀF_p + L_p."""
         slopes, cost = self._functions()
         size, count = len(weights), len(self.directions.parameters)
         state, constants, one = _motion(self.part), self.part.constants, [] if cost is None else [1.0]
@@ -192,7 +192,7 @@ class _Backwards:
 
 
 def _motion(part: Part) -> Callable[[float], np.ndarray]:
-    """The state at any time of a stretch."""
+    """The state as a function of time within a segment."""
     pieces: Sequence[Piece] = part.solution.dense
     starts = np.array([piece.t0 for piece in pieces])
 

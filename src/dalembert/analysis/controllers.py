@@ -1,4 +1,4 @@
-"""Control laws for `model.actuator(..., law=...)`: PD, PID, LQR, computed torque, and control of a point in space."""
+"""Control laws for `model.actuator(..., law=...)`: PD, PID, LQR, computed torque, and operational-space control."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Kind
 
 Target = float | Profile | Callable[[float], float | tuple[float, float, float]]
-_RANK = 1e-9  # of the largest: directions in which the point cannot move have no Λ
+_RANK = 1e-9  # relative: Λ excludes directions in which the point cannot move
 
 
 class PD:
     """u = kp e + kd ė for a target that is a number, a profile, or a function of time; continuous or sampled.
 
-    A function of time gives the position, taken as at rest, or position, rate and acceleration.
+    A function of time returns the position, with zero rate and acceleration, or (position, rate, acceleration).
 
     >>> import dalembert as dl
     >>> model = dl.load("simple-pendulum").copy()
     >>> _ = model.actuator("bob", law=PD("theta", 0.5, kp=200, kd=25))
-    >>> round(float(dl.simulate(model, 5.0)["theta"][-1]), 3)  # gravity stays
+    >>> round(float(dl.simulate(model, 5.0)["theta"][-1]), 3)  # steady-state error by gravity
     0.477
     """
 
     def __init__(self, coordinate: str, target: Target, kp: float, kd: float = 0.0) -> None:
         where = f"{type(self).__name__} of '{coordinate}'"
         if not isinstance(coordinate, str):
-            raise InputError(f"{type(self).__name__}, coordinate: got {shown(coordinate)}. Expected a name.")
+            raise InputError(f"{type(self).__name__}, coordinate: got {shown(coordinate)}. Expected a str.")
         self.coordinate, self.kp, self.kd = coordinate, gain(kp, f"{where}, kp"), gain(kd, f"{where}, kd")
         self._rate = Kind.RATE.of(coordinate)
         self._target = target_of(target, (), f"{where}, target")
 
     def _errors(self, t: float, state: State) -> tuple[float, float]:
         """e and ė."""
-        wanted: Wanted = self._target(t)
-        return wanted.position - state[self.coordinate], wanted.rate - state[self._rate]
+        desired: Wanted = self._target(t)
+        return desired.position - state[self.coordinate], desired.rate - state[self._rate]
 
     def __call__(self, t: float, state: State) -> float:
         """The effort at a state."""
@@ -60,10 +60,10 @@ class PD:
 
 
 class PID(PD):
-    """u = kp e + kd ė + ki ∫ e dt, sampled; cut off at ±`limit` or at `limit` = (lowest, highest) without winding up.
+    """u = kp e + kd ė + ki ∫ e dt, sampled; saturated at ±`limit` or at `limit` = (lowest, highest), with anti-windup.
 
-    The integral counts the error of each sample until the next. Where the effort is cut off, it only counts errors that lead
-    back.
+    The integral uses the error of each sample until the next. In saturation it only includes errors that reduce the
+    saturation.
 
     >>> import dalembert as dl
     >>> model = dl.load("simple-pendulum").copy()
@@ -88,7 +88,7 @@ class PID(PD):
         self._sum, self._last, self._counted = 0.0, 0.0, 0.0
 
     def reset(self, t0: float, state: State) -> None:
-        """Begin with no integral."""
+        """Reset the integral to zero."""
         self._sum, self._last, self._counted = 0.0, t0, 0.0
 
     def __call__(self, t: float, state: State) -> float:
@@ -96,47 +96,47 @@ class PID(PD):
         self._sum += self._counted * (t - self._last)
         e, rate = self._errors(t, state)
         effort = self.kp * e + self.kd * rate + self.ki * self._sum
-        kept = min(max(effort, self.low), self.high)
-        self._last, self._counted = t, e if kept == effort or (effort - kept) * self.ki * e < 0 else 0.0
-        return kept
+        limited = min(max(effort, self.low), self.high)
+        self._last, self._counted = t, e if limited == effort or (effort - limited) * self.ki * e < 0 else 0.0
+        return limited
 
 
 def _ends(limit: float | Sequence[float] | None, where: str) -> tuple[float, float]:
     if limit is None:
         return -math.inf, math.inf
-    given = numbers_given(limit, where)
-    ends = given if given.ndim else np.array([-given, given])
+    limits = numbers_given(limit, where)
+    ends = limits if limits.ndim else np.array([-limits, limits])
     if ends.shape != (2,) or not ends[0] <= ends[1]:
-        raise InputError(f"{where}: got {shown(limit)}. Expected a number that is not negative, or (lowest, highest).")
+        raise InputError(f"{where}: got {shown(limit)}. Expected a nonnegative number, or (lowest, highest).")
     return float(ends[0]), float(ends[1])
 
 
 def driven(model: Elements, actuated: Sequence[str] | None, who: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The coordinates that are driven, all by default, and the bodies whose first joint each of them moves."""
+    """The actuated coordinates, all by default, and the body whose first joint each of them moves."""
     if not isinstance(model, Elements):
-        raise InputError(f"{who}, model: got {shown(model)}. Expected a model, such as dl.load(...) gives.")
+        raise InputError(f"{who}, model: got {shown(model)}. Expected a model, such as dl.load(...) returns.")
     if actuated is not None and not are_names(actuated):
-        raise InputError(f"{who}, actuated: got {shown(actuated)}. Expected names of coordinates in a list or tuple.")
+        raise InputError(f"{who}, actuated: got {shown(actuated)}. Expected a list or tuple of coordinate names.")
     names = tuple(model.coordinate_names if actuated is None else actuated)
     for name in names:
         if name not in model.coordinate_names:
             raise InputError(f"{who}: there is no coordinate '{name}'. {nearest(name, model.coordinate_names)}")
-    places = [joint_of(model, name, who) for name in names]
-    for name, (body, joint, motion) in zip(names, places, strict=True):
+    motions = [joint_of(model, name, who) for name in names]
+    for name, (body, joint, motion) in zip(names, motions, strict=True):
         if (joint, motion) != (0, 0):
             raise InputError(
-                f"{who}: the coordinate '{name}' is motion {motion} of joint {joint} of body '{body}'. Expected the first of "
-                "each: an actuator by a law for several bodies acts there. Give the joint a body of its own."
+                f"{who}: the coordinate '{name}' is motion {motion} of joint {joint} of body '{body}'. Expected motion 0 of "
+                "joint 0: an actuator with a law for several bodies acts there. Give the joint a separate body."
             )
-    return names, tuple(body for body, _, _ in places)
+    return names, tuple(body for body, _, _ in motions)
 
 
 def dynamics_in_rates(model: Elements, who: str) -> Dynamics:
-    """The dynamics of a model whose speeds are the rates of its coordinates."""
+    """The dynamics of a model whose speeds are coordinate rates; raises for other models."""
     found = dynamics(model)
     if found.speed_names != tuple(map(Kind.RATE.of, model.coordinate_names)):
         raise InputError(
-            f"{who}: model '{model.name}' has quaternions, so its speeds are not rates. Expected joints that are none."
+            f"{who}: model '{model.name}' has quaternion joints, whose speeds are not coordinate rates. Use other joints."
         )
     return found
 
@@ -150,25 +150,25 @@ class Wanted(NamedTuple):
 
 
 def gain(given: object, where: str) -> float:
-    """One finite number."""
+    """Convert a gain to a finite float."""
     if not is_real(given):
         raise InputError(f"{where}: got {shown(given)}. Expected a number.")
     return float(cast("float", given))
 
 
 def target_of(given: object, shape: tuple[int, ...], where: str) -> Callable[[float], Wanted]:
-    """A target as a function of time: at rest, a profile, or a function of time that gives a position, or (x, ẋ, ẍ)."""
+    """A target as a function of time: a constant, a profile, or a function of time that returns x or (x, ẋ, ẍ)."""
     if isinstance(given, Profile):
         profile = given
         _require(profile.position(0.0), shape, where)
         return lambda t: Wanted(*profile(t))
     if callable(given):
-        return lambda t: _wanted(given(t), shape, f"{where} at t = {t:.9g}")
-    still = Wanted(_require(given, shape, where), np.zeros(shape), np.zeros(shape))
-    return lambda t: still
+        return lambda t: _desired(given(t), shape, f"{where} at t = {t:.9g}")
+    constant = Wanted(_require(given, shape, where), np.zeros(shape), np.zeros(shape))
+    return lambda t: constant
 
 
-def _wanted(found: object, shape: tuple[int, ...], where: str) -> Wanted:
+def _desired(found: object, shape: tuple[int, ...], where: str) -> Wanted:
     if isinstance(found, tuple) and len(found) == 3 and (not shape or np.ndim(found[0])):
         x, v, a = (_require(part, shape, where) for part in found)
         return Wanted(x, v, a)
@@ -184,14 +184,14 @@ def _require(found: object, shape: tuple[int, ...], where: str) -> np.ndarray:
 
 
 class ComputedTorque:
-    """The torques by which a model follows a designed motion, one for each of `bodies`; continuous or sampled.
+    """Computed-torque control: the torques that track a desired motion, one for each of `bodies`; continuous or sampled.
 
         τ = M(q) (q̈_d + kd ė + kp e) + c(q, q̇) + g(q) − loads,     e = q_d − q
 
-    The motion is given as for `dl.feedforward`: a profile for all coordinates, or a law for each that moves; others rest where
-    the model starts. Errors die out by ë + kd ė + kp e = 0 as far as the given model is that of the run. It is known as it is
-    when the law is made, so an actuator may be added to the same model. Where constraints hold it, `actuated` names the
-    coordinates that are driven, as for `dl.inverse_dynamics`.
+    The motion is specified as for `dl.feedforward`: a profile for all coordinates, or a law for each moving one; the others stay
+    at their initial values. Errors decay by ë + kd ė + kp e = 0 if the model matches the simulated one. The law uses the
+    model at construction, so an actuator can be added to the same model later. For a constrained model, `actuated` names the
+    actuated coordinates, as for `dl.inverse_dynamics`.
 
     >>> import dalembert as dl
     >>> robot = dl.load("two-link-robot").copy().start([0, 0], [0, 0])
@@ -215,18 +215,18 @@ class ComputedTorque:
         self._rows = [model.coordinate_names.index(name) for name in self.coordinates]
         self._actuated = None if actuated is None else self.coordinates
         self._dynamics = dynamics_in_rates(model, "ComputedTorque")
-        self._wanted, self._n = _compiled(model, laws_of(model, motion, model.duration)), len(model.coordinate_names)
+        self._desired, self._n = _compiled(model, laws_of(model, motion, model.duration)), len(model.coordinate_names)
 
     def __call__(self, t: float, state: State) -> np.ndarray:
         """The torques at a state."""
-        q, qd, qdd = self._wanted(np.array([t]), np.zeros(0)).reshape(3, self._n)
-        asked = qdd + self.kd * (qd - state.qd) + self.kp * (q - state.q)
-        tau = self._dynamics.inverse(state.q, state.qd, asked, float(t), friction=True, actuated=self._actuated)
+        q, qd, qdd = self._desired(np.array([t]), np.zeros(0)).reshape(3, self._n)
+        acceleration = qdd + self.kd * (qd - state.qd) + self.kp * (q - state.q)
+        tau = self._dynamics.inverse(state.q, state.qd, acceleration, float(t), friction=True, actuated=self._actuated)
         return tau[self._rows]
 
 
 def _compiled(model: Elements, laws: dict[str, Profile]) -> Function:
-    """q, q̇ and q̈ of a designed motion as a function of time."""
+    """q, q̇ and q̈ of a desired motion as a function of time."""
     algebra, values = choose("graph"), model.parameter_values
     (t,) = algebra.symbols([TIME.name])
     lower = Lowering(algebra, {TIME.name: t})
@@ -245,15 +245,15 @@ def _compiled(model: Elements, laws: dict[str, Profile]) -> Function:
 
 
 class OperationalSpace:
-    """The torques by which a point of a body goes to a target in space, one for each of `bodies`; continuous or sampled.
+    """Operational-space control: torques that move a point to a target, one for each of `bodies`; continuous or sampled.
 
         τ = Jᵀ Λ (a − J̇ q̇) + c + g − loads + (1 − Jᵀ Λ J M⁻¹) M (−damping q̇)
         Λ = (J M⁻¹ Jᵀ)⁺,     a = ẍ_d + kd (ẋ_d − ẋ) + kp (x_d − x)
 
     as Khatib (1987), A unified approach for motion and force control of robot manipulators.
 
-    The target is a point in world axes, a profile of three values, or a function of time that gives a point, or (x, ẋ, ẍ). All
-    joints are driven. Directions in which the point cannot move are left out. `damping`, 1/s, calms what does not move the point.
+    The target is a point in world axes, a profile of three values, or a function of time that returns x or (x, ẋ, ẍ). All joints
+    are actuated. Directions in which the point cannot move are excluded. `damping`, in 1/s, damps the null-space motion.
 
     >>> import dalembert as dl
     >>> robot = dl.load("robot-2-link").copy().start([0.3, 1.0], [0, 0])
@@ -280,37 +280,37 @@ class OperationalSpace:
         self._body, self._point = body, numbers_given(point, "OperationalSpace, point")
         self._target = target_of(target, (3,), "OperationalSpace, target")
         self._dynamics = dynamics_in_rates(model, "OperationalSpace")
-        self._dynamics.kinematics.position(model.initial[0], body, self._point)  # says what is wrong
+        self._dynamics.kinematics.position(model.initial[0], body, self._point)  # raises for a wrong body or point
 
     def __call__(self, t: float, state: State) -> np.ndarray:
         """The torques at a state."""
         dynamics, (q, qd), t = self._dynamics, (state.q, state.qd), float(t)
-        places, wanted, rest = dynamics.kinematics, self._target(t), np.zeros(len(state.q))
+        kinematics, desired, rest = dynamics.kinematics, self._target(t), np.zeros(len(state.q))
         at = self._body, self._point, t
-        x, v = places.position(q, *at), places.velocity(q, qd, *at).linear
-        a = wanted.acceleration + self.kd * (wanted.rate - v) + self.kp * (wanted.position - x)
-        J, M = places.jacobian(q, *at)[:3], dynamics.mass_matrix(q, t)
+        x, v = kinematics.position(q, *at), kinematics.velocity(q, qd, *at).linear
+        a = desired.acceleration + self.kd * (desired.rate - v) + self.kp * (desired.position - x)
+        J, M = kinematics.jacobian(q, *at)[:3], dynamics.mass_matrix(q, t)
         by_mass = np.linalg.solve(M, J.T)  # M⁻¹ Jᵀ
         Lambda = np.linalg.pinv(J @ by_mass, rcond=_RANK, hermitian=True)
-        F = Lambda @ (a - places.acceleration(q, qd, rest, *at).linear)
-        calm = -self.damping * qd
-        tau = J.T @ F + M @ calm - J.T @ (Lambda @ (J @ calm))
+        F = Lambda @ (a - kinematics.acceleration(q, qd, rest, *at).linear)
+        damping = -self.damping * qd
+        tau = J.T @ F + M @ damping - J.T @ (Lambda @ (J @ damping))
         return tau + dynamics.inverse(q, qd, rest, t, friction=True)
 
 
 class LQR:
-    """u = u₀ − K (x − x₀) with x = (q, q̇) of the model, best for ∫ xᵀQx + uᵀRu dt along ẋ = A x + B u; continuous or sampled.
+    """LQR, u = u₀ − K (x − x₀) with x = (q, q̇): minimizes ∫ xᵀQx + uᵀRu dt for ẋ = A x + B u; continuous or sampled.
 
         K = R⁻¹ Bᵀ P,   Aᵀ P + P A − P B R⁻¹ Bᵀ P + Q = 0
 
-    `Q` and `R` are matrices, their diagonals, or one number. `LQR.about(model, ...)` finds A and B from the equations.
+    `Q` and `R` are matrices, their diagonals, or one number. `LQR.about(model, ...)` linearizes a model for A and B.
 
     >>> law = LQR([[0, 1], [0, 0]], [[0], [1]], Q=1.0, R=1.0)  # a double integrator
     >>> law.K.round(6).tolist()  # (1, √3)
     [[1.0, 1.732051]]
     """
 
-    bodies: tuple[str, ...] = ()  # whose joints it drives, where it was found from a model
+    bodies: tuple[str, ...] = ()  # whose joints are actuated, if the law comes from a model
 
     def __init__(
         self,
@@ -333,7 +333,7 @@ class LQR:
 
     @property
     def poles(self) -> npt.NDArray[np.float64] | npt.NDArray[np.complex128]:
-        """The eigenvalues of A − B K, all in the left half plane."""
+        """The closed-loop poles: the eigenvalues of A − B K, all in the left half-plane."""
         return np.linalg.eigvals(self.A - self.B @ self._inner)
 
     def __call__(self, t: float, state: State) -> np.ndarray:
@@ -350,10 +350,10 @@ class LQR:
         q: npt.ArrayLike | None = None,
         actuated: Sequence[str] | None = None,
     ) -> Self:
-        """The regulator of a model about a position of rest, by default where it starts, driven along `actuated` coordinates.
+        """The regulator of a model about an equilibrium, by default its initial position, with forces along `actuated`.
 
-        A and B are those of `dl.linearize`, without friction in joints, so loops stay closed. The forces that hold the model
-        there are u₀; where coordinates that nothing drives would need one, the position is refused. `Q` weighs x = (q, q̇).
+        A and B are those of `dl.linearize` without joint friction, on the constraints. The equilibrium forces are u₀; a
+        position that needs forces along coordinates without actuators raises InputError. `Q` weights x = (q, q̇).
 
         >>> import dalembert as dl, numpy as np
         >>> arm = dl.load("robot-2-link").copy().start([np.pi / 2, 0.0], [0, 0])  # upright
@@ -363,8 +363,8 @@ class LQR:
         """
         names, bodies = driven(model, actuated, "LQR")
         n = len(model.coordinate_names)
-        place = model.initial[0] if q is None else _vector(q, n, "q")
-        about = linearize(_undriven(model), at=place, inputs=names, moving=True)
+        position = model.initial[0] if q is None else _vector(q, n, "q")
+        about = linearize(_undriven(model), at=position, inputs=names, moving=True)
         _require_rest(about, names)
         weights = about.shapes.T @ _weights(Q, 2 * n, "Q") @ about.shapes
         law = cls(about.A, about.B, weights, R, u0=about.u0)
@@ -373,19 +373,19 @@ class LQR:
 
 
 def _undriven(model: Elements) -> Elements:
-    """The model without friction in joints, and without what laws in Python drive."""
-    ruled = {load for controller in model.controllers for load in controller.loads}
-    loads = (load for load in model.loads if load.name not in ruled and not isinstance(load, JointFriction))
+    """The model without joint friction and without loads that Python laws control."""
+    controlled = {load for controller in model.controllers for load in controller.loads}
+    loads = (load for load in model.loads if load.name not in controlled and not isinstance(load, JointFriction))
     return model.replaced(loads=tuple(loads), controllers=())
 
 
 def _require_rest(about: Linearization, names: Sequence[str]) -> None:
-    """Raise where a coordinate that nothing drives would need a force."""
+    """Raise if a coordinate without an actuator would need a force."""
     if about.kind == "equilibrium" and not about.reason:
         return
     raise InputError(
-        f"LQR: q = {about.q.tolist()} is no position of rest, whatever drives {', '.join(names)}: {about.reason}. "
-        "Expected a position that the driven coordinates can hold. dl.equilibrium(model, keep=[...]) finds some."
+        f"LQR: q = {about.q.tolist()} is not an equilibrium for any forces along {', '.join(names)}: {about.reason}. "
+        "Expected a position that the actuated coordinates can hold. dl.equilibrium(model, keep=[...]) finds some."
     )
 
 
@@ -397,17 +397,17 @@ def _gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndar
         P = solve_continuous_are(A, B, Q, R)
         K = np.linalg.solve(R, B.T @ P)
     except (np.linalg.LinAlgError, ValueError) as error:
-        raise InputError(f"LQR: there is no best gain ({error}). {_ADVICE}") from None
+        raise InputError(f"LQR: the Riccati equation has no solution ({error}). {_ADVICE}") from None
     if not (np.linalg.eigvals(A - B @ K).real < 0).all():
-        raise InputError(f"LQR: what was found does not hold the model. {_ADVICE}")
+        raise InputError(f"LQR: the computed gain does not stabilize the model. {_ADVICE}")
     return K
 
 
-_ADVICE = "Expected inputs that reach every unstable motion, Q ≥ 0 that sees it, and R > 0."
+_ADVICE = "Expected (A, B) stabilizable, (A, Q) detectable with Q ≥ 0, and R > 0."
 
 
-def _weights(given: npt.ArrayLike, n: int, name: str) -> np.ndarray:
-    found = numbers_given(given, f"LQR, {name}")
+def _weights(weights: npt.ArrayLike, n: int, name: str) -> np.ndarray:
+    found = numbers_given(weights, f"LQR, {name}")
     if found.ndim < 2 and found.shape in ((), (n,)):
         found = np.diag(np.broadcast_to(found, (n,)))
     if found.shape != (n, n):
@@ -417,8 +417,8 @@ def _weights(given: npt.ArrayLike, n: int, name: str) -> np.ndarray:
     return found
 
 
-def _vector(given: npt.ArrayLike, n: int, name: str) -> np.ndarray:
-    found = numbers_given(given, f"LQR, {name}")
+def _vector(values: npt.ArrayLike, n: int, name: str) -> np.ndarray:
+    found = numbers_given(values, f"LQR, {name}")
     if found.shape != (n,):
         raise InputError(f"LQR, {name}: got shape {found.shape}. Expected ({n},).")
     return found

@@ -1,4 +1,4 @@
-"""Denavit–Hartenberg tables of models: as they were written, or found from the axes of a chain."""
+"""Denavit–Hartenberg tables of models: as defined in the model, or computed from the joint axes of a chain."""
 
 from __future__ import annotations
 
@@ -23,16 +23,39 @@ _SEED = 7
 Convention: TypeAlias = Literal["dh", "mdh"]
 CONVENTIONS: tuple[Convention, ...] = ("dh", "mdh")
 ORDER = {"dh": ("θ", "d", "a", "α"), "mdh": ("α", "a", "θ", "d")}
-EQUAL = 1e-9  # frames that differ by less are the same
+EQUAL = 1e-9  # relative difference below which frames are equal
 
 
 @accepts_source
 def dh_table(model: Elements, body: str | None = None, *, convention: Convention | None = None) -> DHTable:
     """The Denavit–Hartenberg table of the chain from the world to a body, by default to the last one.
 
-    A model that was read from such a table gives it back; of any other chain of turning and sliding joints, such as one from a
-    URDF file, it is found from the axes. `convention` is dh or mdh, by default that of the model, or dh.
+    A model that was defined by such a table returns it; for any other chain of revolute and prismatic joints, such as one from a
+    URDF file, it is computed from the axes.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A model, the name of an example model, or a model file.
+    body : str, optional
+        The last body of the chain; by default the last body of the model.
+    convention : {"dh", "mdh"}, optional
+        Standard or modified convention; by default that of the model, or dh.
+
+    Returns
+    -------
+    DHTable
+        The rows (lengths in m, angles in rad), with the base and tool transforms, (4, 4) each.
+
+    Raises
+    ------
+    InputError
+        The body or the convention does not exist.
+    NotApplicableError
+        The chain has joints other than revolute, prismatic and fixed ones with their own coordinates.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> table = dl.dh_table("puma560")
     >>> table.written, [round(row.alpha, 4) for row in table.rows]
@@ -45,7 +68,7 @@ def dh_table(model: Elements, body: str | None = None, *, convention: Convention
     model.require_sound()
     chain = _chain(model, body)
     for each in CONVENTIONS if convention is None else (convention,):
-        rows = _as_written(model, chain, each)
+        rows = _defined_rows(model, chain, each)
         if rows is not None:
             return _verified_table(model, chain, each, rows, np.eye(4), np.eye(4), written=True)
     return _from_axes(model, chain, convention or "dh")
@@ -55,8 +78,24 @@ def dh_table(model: Elements, body: str | None = None, *, convention: Convention
 def dh_frames(
     model: Elements, q: Start = None, body: str | None = None, *, convention: Convention | None = None
 ) -> tuple[Motion, ...]:
-    """The frames of a Denavit–Hartenberg table step by step: the four elementary motions of each row, and the frame after each.
+    """The frames of a Denavit–Hartenberg table step by step: the four elementary transforms of each row, with their frames.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A model, the name of an example model, or a model file.
+    q : array_like of shape (n,) or mapping, optional
+        The coordinates; by default the initial ones.
+    body, convention : optional
+        As for `dh_table`.
+
+    Returns
+    -------
+    tuple of Motion
+        Row, name, value and frame (4, 4) in the world of every elementary transform.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> [(step.row, step.name, round(step.value, 3)) for step in dl.dh_frames("puma560")[:4]]
     [(0, 'θ', 0.0), (0, 'd', 0.672), (0, 'a', 0.0), (0, 'α', 1.571)]
@@ -65,7 +104,7 @@ def dh_frames(
 
 
 def _chain(model: Elements, body: str | None) -> list[Body]:
-    """The bodies from the world to one of them."""
+    """The bodies on the path from the world to a body."""
     known = {each.name: each for each in model.bodies}
     if not known:
         raise NotApplicableError(f"model '{model.name}' has no bodies, so it has no Denavit–Hartenberg table.")
@@ -88,37 +127,37 @@ def _verified_table(
     *,
     written: bool,
 ) -> DHTable:
-    """The table, once it says what the model says at random postures."""
+    """The table, verified against the model at random configurations."""
     names, start = model.coordinate_names, model.initial[0]
     table = DHTable(model.name, chain[-1].name, convention, tuple(rows), base, tool, names, start, written)
     q = np.random.default_rng(_SEED).uniform(-1, 1, (len(names), 3))
-    wanted = _poses(_pose_program(model, chain[-1].name), q)
+    expected = _poses(_pose_program(model, chain[-1].name), q)
     found = np.array([table.pose(each) for each in q.T])
-    if not np.abs(found - wanted).max() <= EQUAL * (1 + np.abs(wanted).max()):
-        raise _not_applicable(model, chain[-1].name, "its joints are not one turn or one slide after the other")
+    if not np.abs(found - expected).max() <= EQUAL * (1 + np.abs(expected).max()):
+        raise _not_applicable(model, chain[-1].name, "its joints are not a sequence of rotations and translations")
     return table
 
 
 def _not_applicable(model: Elements, body: str, why: str) -> NotApplicableError:
     return NotApplicableError(
         f"model '{model.name}' has no Denavit–Hartenberg table to '{body}': {why}. Expected a chain of revolute, prismatic and "
-        "fixed joints, each moved by one coordinate of its own; name a body by `body` whose chain is one."
+        "fixed joints, each with its own coordinate. Select a body with such a chain with `body`."
     )
 
 
-def _as_written(model: Elements, chain: Sequence[Body], convention: Convention) -> list[Row] | None:
-    """The rows of a model that was read from a table of this convention; None for other models."""
+def _defined_rows(model: Elements, chain: Sequence[Body], convention: Convention) -> list[Row] | None:
+    """The rows of a model that was defined by a table of this convention; None for other models."""
     values = at_start(model)
     names = set(model.coordinate_names)
     out = []
     for body in chain:
         parts = [[*joint.position, *joint.rotation] for joint in body.joints]
-        places = [[value(x, values) for x in part] for part in parts]
+        numbers = [[value(x, values) for x in part] for part in parts]
         if not 1 <= len(body.joints) <= 2 or (len(body.joints) == 2 and body.joints[1].values):
             return None
-        first, (x, y, z, roll, pitch, yaw) = body.joints[0], places[0]
-        after = places[1] if len(places) == 2 else [0.0] * 6
-        across, along = (places[0], after) if convention == "mdh" else (after, places[0])
+        first, (x, y, z, roll, pitch, yaw) = body.joints[0], numbers[0]
+        after = numbers[1] if len(numbers) == 2 else [0.0] * 6
+        across, along = (numbers[0], after) if convention == "mdh" else (after, numbers[0])
         if y or pitch or after[1] or after[4]:
             return None
         if convention == "mdh" and (z or yaw or after[0] or after[3]):
@@ -128,18 +167,18 @@ def _as_written(model: Elements, chain: Sequence[Body], convention: Convention) 
         axis = (first.steps[0].about or first.steps[0].along) if first.kind in ("revolute", "prismatic") else (0, 0, 1)
         if first.kind not in ("revolute", "prismatic", "fixed") or [float(c) for c in axis or ()] != [0.0, 0.0, 1.0]:
             return None
-        mine = [str(s) for f in first.values for s in f.free_symbols if str(s) in names]
-        if len(mine) != len(first.values) or any(
-            f.diff(coordinate(x)) != 1 for f, x in zip(first.values, mine, strict=True)
+        own = [str(s) for f in first.values for s in f.free_symbols if str(s) in names]
+        if len(own) != len(first.values) or any(
+            f.diff(coordinate(x)) != 1 for f, x in zip(first.values, own, strict=True)
         ):
             return None
-        offset = [value(f, {**values, **dict.fromkeys(mine, 0.0)}) for f in first.values] or [0.0]
+        offset = [value(f, {**values, **dict.fromkeys(own, 0.0)}) for f in first.values] or [0.0]
         theta, d = along[5], after[2]
         if first.kind == "revolute":
             theta = offset[0]
         elif first.kind == "prismatic":
             d = offset[0]
-        out.append(Row(mine[0] if mine else "", first.kind, theta, d, across[0], across[3]))
+        out.append(Row(own[0] if own else "", first.kind, theta, d, across[0], across[3]))
     return out
 
 
@@ -150,10 +189,10 @@ def _pose_program(model: Elements, body: str) -> Places:
     return places_of(model.description, ((body, (0.0, 0.0, 0.0), True, True),), None)
 
 
-def _poses(places: Places, q: np.ndarray) -> np.ndarray:
+def _poses(kinematics: Places, q: np.ndarray) -> np.ndarray:
     """T (K, 4, 4) at q (n, K)."""
-    seen = places.look(q, 0.0)
-    p, R = seen.positions[0], seen.rotations[0]
+    poses = kinematics.look(q, 0.0)
+    p, R = poses.positions[0], poses.rotations[0]
     assert p is not None
     assert R is not None
     out = np.zeros((len(p), 4, 4))
@@ -162,45 +201,45 @@ def _poses(places: Places, q: np.ndarray) -> np.ndarray:
 
 
 def _axes(model: Elements, chain: Sequence[Body]) -> tuple[list[Axis], np.ndarray]:
-    """The axes from the world to the body, and the pose of the body, all coordinates zero."""
+    """The joint axes from the world to the body, and the pose of the body, at zero coordinates."""
     names, body = model.coordinate_names, chain[-1].name
-    places, zero = _pose_program(model, body), np.zeros((len(model.coordinate_names), 1))
-    J, T = places.look(zero, 0.0).J[0], _poses(places, zero)[0]
+    kinematics, zero = _pose_program(model, body), np.zeros((len(model.coordinate_names), 1))
+    J, T = kinematics.look(zero, 0.0).J[0], _poses(kinematics, zero)[0]
     order: list[str] = []
     for each in chain:
         for joint in each.joints:
             for formula in joint.values:
                 moving = sorted(str(s) for s in formula.free_symbols if str(s) in names)
                 if len(moving) != 1 or moving[0] in order:
-                    said = f"joint of '{each.name}' moves by {formula}"
-                    raise _not_applicable(model, body, said)
+                    reason = f"joint of '{each.name}' moves by {formula}"
+                    raise _not_applicable(model, body, reason)
                 order += moving
     out = []
     for name in order:
         column = J[:, names.index(name)]
         v, w = column[:3], T[:3, :3] @ column[3:]
-        turns, slides = abs(w @ w - 1) < EQUAL and abs(w @ v) < EQUAL, not w.any() and abs(v @ v - 1) < EQUAL
-        if not turns and not slides:
+        revolute, prismatic = abs(w @ w - 1) < EQUAL and abs(w @ v) < EQUAL, not w.any() and abs(v @ v - 1) < EQUAL
+        if not revolute and not prismatic:
             raise _not_applicable(
-                model, body, f"the coordinate {name} neither turns about an axis nor slides along one"
+                model, body, f"the coordinate {name} is neither a rotation about an axis nor a translation along one"
             )
-        point = T[:3, 3] + np.cross(w, v) if turns else None
-        out.append(Axis(name, "revolute" if turns else "prismatic", w if turns else v, point))
+        point = T[:3, 3] + np.cross(w, v) if revolute else None
+        out.append(Axis(name, "revolute" if revolute else "prismatic", w if revolute else v, point))
     return out, T
 
 
 def _from_axes(model: Elements, chain: Sequence[Body], convention: Convention) -> DHTable:
-    """The table found from the axes."""
+    """The table computed from the joint axes."""
     axes, T = _axes(model, chain)
     if not axes:
-        raise _not_applicable(model, chain[-1].name, "no coordinate moves it")
+        raise _not_applicable(model, chain[-1].name, "it does not depend on any coordinate")
     base, rows, last = rows_between(axes, T, convention)
     return _verified_table(model, chain, convention, rows, base, np.linalg.inv(last) @ T, written=False)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The axis of a joint where all coordinates are zero: a direction, and a point on it; None where any will do."""
+    """The axis of a joint at zero coordinates: a direction, and a point on it; None for a prismatic joint."""
 
     coordinate: str
     kind: str
@@ -211,12 +250,12 @@ class Axis:
 def rows_between(
     axes: Sequence[Axis], T: np.ndarray, convention: Convention
 ) -> tuple[np.ndarray, list[Row], np.ndarray]:
-    """Frame 0, the rows, and frame n, for axes and a body at T where all coordinates are zero."""
+    """Frame 0, the rows, and frame n, for joint axes and a body pose T at zero coordinates."""
     frames, last = [_base(axes[0])], len(axes) - 1
     for i, axis in enumerate(axes):  # frame i + 1 lies on the normal from this axis to the next
         if i < last:
             frames.append(_next(frames[-1], axes[i + 1].z, axes[i + 1].point, None))
-        elif convention == "dh":  # the last one, where it can be, on the body
+        elif convention == "dh":  # the last frame coincides with the body if possible
             frames.append(_next(frames[-1], T[:3, 2], T[:3, 3], T))
         else:
             at = frames[-1][:3, 3] if axis.point is None else axis.point
@@ -229,7 +268,7 @@ def rows_between(
 
 
 def _base(axis: Axis) -> np.ndarray:
-    """Frame 0: z along the first axis, the origin nearest to the world's, x as near to the world's as can be."""
+    """Frame 0: z along the first axis, the origin nearest to that of the world, x nearest to that of the world."""
     z = axis.z
     x = np.eye(3)[0] - z * z[0]
     x = x if np.linalg.norm(x) > 1e-6 else np.eye(3)[1] - z * z[1]
@@ -239,21 +278,21 @@ def _base(axis: Axis) -> np.ndarray:
 
 
 def _next(before: np.ndarray, z: np.ndarray, point: np.ndarray | None, end: np.ndarray | None) -> np.ndarray:
-    """The frame on an axis whose x is the common normal with z of the frame before; `end` is met where it can be."""
+    """The frame on an axis whose x is the common normal with z of the previous frame; equal to `end` if possible."""
     x0, z0, p0 = before[:3, 0], before[:3, 2], before[:3, 3]
     point = p0 if point is None else point
     normal = np.cross(z0, z)
     if np.linalg.norm(normal) > 1e-7:
         x = normal / np.linalg.norm(normal)
         x = x if x @ x0 > -EQUAL else -x
-        # the foot of the normal on this axis: point + z s, at the same distance from the axis before all along x
+        # the foot of the normal on this axis: point + z s, offset from the previous axis along x only
         side = np.cross(x, z0)
         return _frame(x, z, point - z * ((point - p0) @ side) / (z @ side))
     across = point - p0 - z0 * ((point - p0) @ z0)
     if end is not None and np.linalg.norm(across) < EQUAL:
         x = (
             end[:3, 0] if abs(end[:3, 0] @ z) < 0.5 else end[:3, 1]
-        )  # that of the body, or its y where x lies along the axis
+        )  # x of the body, or its y if x is parallel to the axis
         x = x - z * (x @ z)
         return _frame(x / np.linalg.norm(x), z, point)
     foot = point - z * ((point - p0) @ z)
@@ -264,10 +303,10 @@ def _next(before: np.ndarray, z: np.ndarray, point: np.ndarray | None, end: np.n
 
 
 def _modified(axes: Sequence[Axis], standard: list[np.ndarray]) -> tuple[list[np.ndarray], list[Row]]:
-    """The frames of Craig, z along their own axis, from those of the standard convention: x of each is the normal behind it."""
+    """Craig's frames, z along their own axis, from the standard frames: x of each is the normal to the next axis."""
     frames, rows = [standard[0]], []
     for axis, before, after in zip(axes, standard[:-1], standard[1:], strict=True):
-        # on this axis, with the x of the normal to the next
+        # on this axis, with x along the normal to the next axis
         z, x = before[:3, 2], after[:3, 0]
         x = x - z * (x @ z)
         p = before[:3, 3] + z * ((after[:3, 3] - before[:3, 3]) @ z)
@@ -294,7 +333,7 @@ def _row_mdh(axis: Axis, before: np.ndarray, after: np.ndarray) -> Row:
 
 
 def _clean(x: float) -> float:
-    """Without rounding about zero."""
+    """x with rounding errors about zero set to zero."""
     return 0.0 if abs(x) < 1e-11 else float(x)
 
 
@@ -306,7 +345,7 @@ def _frame(x: np.ndarray, z: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: θ of a turning joint and d of a sliding one are offsets, to which the coordinate is added."""
+    """One row: θ of a revolute joint and d of a prismatic one are offsets, to which the coordinate is added."""
 
     coordinate: str
     kind: str  # revolute, prismatic or fixed
@@ -316,14 +355,14 @@ class Row:
     alpha: float
 
     def numbers(self, q: float) -> dict[str, float]:
-        """θ, d, a and α where the coordinate is q."""
+        """θ, d, a and α at a value q of the coordinate."""
         theta = self.theta + (q if self.kind == "revolute" else 0.0)
         return {"θ": theta, "d": self.d + (q if self.kind == "prismatic" else 0.0), "a": self.a, "α": self.alpha}
 
 
 @dataclass(frozen=True)
 class Motion:
-    """One elementary motion of a row, and the frame after it, as T (4, 4) in the world."""
+    """One elementary transform of a row, and the frame after it, as T (4, 4) in the world."""
 
     row: int
     name: str  # θ, d, a or α
@@ -335,7 +374,7 @@ class Motion:
 class DHTable(Tabular):
     """The table of a chain of links: world ─ base ─► frame 0 ─ rows ─► frame n ─ tool ─► body.
 
-    `written` is True where the model was written as this table, and False where the table was found from the axes.
+    `written` is True if the model was defined by this table, and False if the table was computed from the axes.
     """
 
     model: str
@@ -349,7 +388,7 @@ class DHTable(Tabular):
     written: bool
 
     def frames(self, q: Sequence[float] | np.ndarray | None = None) -> tuple[Motion, ...]:
-        """The four elementary motions of every row and the frame after each; at the start of the model without q."""
+        """The four elementary transforms of every row and the frame after each; at the initial position without q."""
         at = dict(zip(self.names, self.start if q is None else q, strict=True))
         T, out = self.base, []
         for i, row in enumerate(self.rows):
@@ -365,7 +404,7 @@ class DHTable(Tabular):
         return (frames[-1].frame if frames else self.base) @ self.tool
 
     def tables(self) -> Sequence[Table]:
-        """The table, with the base and the tool below it where they are not the identity."""
+        """The table, with the base and the tool below it if they are not the identity."""
         rows = tuple(
             (
                 str(i + 1),
@@ -376,7 +415,7 @@ class DHTable(Tabular):
             )
             for i, row in enumerate(self.rows)
         )
-        notes = [] if self.written else ["The table was found from the axes of the joints."]
+        notes = [] if self.written else ["The table was computed from the joint axes."]
         for name, T in (("base", self.base), ("tool", self.tool)):
             if np.abs(T - np.eye(4)).max() > EQUAL:
                 notes.append(f"{name}: {np.round(T, 6).tolist()}")
@@ -387,7 +426,7 @@ class DHTable(Tabular):
 
 
 def _elementary(name: str, value: float) -> np.ndarray:
-    """One of Rz, Tz, Tx and Rx."""
+    """The elementary transform Rz, Tz, Tx or Rx."""
     T, c, s = np.eye(4), np.cos(value), np.sin(value)
     if name == "θ":
         T[:2, :2] = [[c, -s], [s, c]]

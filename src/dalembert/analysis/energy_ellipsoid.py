@@ -1,7 +1,7 @@
 """The kinetic energy ellipsoid: all angular velocities at which a body has the same rotational energy.
 
-Source: papers/desapio (5.187)–(5.195). In body axes it does not depend on the motion; in the base frame, as (5.188) has it,
-it turns with the body: ᴼI = R I Rᵀ.
+Source: papers/desapio (5.187)–(5.195). In body axes it does not depend on the motion; in the base frame, as in (5.188),
+it rotates with the body: ᴼI = R I Rᵀ.
 
 | symbol | name | meaning |
 |---|---|---|
@@ -9,7 +9,7 @@ it turns with the body: ᴼI = R I Rᵀ.
 | v | `directions` | principal axes, the eigenvectors, as columns (5.189) |
 | a | `semiaxes` | a_i = √(2T/λ_i) (5.194) |
 
-Deviates: (5.195) prints the tensor of a cone about its mass centre, without M in its last entry. With M = 1, h = 1 and
+Deviates: (5.195) prints the tensor of a cone about its center of mass, without M in its last entry. With M = 1, h = 1 and
 R = 0.75 it has the eigenvalues 0.122, 0.122 and 0.169. The values of the text, 0.684, 0.684 and 0.169, and the semiaxes
 1.71, 1.71 and 3.443 belong to the apex: 3/20 M R² + 3/5 M h² twice, and 3/10 M R².
 """
@@ -30,12 +30,12 @@ from dalembert.model.initial_state import Start, start_state
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS
 
-_CLOSE = 1e-9
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """Semiaxes (3,), their directions as columns (3, 3) and the principal moments (3,); the longest semiaxis comes first."""
+    """Semiaxes (3,), their directions as columns (3, 3) and the principal moments (3,); the longest semiaxis is first."""
 
     semiaxes: np.ndarray
     directions: np.ndarray  # in the axes of `frame`
@@ -56,7 +56,7 @@ class Ellipsoid:
 
 
 def kinetic_energy_ellipsoid(inertia: npt.ArrayLike, energy: float) -> Ellipsoid:
-    """The ellipsoid ½ ωᵀ I ω = T of an inertia (3, 3) and an energy T; a semiaxis is infinite where the moment is 0.
+    """The ellipsoid ½ ωᵀ I ω = T of an inertia (3, 3) and an energy T; a semiaxis is infinite if its moment is 0.
 
     >>> kinetic_energy_ellipsoid(np.diag([2.0, 8.0, 8.0]), 1.0).semiaxes.tolist()
     [1.0, 0.5, 0.5]
@@ -64,7 +64,7 @@ def kinetic_energy_ellipsoid(inertia: npt.ArrayLike, energy: float) -> Ellipsoid
     matrix = np.array(inertia, dtype=float)
     _require(matrix, energy)
     moments, directions = np.linalg.eigh(matrix)  # (5.190)
-    moments = np.where(moments > _CLOSE * moments[-1], moments, 0.0)
+    moments = np.where(moments > _TOLERANCE * moments[-1], moments, 0.0)
     directions[:, 2] *= np.sign(np.linalg.det(directions))  # a right-handed frame
     with np.errstate(divide="ignore"):
         return Ellipsoid(np.sqrt(2 * energy / moments), directions, moments)  # (5.194)
@@ -81,10 +81,10 @@ def ellipsoid(
     q: Start = None,
     t: float = 0.0,
 ) -> Ellipsoid:
-    """The kinetic energy ellipsoid of a body: about its mass centre, or about a point given in body axes.
+    """The kinetic energy ellipsoid of a body about its center of mass, or about a `point` in body axes.
 
-    `frame` is `body`, or `world` for the base frame of (5.188), where the body stands as the coordinates `q` say, by default
-    as at the start.
+    `frame` is `body`, or `world` for the base frame of (5.188), with the orientation of the body at the coordinates `q`, by
+    default the initial ones.
 
     >>> import dalembert as dl
     >>> ellipsoid(dl.load("gyroscope"), "rotor").semiaxes.round(3).tolist()
@@ -98,7 +98,7 @@ def ellipsoid(
     chosen, table = bodies[body], at_start(model)
     inertia = np.array([[value(entry, table) for entry in row] for row in chosen.inertia])
     if point is not None:
-        # Steiner: I + M (d·d 1 − d dᵀ)
+        # parallel-axis theorem: I + M (d·d 1 − d dᵀ)
         d = np.array([value(entry, table) for entry in chosen.center]) - np.array(point, dtype=float)
         inertia = inertia + value(chosen.mass, table) * (d @ d * np.eye(3) - np.outer(d, d))
     if frame == "body":
@@ -110,20 +110,20 @@ def ellipsoid(
 
 def _rotation(model: Elements, body: str, q: np.ndarray, t: float) -> np.ndarray:
     """R_WB: from body axes to those of the base."""
-    still = vector([0.0] * len(q))
-    motion = move(model, FLOATS, t, vector(list(q)), still, model.parameter_values)
+    qd = vector([0.0] * len(q))
+    motion = move(model, FLOATS, t, vector(list(q)), qd, model.parameter_values)
     return np.array(next(b.R_WB for b in motion.bodies if b.name == body), dtype=float)
 
 
 def _require(matrix: np.ndarray, energy: float) -> None:
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
-        raise InputError(f"ellipsoid: the inertia has shape {matrix.shape}. Expected 3×3 finite numbers.")
+        raise InputError(f"ellipsoid: the inertia has shape {matrix.shape}. Expected finite numbers, shape (3, 3).")
     size = float(np.abs(matrix).max())
-    if np.abs(matrix - matrix.T).max() > _CLOSE * size:
+    if np.abs(matrix - matrix.T).max() > _TOLERANCE * size:
         raise InputError("ellipsoid: the inertia is not symmetric. Make entries [i][j] and [j][i] equal.")
     moments = np.linalg.eigvalsh(matrix)
-    if size == 0 or moments[0] < -_CLOSE * size:
-        shown = ", ".join(f"{m:g}" for m in moments)
-        raise InputError(f"ellipsoid: the principal moments are {shown}. Expected none negative and not all 0.")
+    if size == 0 or moments[0] < -_TOLERANCE * size:
+        values = ", ".join(f"{m:g}" for m in moments)
+        raise InputError(f"ellipsoid: the principal moments are {values}. Expected nonnegative values, not all 0.")
     if not (np.isfinite(energy) and energy > 0):
         raise InputError(f"ellipsoid: the energy is {energy}. Expected a positive number.")

@@ -1,4 +1,4 @@
-"""`dl.equilibrium`: where a model rests or goes on steadily, what holds it there, and whether it stays."""
+"""`dl.equilibrium`: equilibria and steady motions of a model, the forces that hold it there, and their stability."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from dalembert.tables import Table, Tabular, short
 
 _SEED = 2718
 _STARTS = 30
-_APART = 1e-6  # places of bodies that differ by less, in scales of the model, are the same
-_MOST = 100_000
+_DISTINCT = 1e-6  # poses that differ by less, in scales of the model, are the same
+_MAX_STARTS = 100_000
 
 
 @dataclass(frozen=True, repr=False)
 class Equilibrium(Value, Tabular):
-    """A position of rest or a steady motion, with the forces there.
+    """An equilibrium or a steady motion, with the forces there.
 
-    `stability` is stable, unstable, marginal or undecided, and `reason` says by what. `multipliers` are by constraint, `holding`
-    the forces along the coordinates that were kept, `sought` what was looked for, `loads` what every load exerts.
+    `stability` is stable, unstable, marginal or undecided, for the `reason`. `multipliers` are by constraint, `holding` the
+    forces along the fixed coordinates, `sought` the values of the unknowns in `seek`, `loads` the forces of every load.
     """
 
     model: Description
@@ -49,9 +49,9 @@ class Equilibrium(Value, Tabular):
     holding: Frozen[str, float]
     sought: Frozen[str, float]
     loads: Frozen[str, np.ndarray]
-    family: int  # in how many directions others lie beside it
+    family: int  # dimension of the family of equilibria; 0 if it is isolated
     distance: float  # from the start, in scales of the model
-    residual: float  # what is left of the equations, in scales of the model
+    residual: float  # of the equations, in scales of the model
 
     @property
     def kind(self) -> str:
@@ -66,18 +66,18 @@ class Equilibrium(Value, Tabular):
         return float(self.q[names.index(name)])
 
     def joint_reactions(self, frame: str = "world") -> JointForces:
-        """The force and moment in the joints; see `Trajectory.joint_reactions`. Holding forces act through their coordinates."""
+        """The force and moment in the joints; see `Trajectory.joint_reactions`. Holding forces act along their coordinates."""
         space = workspace_of(setup(self.model))
         if not self.model.bodies or frame not in ("world", "parent", "child"):
             raise InputError(
-                f"joint_reactions, frame '{frame}': expected 'world', 'parent' or 'child', and a model with bodies."
+                f"joint_reactions, frame: got '{frame}'. Expected 'world', 'parent' or 'child', and a model with bodies."
             )
         state = self.q, self.qd, np.zeros_like(self.q), np.array(self.t), np.array(list(self.multipliers.values()))
         values = np.array([self.sought.get(name, x) for name, x in self.model.parameter_values.items()])
         return space.joint_reactions.along(*state, values, frame)
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known as plain data."""
+        """The equilibrium as plain data."""
         names = self.model.coordinate_names
         return {
             "kind": self.kind,
@@ -109,9 +109,9 @@ class Equilibrium(Value, Tabular):
 
     @property
     def _verdict(self) -> str:
-        ways = "direction" if self.family == 1 else "directions"
-        beside = f"; others lie beside it in {self.family} {ways}" if self.family else ""
-        return f"{self.stability}: {self.reason}{beside}"
+        unit = "parameter" if self.family == 1 else "parameters"
+        family = f"; member of a family of equilibria with {self.family} {unit}" if self.family else ""
+        return f"{self.stability}: {self.reason}{family}"
 
     def __repr__(self) -> str:
         names = self.model.coordinate_names
@@ -123,7 +123,7 @@ class Equilibrium(Value, Tabular):
 
 @dataclass(frozen=True, repr=False)
 class Equilibria(Tabular, Sequence[Equilibrium]):
-    """All that were found, the nearest to the start first; `q`, `qd` and `t` are those of the nearest."""
+    """All equilibria found, the nearest to the start first; `q`, `qd` and `t` are those of the nearest."""
 
     found: tuple[Equilibrium, ...]
 
@@ -148,20 +148,20 @@ class Equilibria(Tabular, Sequence[Equilibrium]):
 
     @property
     def t(self) -> float:
-        """The time it was looked for."""
+        """The time of the equilibria."""
         return self.found[0].t
 
     @property
     def stable(self) -> tuple[Equilibrium, ...]:
-        """Those that are stable."""
+        """The stable equilibria."""
         return tuple(each for each in self.found if each.stability == "stable")
 
     def tables(self) -> tuple[Table, ...]:
-        """Those of each."""
+        """The tables of each equilibrium."""
         return tuple(table for each in self.found for table in each.tables())
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """What is known as plain data."""
+        """The equilibria as plain data."""
         return [each.to_dict() for each in self.found]
 
     def __repr__(self) -> str:
@@ -182,70 +182,70 @@ def equilibrium(
 ) -> Equilibria:
     """The equilibria of a model, or its steady motions, the nearest to the start first.
 
-    They are looked for from `at`, by default the initial state, and from as many random `starts` beside it, with a fixed seed,
-    or from those that are given: a rare one can be missed. Of a family, where others lie beside each, the first is told.
+    The search starts from `at`, by default the initial state, and from `starts` further points: a number of random ones with a
+    fixed seed, or a list. Equilibria can be missed. Of a continuous family only the first member found is returned.
 
-    Coordinates in `keep` stay where they are, held by a force that is told; or, with as many names in `seek`, by parameters that
-    are found instead, or by rates of coordinates. `speeds` are constant rates of coordinates that nothing depends on, for steady
-    motions; rates that constraints and drives ask for follow.
+    Coordinates in `keep` stay fixed by holding forces, which are part of the result; with as many names in `seek`, these unknown
+    parameters or coordinate rates are solved for instead. `speeds` are constant rates of ignorable coordinates, for steady
+    motions; rates that constraints and drives prescribe follow from them.
 
     >>> import dalembert as dl
     >>> [(round(found["theta"], 6), found.stability) for found in dl.equilibrium("simple-pendulum", at=[0.1])]
     [(0.0, 'stable'), (3.141593, 'unstable')]
     """
     model.refuse_canonical("equilibrium")
-    model.refuse_laws("equilibrium", "Take model.without_laws(), whose inputs are parameters.")
+    model.refuse_laws("equilibrium", "Use model.without_laws(), whose inputs are parameters.")
     model.refuse_rigid("equilibrium")
     space = workspace_of(setup(model))
     q, qd, time = read_state(space.model, at, t, "equilibrium")
-    looking = Looking(space, q, np.zeros_like(qd), time, _asked(space, keep, speeds, seek), seed)
-    found = looking.all_from(_starts(space, q, starts, seed, looking.search.unknowns, time))
+    search = Looking(space, q, np.zeros_like(qd), time, _read(space, keep, speeds, seek), seed)
+    found = search.all_from(_starts(space, q, starts, seed, search.search.unknowns, time))
     if not found:
         raise WorkError(
-            f"equilibrium: none was found for model '{model.name}' from {looking.tried} starts. Expected one near them. Give "
-            "another start by `at`, more `starts`, or `keep` coordinates that would run away."
+            f"equilibrium: none was found for model '{model.name}' from {search.tried} starts. Expected one near them. Give "
+            "another start with `at`, more `starts`, or fix coordinates that diverge with `keep`."
         )
     return Equilibria(tuple(sorted(found, key=lambda each: each.distance)))
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What to fix and to find, by indices."""
+    """The fixed and unknown quantities, by index."""
 
     keep: tuple[int, ...]
     speeds: dict[int, float]
-    rates: tuple[int, ...]  # sought
-    parameters: tuple[str, ...]  # sought
+    rates: tuple[int, ...]  # unknown
+    parameters: tuple[str, ...]  # unknown
 
 
-def _asked(space: Workspace, keep: Sequence[str], speeds: Mapping[str, float] | None, seek: Sequence[str]) -> Asked:
+def _read(space: Workspace, keep: Sequence[str], speeds: Mapping[str, float] | None, seek: Sequence[str]) -> Asked:
     names, parameters = space.model.coordinate_names, space.model.parameter_values
-    for what, given, known in (
+    for option, names_given, known in (
         ("keep", keep, names),
         ("speeds", list(speeds or {}), names),
         ("seek", seek, [*names, *parameters]),
     ):
-        if not are_names(given):
-            raise InputError(f"equilibrium, {what}: got {shown(given)}. Expected names in a list or tuple.")
-        for name in given:
+        if not are_names(names_given):
+            raise InputError(f"equilibrium, {option}: got {shown(names_given)}. Expected a list or tuple of names.")
+        for name in names_given:
             if name not in known:
-                raise InputError(f"equilibrium, {what}: there is no '{name}'. {nearest(name, known)}")
+                raise InputError(f"equilibrium, {option}: there is no '{name}'. {nearest(name, known)}")
     if seek and len(seek) != len(keep):
         raise InputError(
-            f"equilibrium: {len(seek)} are in `seek` and {len(keep)} in `keep`. Expected as many: what is sought takes the place "
-            "of the forces that would hold the coordinates that are kept."
+            f"equilibrium: got {len(seek)} names in `seek` and {len(keep)} in `keep`. Expected equal numbers: each unknown "
+            "replaces the force that would hold a fixed coordinate."
         )
     fixed = {
         names.index(name): space.model.number(x, f"equilibrium, speeds, '{name}'") for name, x in (speeds or {}).items()
     }
     rates = tuple(names.index(name) for name in seek if name in names)
-    sought = tuple(name for name in seek if name not in names)
-    return Asked(tuple(names.index(name) for name in keep), fixed, rates, sought)
+    unknown = tuple(name for name in seek if name not in names)
+    return Asked(tuple(names.index(name) for name in keep), fixed, rates, unknown)
 
 
 @dataclass
 class Looking:
-    """One search: what was found, and from how many starts."""
+    """One search, with the number of starts that were tried."""
 
     space: Workspace
     q: np.ndarray
@@ -253,7 +253,7 @@ class Looking:
     t: float
     asked: Asked
     seed: int = _SEED
-    values: np.ndarray | None = None  # of the parameters; None: the model's
+    values: np.ndarray | None = None  # of the parameters; None: those of the model
     tried: int = 0
 
     def __post_init__(self) -> None:
@@ -264,13 +264,13 @@ class Looking:
         self.assembler = Assembler(self.space.model, {}, ())
 
     def _begin_rates(self) -> None:
-        """Start rates that constraints and drives prescribe at their values there."""
-        rows, places = list(self.search.unknowns.qd), self.residuals.places
+        """Set the rates that constraints and drives prescribe to their values at the start."""
+        rows, row_slices = list(self.search.unknowns.qd), self.residuals.places
         if rows:
             point = self._point(self.q)
-            slopes = self.residuals.slopes(point).rows(places["velocity"]).qd[:, rows]
-            left = self.residuals.at(point)[places["velocity"]]
-            self.qd[rows] -= np.linalg.lstsq(slopes, left, rcond=None)[0]
+            slopes = self.residuals.slopes(point).rows(row_slices["velocity"]).qd[:, rows]
+            residual = self.residuals.at(point)[row_slices["velocity"]]
+            self.qd[rows] -= np.linalg.lstsq(slopes, residual, rcond=None)[0]
 
     def _point(self, q: np.ndarray, rates: np.ndarray | None = None) -> Point:
         k = len(self.space.facts.levels.names)
@@ -279,11 +279,11 @@ class Looking:
         return Point(q, qd, np.zeros(len(q)), np.zeros(k), self.t, values)
 
     def nearest(self) -> Point | None:
-        """The root that is found from the start."""
+        """The root found from the start; None if there is none."""
         return self.search.root(self._point(self.q)) or self.search.root(self.search.downhill(self._point(self.q)))
 
     def _rates(self, number: int) -> np.ndarray:
-        """Where rates that are sought begin: at rest for the first start, then anywhere up to the fastest that is given."""
+        """Start values of the unknown rates: zero for the first start, then random up to the fastest prescribed rate."""
         out, scales = np.zeros(len(self.q)), self.space.facts.scales.velocities
         if number and self.asked.rates:
             rng, rows = np.random.default_rng((self.seed, number)), list(self.asked.rates)
@@ -292,53 +292,53 @@ class Looking:
         return out
 
     def _unknowns(self) -> Unknowns:
-        """Positions that are neither fixed nor followers; rates that are unknown, or constrained by given ones."""
+        """Positions that are neither fixed nor decoupled; rates that are unknown, or constrained by prescribed ones."""
         asked, n, places = self.asked, len(self.q), self.residuals.places
         driven = np.abs(self.residuals.at(self._point(self.q))[places["velocity"]]).max(initial=0.0) > 0
         steady = bool(asked.speeds or asked.rates or driven)
         slopes = self.residuals.slopes(self._point(self.q))
-        felt = np.abs(np.concatenate([slopes.rows(places[x]).q for x in ("dynamics", "velocity")])).max(
+        acts = np.abs(np.concatenate([slopes.rows(places[x]).q for x in ("dynamics", "velocity")])).max(
             axis=0, initial=0.0
         )
-        placed = np.abs(slopes.rows(places["position"]).q).max(axis=0, initial=0.0)
-        tied = np.abs(slopes.rows(places["velocity"]).qd).max(axis=0, initial=0.0)
-        quiet = [i for i in range(n) if steady and not felt[i]]  # they may go on
-        follows = [i for i in quiet if not placed[i]]
+        positioned = np.abs(slopes.rows(places["position"]).q).max(axis=0, initial=0.0)
+        constrained = np.abs(slopes.rows(places["velocity"]).qd).max(axis=0, initial=0.0)
+        ignorable = [i for i in range(n) if steady and not acts[i]]  # constant rates are possible
+        decoupled = [i for i in ignorable if not positioned[i]]
         for i in (*asked.speeds, *asked.rates):
-            if i not in follows:
+            if i not in decoupled:
                 name = self.space.model.coordinate_names[i]
                 raise InputError(
-                    f"equilibrium, speeds: the equations depend on '{name}', so it cannot go on steadily. Expected a coordinate "
-                    f"that nothing depends on. {self.space.facts.reasons[name].capitalize()}."
+                    f"equilibrium, speeds: the equations depend on '{name}', so its rate cannot be constant. Expected an "
+                    f"ignorable coordinate. {self.space.facts.reasons[name].capitalize()}."
                 )
-        rates = [i for i in quiet if i in asked.rates or (tied[i] and i not in asked.speeds)]
+        rates = [i for i in ignorable if i in asked.rates or (constrained[i] and i not in asked.speeds)]
         names = list(self.space.model.parameter_values)
-        free = tuple(i for i in range(n) if i not in asked.keep and i not in follows)
-        sought = bool(asked.rates or asked.parameters)
-        rows = tuple(i for i in range(n) if sought or i not in asked.keep)
+        free = tuple(i for i in range(n) if i not in asked.keep and i not in decoupled)
+        has_unknowns = bool(asked.rates or asked.parameters)
+        rows = tuple(i for i in range(n) if has_unknowns or i not in asked.keep)
         return Unknowns(free, tuple(rates), tuple(names.index(p) for p in asked.parameters), rows, steady)
 
     def all_from(self, starts: Sequence[np.ndarray]) -> list[Equilibrium]:
-        """What is found from all starts, each once."""
+        """The distinct equilibria found from all starts."""
         found: list[tuple[np.ndarray, Equilibrium]] = []
         for number, start in enumerate(starts):
             self.tried += 1
             point = self._point(start, self._rates(number))
-            roads = [self.search.root(point)]
-            if not self.search.unknowns.steady and (roads[0] is None or number == 0):
-                roads.append(self.search.root(self.search.downhill(point)))
-            for root in roads:
+            roots = [self.search.root(point)]
+            if not self.search.unknowns.steady and (roots[0] is None or number == 0):
+                roots.append(self.search.root(self.search.downhill(point)))
+            for root in roots:
                 if root is not None and self._is_proper(root):
                     root = replace(root, q=self._near(root))
                     pose = self._pose(root)
-                    if all(np.abs(pose - other).max(initial=0.0) > _APART for other, _ in found):
+                    if all(np.abs(pose - other).max(initial=0.0) > _DISTINCT for other, _ in found):
                         found.append((pose, self._described(root)))
         return [
             each for k, (_, each) in enumerate(found) if not any(_of_one_family(each, other) for _, other in found[:k])
         ]
 
     def _near(self, root: Point) -> np.ndarray:
-        """The same place with coordinates near to the start by full turns, where these change nothing."""
+        """The same configuration with angles shifted by full turns towards the start, if that changes nothing."""
         if self.space.model.bodies:
             return self.assembler.without_turns(root.q, self.q, self.t)
         q = root.q.copy()
@@ -347,19 +347,19 @@ class Looking:
         return q
 
     def _turning(self, root: Point) -> list[int]:
-        """The angles of a model given by its energies whose full turns change nothing."""
+        """The angles of a model defined by its energies that are periodic in 2π."""
         here, names = self.residuals.at(root), self.space.model.coordinate_names
-        turned = [root.q + 2 * np.pi * row for row in np.eye(len(names))]
+        shifted = [root.q + 2 * np.pi * row for row in np.eye(len(names))]
         known = [names.index(name) for name in turning_coordinates(self.space.model)]
         return [
-            i for i in known if np.allclose(self.residuals.at(replace(root, q=turned[i])), here, rtol=1e-9, atol=1e-9)
+            i for i in known if np.allclose(self.residuals.at(replace(root, q=shifted[i])), here, rtol=1e-9, atol=1e-9)
         ]
 
     def _pose(self, root: Point) -> np.ndarray:
-        """Where everything is, with the rates and parameters that were sought."""
-        want, scales = self.search.unknowns, self.space.facts.scales
-        rates = root.qd[list(want.qd)] / scales.velocities[list(want.qd)]
-        values, usual = root.parameters[list(want.parameters)], self.space.values[list(want.parameters)]
+        """The poses of the bodies, with the unknown rates and parameters."""
+        unknowns, scales = self.search.unknowns, self.space.facts.scales
+        rates = root.qd[list(unknowns.qd)] / scales.velocities[list(unknowns.qd)]
+        values, usual = root.parameters[list(unknowns.parameters)], self.space.values[list(unknowns.parameters)]
         pose = self.assembler.pose(root.q, self.t)
         if not self.space.model.bodies:
             angles = self._turning(root)
@@ -374,70 +374,70 @@ class Looking:
         return True
 
     def _described(self, root: Point) -> Equilibrium:
-        model, scales, want = self.space.model, self.space.facts.scales, self.search.unknowns
+        model, scales, unknowns = self.space.model, self.space.facts.scales, self.search.unknowns
         names, parameters = model.coordinate_names, list(model.parameter_values)
         r = self.residuals.at(root)[self.residuals.places["dynamics"]]
-        held = {i: float(r[i]) for i in self.asked.keep if i not in want.rows}
-        judged = self._stability(root, held)
+        holding = {i: float(r[i]) for i in self.asked.keep if i not in unknowns.rows}
+        stability = self._stability(root, holding)
         values = dict(zip(parameters, root.parameters.tolist(), strict=True))
         loads = load_forces(model, values, np.array([self.t]), root.q[:, None], root.qd[:, None])
-        sought = {names[i]: float(root.qd[i]) for i in self.asked.rates}
-        sought |= {name: values[name] for name in self.asked.parameters}
+        unknown = {names[i]: float(root.qd[i]) for i in self.asked.rates}
+        unknown |= {name: values[name] for name in self.asked.parameters}
         return Equilibrium(
             self.space.declared,
             root.q,
             root.qd,
             self.t,
-            judged.verdict,
-            judged.reason,
+            stability.verdict,
+            stability.reason,
             Frozen(dict(zip(self.space.facts.levels.names, root.lam.tolist(), strict=True))),
-            Frozen({names[i]: force for i, force in held.items()}),
-            Frozen(sought),
+            Frozen({names[i]: force for i, force in holding.items()}),
+            Frozen(unknown),
             Frozen({name: force[..., 0] for name, force in loads.items()}),
             self.search.family(root),
             float(np.linalg.norm((root.q - self.q) / scales.positions)),
             self.search.size(root),
         )
 
-    def _stability(self, root: Point, held: Mapping[int, float]) -> Stability:
-        """By the Hessian where there is a potential and all is at rest, else by the spectrum."""
+    def _stability(self, root: Point, holding: Mapping[int, float]) -> Stability:
+        """By the Hessian if there is a potential and the model is at rest, otherwise by the eigenvalues."""
         push = np.zeros(len(root.q))
-        push[list(held)] = list(held.values())
+        push[list(holding)] = list(holding.values())
         try:
             found = solved_at(self.residuals, root.q, root.qd, self.t, root.parameters, push)
-        except WorkError as error:  # a position where constraints are dependent has no linear equations
+        except WorkError as error:  # at a singular configuration there are no linear equations
             return Stability("undecided", str(error))
         holonomic = self.space.facts.levels.held == len(self.space.facts.levels.names)
         if not root.qd.any() and holonomic:
-            judged = by_hessian(found, tuple(held))
-            if judged is not None:
-                return judged
-        if held:
-            return Stability("undecided", "coordinates are held, and forces have no potential")
+            verdict = by_hessian(found, tuple(holding))
+            if verdict is not None:
+                return verdict
+        if holding:
+            return Stability("undecided", "coordinates are held fixed and the forces have no potential")
         return by_spectrum(found)
 
 
 def _of_one_family(one: Equilibrium, other: Equilibrium) -> bool:
-    """True for two of a family, as far as is known: both have neighbors in as many directions."""
+    """True if two equilibria appear to belong to one family: equal dimension of the family and equal stability."""
     return bool(one.family) and (one.family, one.stability) == (other.family, other.stability)
 
 
 def _starts(
-    space: Workspace, q: np.ndarray, starts: int | Sequence[Any], seed: int, want: Unknowns, t: float
+    space: Workspace, q: np.ndarray, starts: int | Sequence[Any], seed: int, unknowns: Unknowns, t: float
 ) -> list[np.ndarray]:
-    """The start, and those beside it on the constraints."""
+    """The start, and further starts on the constraints."""
     if not is_whole(starts):
         return [q, *(read_state(space.model, each, t, "equilibrium, starts")[0] for each in starts)]  # type: ignore[union-attr]
-    if not 0 <= starts <= _MOST:  # type: ignore[operator]
+    if not 0 <= starts <= _MAX_STARTS:  # type: ignore[operator]
         raise InputError(
-            f"equilibrium, starts: got {shown(starts)}. Expected positions, or a number from 0 to {_MOST}."
+            f"equilibrium, starts: got {shown(starts)}. Expected positions, or an int from 0 to {_MAX_STARTS}."
         )
-    rng, scales, free = np.random.default_rng(seed), space.facts.scales, list(want.q)
-    drawn = np.repeat(q[:, None], int(starts), axis=1)  # type: ignore[arg-type]
-    drawn[free] += np.pi * scales.positions[free, None] * rng.uniform(-1, 1, (len(free), drawn.shape[1]))
-    if space.facts.levels.held and drawn.shape[1]:
+    rng, scales, free = np.random.default_rng(seed), space.facts.scales, list(unknowns.q)
+    random_q = np.repeat(q[:, None], int(starts), axis=1)  # type: ignore[arg-type]
+    random_q[free] += np.pi * scales.positions[free, None] * rng.uniform(-1, 1, (len(free), random_q.shape[1]))
+    if space.facts.levels.held and random_q.shape[1]:
         onto = random_states.Projector(space.model, space.facts.levels, scales, None)
-        states = States(drawn, np.zeros_like(drawn), np.full(drawn.shape[1], t))
+        states = States(random_q, np.zeros_like(random_q), np.full(random_q.shape[1], t))
         found = onto.level(states, position=True)
-        drawn = found.x.T[:, found.good]
-    return [q, *drawn.T]
+        random_q = found.x.T[:, found.good]
+    return [q, *random_q.T]

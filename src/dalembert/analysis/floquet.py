@@ -1,7 +1,7 @@
-"""`dl.floquet`: how a periodic motion treats what lies beside it after one period.
+"""`dl.floquet`: stability of a periodic motion by its monodromy matrix.
 
 Along a motion small deviations obey Φ̇ = A(t) Φ. After one period Φ is the monodromy matrix; its eigenvalues, the Floquet
-multipliers, tell what grows. The motion and Φ are integrated together, with A(t) from the derivatives of the program.
+multipliers, determine stability. The motion and Φ are integrated together, with A(t) from the derivatives of the program.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.tables import Table, Tabular, short
 
 _RTOL, _ATOL = 1e-12, 1e-13  # of DOP853; deviations are of size one in scales of the model
-_CLOSES = 1e-6  # in scales of the model
-_CIRCLE = 1e-7  # multipliers nearer to the unit circle are on it
+_PERIODIC = 1e-6  # in scales of the model
+_ON_CIRCLE = 1e-7  # distance from the unit circle below which a multiplier lies on it
 
 
 @dataclass(frozen=True, repr=False)
 class Floquet(Value, Tabular):
-    """What one period does to small deviations: x(T) = `monodromy` x(0).
+    """The map of small deviations over one period: x(T) = `monodromy` x(0).
 
-    `multipliers` are its eigenvalues, the largest first. A motion that does not know the time has a multiplier 1 of its own: a
-    deviation along itself. `closing` is how far the motion ends from where it began, in scales of the model.
+    `multipliers` are its eigenvalues, the largest first. A motion of an autonomous system has one multiplier 1, with a deviation
+    along the motion itself. `closing` is the distance of the final from the initial state, in scales of the model.
     """
 
     model: Description
@@ -63,16 +63,16 @@ class Floquet(Value, Tabular):
 
     @property
     def stable(self) -> bool | None:
-        """True where all multipliers lie inside the unit circle, but for one at 1; False where one lies outside; else None."""
+        """True if all multipliers but one at 1 lie inside the unit circle; False if one lies outside; otherwise None."""
         sizes = np.abs(self.multipliers)
-        if (sizes > 1 + _CIRCLE).any():
+        if (sizes > 1 + _ON_CIRCLE).any():
             return False
-        on = np.abs(sizes - 1) <= _CIRCLE
-        own = np.abs(self.multipliers - 1) <= _CIRCLE
+        on = np.abs(sizes - 1) <= _ON_CIRCLE
+        own = np.abs(self.multipliers - 1) <= _ON_CIRCLE
         return True if on.sum() <= min(1, int(own.sum())) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known as plain data."""
+        """The result as plain data."""
         return {
             "model": self.model.name,
             "period": self.period,
@@ -85,8 +85,8 @@ class Floquet(Value, Tabular):
     def tables(self) -> tuple[Table, ...]:
         """One row for each multiplier."""
         rows = tuple((short(x.real), short(x.imag), short(abs(x))) for x in self.multipliers.tolist())
-        said = f"after {self.period:.9g} s the motion ends {short(self.closing)} from where it began"
-        return (Table(("Re", "Im", "size"), rows, f"Floquet multipliers of '{self.model.name}'", (said,)),)
+        note = f"after {self.period:.9g} s the final state is {short(self.closing)} from the initial state"
+        return (Table(("Re", "Im", "size"), rows, f"Floquet multipliers of '{self.model.name}'", (note,)),)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{x:.6g}" for x in np.abs(self.multipliers))
@@ -97,8 +97,8 @@ class Floquet(Value, Tabular):
 def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) -> Floquet:
     """The Floquet multipliers of the motion from a state over one period.
 
-    `at` is as for `linearize`, by default the initial state; a run gives its state at `t`. A motion that does not come back after
-    the period is refused; angles may end full turns away.
+    `at` is as for `linearize`, by default the initial state; a run provides its state at `t`. The motion must be
+    periodic; angles may differ by full turns.
 
     >>> import dalembert as dl
     >>> shaken = dl.Model("shaken").parameters(e=0.3).coordinates("x").start([0.0], [0.0])
@@ -118,20 +118,20 @@ def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) ->
     first = solved_at(residuals, q, qd, start, space.values)
     require_on_constraints(residuals, first.point, "floquet")
     here = reduced(first)
-    x, deviations = _carried(residuals, first, here, float(period))
+    x, deviations = _integrate(residuals, first, here, float(period))
     last = solved_at(residuals, x[: len(q)], x[len(q) :], start + period, space.values)
-    closing = _closing(space, first, last)
-    if closing > _CLOSES:
+    closing = _distance(space, first, last)
+    if closing > _PERIODIC:
         raise InputError(
-            f"floquet: after {period:.9g} s the motion of model '{model.name}' ends {closing:.3g} from where it began, in "
-            "scales of the model. Expected a periodic motion. Check the period and the start."
+            f"floquet: after {period:.9g} s the final state of model '{model.name}' is {closing:.3g} from the initial state, in "
+            "scales of the model. Expected a periodic motion. Check the period and the initial state."
         )
     names = (*(space.model.coordinate_names[i] for i in here.chosen), *speed_names(space))
     return Floquet(space.declared, float(period), names, reduced(last, here.chosen).onto @ deviations, closing)
 
 
-def _carried(residuals: Residuals, first: Solved, here: Reduced, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """(q, q̇) after one period, and the deviations (δq, δq̇) that began as one unit of every state."""
+def _integrate(residuals: Residuals, first: Solved, here: Reduced, period: float) -> tuple[np.ndarray, np.ndarray]:
+    """(q, q̇) after one period, and the deviations (δq, δq̇) that start as unit vectors of the states."""
     n, point = len(first.point.q), first.point
     unit = state_units(first, here.chosen)
     scale = np.concatenate([first.facts.scales.positions, first.facts.scales.velocities])
@@ -146,19 +146,19 @@ def _carried(residuals: Residuals, first: Solved, here: Reduced, period: float) 
         return np.concatenate([state[n:], found.point.qdd, (np.concatenate([dev[n:], qdd]) / scale[:, None]).ravel()])
 
     y0 = np.concatenate([point.q, point.qd, begin.ravel()])
-    from scipy.integrate import solve_ivp  # a quarter of a second, which only this needs
+    from scipy.integrate import solve_ivp  # a slow import, needed only here
 
     done = solve_ivp(rates, (point.t, point.t + period), y0, method="DOP853", rtol=_RTOL, atol=_ATOL)
     if not done.success:
         raise SimulationError(
-            f"floquet: the motion of model '{residuals.system.model.name}' could not be followed: {done.message}"
+            f"floquet: the integration of model '{residuals.system.model.name}' failed: {done.message}"
         )
     y = done.y[:, -1]
     return y[: 2 * n], y[2 * n :].reshape(2 * n, size) * scale[:, None] / unit
 
 
-def _closing(space: Workspace, first: Solved, last: Solved) -> float:
-    """How far the end is from the start, in scales of the model; full turns do not count."""
+def _distance(space: Workspace, first: Solved, last: Solved) -> float:
+    """The distance between final and initial state, in scales of the model, modulo full turns."""
     scales, names = space.facts.scales, space.model.coordinate_names
     turning = turning_coordinates(space.model)
     turns = np.array([2 * np.pi if name in turning else 0.0 for name in names])

@@ -1,4 +1,4 @@
-"""The linear equations a user holds: ẋ = A x + B u, y = C x + D u about a state, their modes and transfer functions."""
+"""Results of `dl.linearize`: ẋ = A x + B u, y = C x + D u about a state, with modes and transfer functions."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """E ẋ = A x + B u, y = C x + D u in all coordinates: x = (q, q̇, λ), constraints as rows of their own.
+    """Descriptor form E ẋ = A x + B u, y = C x + D u in all coordinates: x = (q, q̇, λ), with constraint rows.
 
-    Rows that hold positions stand as φ_q δq = 0, the others as ψ_q δq + ψ_q̇ δq̇ = 0, so the finite eigenvalues of (A, E) are
-    those of the independent states.
+    Holonomic rows are φ_q δq = 0, nonholonomic rows ψ_q δq + ψ_q̇ δq̇ = 0, so the finite eigenvalues of (A, E) are those of the
+    independent states.
     """
 
     states: tuple[str, ...]
@@ -56,8 +56,8 @@ class Descriptor:
 class Linearization(Value, Tabular):
     """Linear equations about a state of a model: δẋ = A δx + B δu, δy = C δx + D δu.
 
-    The states are independent coordinates and speeds; a nonholonomic system has more of the former. `kind` says what the state
-    is; `followers` are the coordinates on which nothing depends but other followers.
+    The states are independent coordinates and speeds; a nonholonomic system has more coordinates than speeds. `kind` is the kind
+    of the state; `followers` are the decoupled coordinates, on which no state but other decoupled coordinates depends.
 
     >>> import dalembert as dl
     >>> linear = dl.linearize("simple-pendulum", at=[0.0])
@@ -67,7 +67,7 @@ class Linearization(Value, Tabular):
 
     model: Description
     kind: str
-    reason: str  # why the equations do not hold for long; empty where they do
+    reason: str  # why the equations are valid only momentarily; empty if they are time-invariant
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -79,23 +79,23 @@ class Linearization(Value, Tabular):
     q: np.ndarray
     qd: np.ndarray
     t: float
-    u0: np.ndarray  # values of the inputs there: forces that hold the model, or values of parameters
+    u0: np.ndarray  # values of the inputs there: equilibrium forces, or values of parameters
     y0: np.ndarray  # values of the outputs there
     multipliers: np.ndarray
     mass: np.ndarray  # WᵀMW of the speeds
     shapes: np.ndarray  # (δq, δq̇) of every state, (2n, states)
     onto: np.ndarray  # the states of (δq, δq̇)
     unit: np.ndarray  # the scale of every coordinate
-    full: Descriptor  # the same in all coordinates
+    full: Descriptor  # the equations in all coordinates
 
     @property
     def E(self) -> np.ndarray:
-        """The identity: these equations are solved for ẋ. `full` has E of all coordinates."""
+        """The identity: these equations are solved for ẋ. `full.E` is that of the descriptor form."""
         return np.eye(len(self.A))
 
     @property
     def coordinates(self) -> int:
-        """How many of the states, at the beginning, are coordinates."""
+        """The number of coordinates among the states; they come first."""
         return len(self.A) - len(self.mass)
 
     @property
@@ -109,34 +109,34 @@ class Linearization(Value, Tabular):
         return -self.mass @ self.A[self.coordinates :, self.coordinates :]
 
     def essential(self) -> Linearization:
-        """The same without followers, which the others do not feel; outputs must not show them."""
-        kept = [i for i, name in enumerate(self.states) if name not in self.followers]
-        lost = [i for i in range(len(self.states)) if i not in kept]
-        seen = [j for j in range(len(self.C)) if not np.abs(self.C[j, lost]).max(initial=0.0)]
+        """The reduced equations without decoupled coordinates and without outputs that depend on them."""
+        coupled = [i for i, name in enumerate(self.states) if name not in self.followers]
+        decoupled = [i for i in range(len(self.states)) if i not in coupled]
+        outputs = [j for j in range(len(self.C)) if not np.abs(self.C[j, decoupled]).max(initial=0.0)]
         return replace(
             self,
-            states=tuple(self.states[i] for i in kept),
-            outputs=tuple(self.outputs[j] for j in seen),
+            states=tuple(self.states[i] for i in coupled),
+            outputs=tuple(self.outputs[j] for j in outputs),
             followers=(),
-            A=self.A[np.ix_(kept, kept)],
-            B=self.B[kept],
-            C=self.C[np.ix_(seen, kept)],
-            D=self.D[seen],
-            y0=self.y0[seen],
-            shapes=self.shapes[:, kept],
-            onto=self.onto[kept],
+            A=self.A[np.ix_(coupled, coupled)],
+            B=self.B[coupled],
+            C=self.C[np.ix_(outputs, coupled)],
+            D=self.D[outputs],
+            y0=self.y0[outputs],
+            shapes=self.shapes[:, coupled],
+            onto=self.onto[coupled],
         )
 
     @cached_property
     def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Eigenvalues and eigenvectors, and (δq, δq̇) of their states: all of them, or those without the followers."""
-        whole = second_order(self.A, self.mass, self.coordinates)
-        rest = self if whole else self.essential()
-        return *spectrum_of(rest.A, whole), rest.shapes
+        """Eigenvalues, eigenvectors and (δq, δq̇) of their states: of all states, or without the decoupled coordinates."""
+        undamped = second_order(self.A, self.mass, self.coordinates)
+        rest = self if undamped else self.essential()
+        return *spectrum_of(rest.A, undamped), rest.shapes
 
     @property
     def eigenvalues(self) -> npt.NDArray[np.complex128]:
-        """The eigenvalues of A, by their real parts; each follower has an exact zero.
+        """The eigenvalues of A, sorted by real part; each decoupled coordinate has an exact zero.
 
         >>> import dalembert as dl
         >>> (dl.linearize("simple-pendulum", at=[3.141592653589793]).eigenvalues ** 2).real.round(9).tolist()
@@ -148,7 +148,7 @@ class Linearization(Value, Tabular):
 
     @property
     def stable(self) -> bool | None:
-        """True where all eigenvalues but those of followers are left of the axis, False where one is right of it, else None."""
+        """True if all eigenvalues, without those of decoupled coordinates, have Re < 0; False if one has Re > 0; else None."""
         values, size = self._spectrum[0], np.abs(self._spectrum[0]).max(initial=0.0)
         if (np.real(values) > _AXIS * size).any():
             return False
@@ -166,7 +166,7 @@ class Linearization(Value, Tabular):
         return Modes(self.model, self.q, self.t, found, self.unit)
 
     def transfer(self, s: npt.ArrayLike) -> npt.NDArray[np.complex128]:
-        """C (s − A)⁻¹ B + D at complex s, one or many: (outputs, inputs) or (outputs, inputs, many).
+        """C (s − A)⁻¹ B + D at complex s, a scalar or an array: (outputs, inputs) or (outputs, inputs, *s.shape).
 
         >>> import dalembert as dl
         >>> linear = dl.linearize("simple-pendulum", at=[0.0], inputs=["theta"], outputs=["theta"])
@@ -182,15 +182,15 @@ class Linearization(Value, Tabular):
         return self.transfer(1j * numbers_given(omega, "frequency_response, omega"))
 
     def poles_and_zeros(self, output: str, input: str) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:
-        """The poles and zeros of one transfer function, without what cancels by structure alone."""
-        i, j = _place(self.outputs, output, "output"), _place(self.inputs, input, "input")
+        """The poles and zeros of one transfer function; all eigenvalues are poles, and cancellations are not removed."""
+        i, j = _index(self.outputs, output, "output"), _index(self.inputs, input, "input")
         both = np.block([[self.A, self.B[:, [j]]], [self.C[[i]], self.D[[i]][:, [j]]]])
         return self.eigenvalues, finite_eigenvalues(both, np.diag([1.0] * len(self.A) + [0.0]))
 
     def symbolic(self, state: Mapping[str, Written] | None = None) -> SymbolicLinearization:
         """A and B with the parameters as symbols, for models of up to eight coordinates.
 
-        `state` gives coordinates and rates that depend on parameters as formulas; the others are the numbers they are.
+        `state` defines coordinates and rates that depend on parameters as formulas; the others are constant numbers.
 
         >>> import dalembert as dl
         >>> dl.linearize("simple-pendulum", at=[0.0]).symbolic().A
@@ -203,7 +203,7 @@ class Linearization(Value, Tabular):
         return symbolic_of(self, state)
 
     def to_scipy(self) -> StateSpace:
-        """The equations as `scipy.signal.StateSpace`; it needs inputs and outputs."""
+        """The equations as `scipy.signal.StateSpace`; requires inputs and outputs."""
         from scipy.signal import StateSpace
 
         self._require_both("to_scipy")
@@ -222,12 +222,12 @@ class Linearization(Value, Tabular):
     def _require_both(self, who: str) -> None:
         if not (self.inputs and self.outputs):
             raise InputError(
-                f"{who}: there are {len(self.inputs)} inputs and {len(self.outputs)} outputs. Expected some of both: name them, "
+                f"{who}: got {len(self.inputs)} inputs and {len(self.outputs)} outputs. Expected at least one each: name them, "
                 "as in dl.linearize(model, inputs=[...], outputs=[...])."
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known as plain data."""
+        """The equations as plain data."""
         return {
             "model": self.model.name,
             "kind": self.kind,
@@ -243,10 +243,10 @@ class Linearization(Value, Tabular):
         }
 
     def tables(self) -> tuple[Table, ...]:
-        """What the equations are about, and the modes."""
+        """The state, and the modes."""
         names = self.model.coordinate_names
         rows = tuple((n, short(float(x)), short(float(v))) for n, x, v in zip(names, self.q, self.qd, strict=True))
-        notes = (f"followers: {', '.join(self.followers)}",) if self.followers else ()
+        notes = (f"decoupled coordinates: {', '.join(self.followers)}",) if self.followers else ()
         about = Table(("coordinate", "value", "rate"), rows, f"'{self.model.name}' about: {self.kind}", notes)
         return about, *self.modes().tables()
 
@@ -255,14 +255,14 @@ class Linearization(Value, Tabular):
         return f"<Linearization of '{self.model.name}' about {_article(self.kind)}: states {', '.join(self.states)}{driven}>"
 
 
-_AXIS = 1e-9  # of the largest eigenvalue: nearer to the imaginary axis they are on it
+_AXIS = 1e-9  # relative to the largest eigenvalue: a smaller real part is zero
 
 
 def _article(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
-def _place(names: tuple[str, ...], name: str, what: str) -> int:
+def _index(names: tuple[str, ...], name: str, what: str) -> int:
     if name not in names:
         raise InputError(f"there is no {what} '{name}'. Expected one of {', '.join(names) or 'none'}.")
     return names.index(name)
@@ -295,7 +295,7 @@ class Modes(Tabular, Sequence[Mode]):
 
     @property
     def frequencies(self) -> np.ndarray:
-        """|λ| of every mode, radians a second."""
+        """|λ| of every mode, rad/s."""
         return np.array([mode.frequency for mode in self.found])
 
     @property
@@ -311,21 +311,21 @@ class Modes(Tabular, Sequence[Mode]):
     def motion(self, index: int, size: float = 0.3, samples_of_it: int = 73) -> tuple[np.ndarray, np.ndarray]:
         """Times and positions of one period of a mode, (k,) and (n, k), projected onto the constraints.
 
-        `size` is how far the coordinate that moves most goes, in radians or in lengths of the model. A mode that does not
-        oscillate is shown as if it did.
+        `size` is the largest amplitude of a coordinate, in radians or in lengths of the model. A mode that does not
+        oscillate is displayed as an oscillation.
         """
         if not is_whole(index) or not -len(self) <= index < len(self):
             raise InputError(f"modes: there is no mode {shown(index)}. Expected 0 to {len(self) - 1}.")
         mode = self.found[index]
         period = 2 * np.pi / (mode.damped_frequency or mode.frequency or 2 * np.pi)
         t = np.linspace(0.0, period, samples_of_it)
-        turn = np.exp(2j * np.pi * np.arange(samples_of_it) / (samples_of_it - 1))
-        way = np.real(np.outer(mode.shape, turn))
-        q = self.q[:, None] + size * way
-        return t, _closed(self.model, q, self.t)
+        phase = np.exp(2j * np.pi * np.arange(samples_of_it) / (samples_of_it - 1))
+        motion = np.real(np.outer(mode.shape, phase))
+        q = self.q[:, None] + size * motion
+        return t, _projected(self.model, q, self.t)
 
     def scene(self, index: int = 0, size: float = 0.3) -> Scene:
-        """What a mode looks like, as pages and films are made of it."""
+        """The scene of a mode, from which pages and animations are made."""
         from dalembert.display.scene.recorded_motion import recorded_motion
         from dalembert.display.scene.scene_builder import scene_of
 
@@ -343,15 +343,15 @@ class Modes(Tabular, Sequence[Mode]):
         pixels: int = 480,
         frames: int = 4,
     ) -> Animation:
-        """One period of a mode as a moving picture, by default in two seconds; options as in `Trajectory.animate`."""
+        """Animate one period of a mode, by default in two seconds; options as in `Trajectory.animate`."""
         from dalembert.display.video import Animation
 
         scene = self.scene(index, size)
         period = float(scene.run.t[-1]) if scene.run is not None else 1.0
-        made = Animation(scene, fps=fps, speed=period / 2 if speed is None else speed, pixels=pixels, frames=frames)
+        out = Animation(scene, fps=fps, speed=period / 2 if speed is None else speed, pixels=pixels, frames=frames)
         if path is not None:
-            made.save(path)
-        return made
+            out.save(path)
+        return out
 
     def to_dict(self) -> list[dict[str, Any]]:
         """The modes as plain data."""
@@ -373,11 +373,11 @@ class Modes(Tabular, Sequence[Mode]):
         return (Table(head, tuple(self._row(i, mode) for i, mode in enumerate(self.found)), "Modes"),)
 
     def _row(self, i: int, mode: Mode) -> tuple[str, ...]:
-        stands = not mode.shape.any()
+        drifts = not mode.shape.any()
         names = self.model.coordinate_names
-        share = np.abs(mode.rates if stands else mode.shape) / self.unit
+        share = np.abs(mode.rates if drifts else mode.shape) / self.unit
         most = [k for k in np.argsort(-np.round(share, 9), kind="stable")[:3] if share[k] > 0.05 * share.max()]
-        moves = ", ".join(Kind.RATE.of(names[k]) if stands else names[k] for k in most)
+        moves = ", ".join(Kind.RATE.of(names[k]) if drifts else names[k] for k in most)
         value, numbers = mode.eigenvalue, (mode.frequency, mode.hertz, mode.damping_ratio)
         return str(i), *(short(float(x) + 0.0) for x in (value.real, value.imag, *numbers)), moves
 
@@ -385,8 +385,8 @@ class Modes(Tabular, Sequence[Mode]):
         return f"<Modes of '{self.model.name}': {', '.join(f'{mode.frequency:.6g}' for mode in self.found)} rad/s>"
 
 
-def _closed(model: Description, q: np.ndarray, t: float) -> np.ndarray:
-    """Positions (n, k) projected onto the constraints; where that fails they stay as they are."""
+def _projected(model: Description, q: np.ndarray, t: float) -> np.ndarray:
+    """Positions (n, k) projected onto the constraints; those whose projection fails are unchanged."""
     written = with_contacts(model)
     known = levels(written)
     if not known.held:

@@ -1,4 +1,4 @@
-"""`dl.linearize`: the state, inputs and outputs as users name them, and the linear equations there."""
+"""`dl.linearize`: the named state, inputs and outputs, and the linear equations there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.symbols import Kind
 
-At: TypeAlias = Any  # (q, q̇), q at rest, by name or in order; what has q and qd; a run
+At: TypeAlias = Any  # (q, q̇) or q at rest, by name or in order; an object with q and qd; a run
 
 
 @accepts_source
@@ -52,12 +52,12 @@ def linearize(
 ) -> Linearization:
     """The linear equations ẋ = A x + B u, y = C x + D u of a model about an equilibrium or a steady motion.
 
-    `at` is a position of rest, a pair (q, q̇), what `dl.equilibrium` found, or a run with its time `t`; by default the model's
-    initial state. The states are independent coordinates and speeds on the constraints. `inputs` are coordinates (a force along
-    them), parameters, or loads that had a law in Python; `outputs` formulas of coordinates and velocities, accelerations
-    ddot(x), or names of constraints for their multipliers, by default all coordinates. All slopes are derivatives of a program.
+    `at` is a position at rest, a pair (q, q̇), a result of `dl.equilibrium`, or a run with its time `t`; by default the initial
+    state. The states are independent coordinates and speeds on the constraints. `inputs` are coordinates (a force along them),
+    parameters, or loads that had a Python law; `outputs` formulas of coordinates and velocities, accelerations ddot(x), or names
+    of constraints for their multipliers, by default all coordinates. All derivatives are exact derivatives of a program.
 
-    Where the state is neither, the equations hold for a moment only: they are refused unless `moving` is True, or `at` a run.
+    At any other state the equations are valid only momentarily: they raise InputError unless `moving` is True or `at` is a run.
 
     >>> import dalembert as dl
     >>> dl.linearize("cart-pendulum", at=[0, 0, 0], inputs=["x"]).kind
@@ -66,7 +66,7 @@ def linearize(
     model.refuse_canonical("linearize")
     model.refuse_rigid("linearize")
     model.refuse_laws(
-        "linearize", "Take model.without_laws(), whose inputs are parameters u(name), and name them in `inputs`."
+        "linearize", "Use model.without_laws(), whose inputs are parameters u(name), and name them in `inputs`."
     )
     space = workspace_of(setup(model))
     q, qd, time = read_state(space.model, at, t)
@@ -74,7 +74,7 @@ def linearize(
 
 
 def read_state(model: Elements, at: At, t: float, who: str = "linearize") -> tuple[np.ndarray, np.ndarray, float]:
-    """q, q̇ and t as users give them."""
+    """q, q̇ and t of a state in any of the accepted forms."""
     if isinstance(at, Trajectory):
         k = int(np.argmin(np.abs(at.t - t)))
         if abs(at.t[k] - t) > 1e-9 * max(float(np.ptp(at.t)), abs(t)):
@@ -100,7 +100,7 @@ def read_state(model: Elements, at: At, t: float, who: str = "linearize") -> tup
 
 @dataclass(frozen=True)
 class _Inputs:
-    """Inputs as users name them: forces along coordinates, and parameters."""
+    """The named inputs: forces along coordinates, and parameters."""
 
     names: tuple[str, ...]
     coordinates: tuple[int | None, ...]  # one for each input; None: a parameter
@@ -114,7 +114,7 @@ class _Inputs:
 
 def _read_inputs(model: Elements, inputs: Sequence[str]) -> _Inputs:
     if not are_names(inputs):
-        raise InputError(f"linearize, inputs: got {shown(inputs)}. Expected names in a list or tuple.")
+        raise InputError(f"linearize, inputs: got {shown(inputs)}. Expected a list or tuple of names.")
     known = {name: name for name in model.parameter_values} | {
         load.name: Kind.INPUT.of(load.name)
         for load in model.loads
@@ -138,12 +138,14 @@ def _read_inputs(model: Elements, inputs: Sequence[str]) -> _Inputs:
 def _read_outputs(system: System, outputs: Sequence[str] | None) -> dict[str, Scalar]:
     """The outputs by name."""
     model, names = system.model, system.facts.levels.names
-    wanted = tuple(model.coordinate_names if outputs is None else outputs)
-    if not are_names(wanted):
-        raise InputError(f"linearize, outputs: got {shown(outputs)}. Expected formulas and names in a list or tuple.")
+    requested = tuple(model.coordinate_names if outputs is None else outputs)
+    if not are_names(requested):
+        raise InputError(f"linearize, outputs: got {shown(outputs)}. Expected a list or tuple of formulas and names.")
     known = dict(zip(map(Kind.ACCELERATION.of, model.coordinate_names), system.qdd, strict=True))
     known |= dict(zip(names, multipliers(system), strict=True))
-    return {x: known[x] if x in known else system.lower(model.formula(x, f"linearize, output '{x}'")) for x in wanted}
+    return {
+        x: known[x] if x in known else system.lower(model.formula(x, f"linearize, output '{x}'")) for x in requested
+    }
 
 
 def linear_at(
@@ -157,15 +159,15 @@ def linear_at(
     moving: bool = False,
     parameters: np.ndarray | None = None,
 ) -> Linearization:
-    """The linear equations at a state of a model whose functions are compiled."""
+    """The linear equations at a state of a model with compiled functions."""
     model, values = space.model, space.values if parameters is None else parameters
     _refuse_feedback(model.name, space)
-    given = _read_inputs(model, inputs)
-    residuals = residuals_of(space, given.parameters)
+    drives = _read_inputs(model, inputs)
+    residuals = residuals_of(space, drives.parameters)
     found = solved_at(residuals, q, qd, t, values)
     require_on_constraints(residuals, found.point, "linearize")
-    push = np.eye(len(q))[:, list(given.along)]
-    u0 = _holding(residuals, found, push)
+    push = np.eye(len(q))[:, list(drives.along)]
+    u0 = _equilibrium_forces(residuals, found, push)
     held = push @ u0 if len(u0) else None
     found = found if held is None else solved_at(residuals, q, qd, t, values, held)
     _require_smooth(model.name, residuals, found)
@@ -174,55 +176,55 @@ def linear_at(
     verdict = judged(residuals, found, linear, held, names)
     if not (verdict.steady or moving):
         raise InputError(
-            f"linearize: the given state of model '{model.name}' is no equilibrium and no steady motion: {verdict.reason}. "
-            "Expected all states to stand still but coordinates that nothing depends on. Find one by dl.equilibrium(model); or "
-            "take moving=True for the linear equations of this moment."
+            f"linearize: the state of model '{model.name}' is neither an equilibrium nor a steady motion: {verdict.reason}. "
+            "Expected all states but decoupled coordinates to be constant. Find one with dl.equilibrium(model), or use "
+            "moving=True for the linear equations at this instant."
         )
-    wanted = _read_outputs(space.system, outputs)
-    here = _Here(space, found, linear, verdict, given, u0, tuple(names))
-    return here.with_outputs(tuple(wanted), differentiated(space, wanted, given.parameters))
+    requested = _read_outputs(space.system, outputs)
+    here = _Here(space, found, linear, verdict, drives, u0, tuple(names))
+    return here.with_outputs(tuple(requested), differentiated(space, requested, drives.parameters))
 
 
 def speed_names(space: Workspace) -> list[str]:
-    """The speeds, by their formulas where the program chose them."""
+    """The names of the generalized speeds; formulas for those chosen automatically."""
     known = space.facts
-    both = enumerate(zip(known.speed_names, known.speeds, strict=True))
-    return [name if i < known.given else str(u) for i, (name, u) in both]
+    pairs = enumerate(zip(known.speed_names, known.speeds, strict=True))
+    return [name if i < known.given else str(u) for i, (name, u) in pairs]
 
 
 @dataclass(frozen=True)
 class _Here:
-    """A state with its linear equations and what is known of both."""
+    """A state with its linear equations, its classification and the inputs."""
 
     space: Workspace
     found: Solved
     linear: Reduced
     verdict: Verdict
-    given: _Inputs
-    u0: np.ndarray  # forces along driven coordinates
+    drives: _Inputs
+    u0: np.ndarray  # forces along actuated coordinates
     names: tuple[str, ...]  # of the states
 
     @property
     def _input_values(self) -> np.ndarray:
-        """Forces that hold the model, and values of parameters, in the order of the inputs."""
+        """Equilibrium forces and values of parameters, in the order of the inputs."""
         values = dict(zip(self.space.model.parameter_values, self.found.point.parameters.tolist(), strict=True))
-        forces, parameters = iter(self.u0.tolist()), iter(self.given.parameters)
-        return np.array([next(forces) if i is not None else values[next(parameters)] for i in self.given.coordinates])
+        forces, names = iter(self.u0.tolist()), iter(self.drives.parameters)
+        return np.array([next(forces) if i is not None else values[next(names)] for i in self.drives.coordinates])
 
-    def with_outputs(self, outputs: tuple[str, ...], seen: Differentiated) -> Linearization:
-        """All parts of the linear equations."""
+    def with_outputs(self, outputs: tuple[str, ...], functions: Differentiated) -> Linearization:
+        """The complete linear equations."""
         found, linear, point = self.found, self.linear, self.found.point
-        push = _push(found, self.given, self.space.model)
+        push = _push(found, self.drives, self.space.model)
         drive = driven(found, push, len(linear.A))
-        partials = seen.slopes(point)
-        direct = _by_input(partials.parameters, self.given)
+        partials = functions.slopes(point)
+        direct = _by_input(partials.parameters, self.drives)
         W = linear.qd[:, len(linear.chosen) :]
         return Linearization(
             model=self.space.declared,
             kind=self.verdict.kind,
             reason=self.verdict.reason,
             states=self.names,
-            inputs=self.given.names,
+            inputs=self.drives.names,
             outputs=outputs,
             followers=tuple(self.names[i] for i in self.verdict.followers),
             A=linear.A,
@@ -233,7 +235,7 @@ class _Here:
             qd=point.qd,
             t=point.t,
             u0=self._input_values,
-            y0=seen.at(point),
+            y0=functions.at(point),
             multipliers=point.lam,
             mass=W.T @ found.M @ W,
             shapes=np.concatenate([linear.q, linear.qd]),
@@ -243,35 +245,35 @@ class _Here:
         )
 
 
-def _by_input(columns: np.ndarray, given: _Inputs) -> np.ndarray:
-    """Columns of the parameters at the places of the inputs, zeros for forces."""
-    out, k = np.zeros((len(columns), len(given.names))), 0
-    for j, i in enumerate(given.coordinates):
+def _by_input(columns: np.ndarray, drives: _Inputs) -> np.ndarray:
+    """The parameter columns in the order of the inputs, with zeros for forces."""
+    out, k = np.zeros((len(columns), len(drives.names))), 0
+    for j, i in enumerate(drives.coordinates):
         if i is None:
             out[:, j] = columns[:, k]
             k += 1
     return out
 
 
-def _push(found: Solved, given: _Inputs, model: Elements) -> np.ndarray:
-    """The generalized force of every input; a parameter has that of its slope, and must not stand in constraints."""
+def _push(found: Solved, drives: _Inputs, model: Elements) -> np.ndarray:
+    """The generalized force of every input; a parameter has that of its derivative and must not occur in constraints."""
     for level in ("position", "velocity", "acceleration", "speeds"):
-        touched = np.abs(found.by_row[level].parameters)
-        if touched.size and touched.max() > 0:
-            j = int(np.argmax(touched.max(axis=0)))
+        slopes = np.abs(found.by_row[level].parameters)
+        if slopes.size and slopes.max() > 0:
+            j = int(np.argmax(slopes.max(axis=0)))
             raise InputError(
-                f"linearize, inputs: the parameter '{given.parameters[j]}' stands in the constraints or speeds of model "
-                f"'{model.name}', so a change of it leaves them at once. Expected parameters of forces or masses."
+                f"linearize, inputs: the parameter '{drives.parameters[j]}' occurs in the constraints or speeds of model "
+                f"'{model.name}', so a change of it violates them. Expected parameters of forces or masses."
             )
-    out = -_by_input(found.by_row["dynamics"].parameters, given)
-    for j, i in enumerate(given.coordinates):
+    out = -_by_input(found.by_row["dynamics"].parameters, drives)
+    for j, i in enumerate(drives.coordinates):
         if i is not None:
             out[i, j] = 1.0
     return out
 
 
-def _holding(residuals: Residuals, found: Solved, push: np.ndarray) -> np.ndarray:
-    """The forces along driven coordinates that leave the speeds as they are, the smallest that come nearest."""
+def _equilibrium_forces(residuals: Residuals, found: Solved, push: np.ndarray) -> np.ndarray:
+    """The least-squares forces along actuated coordinates that keep the speeds constant, of least norm."""
     if not push.shape[1]:
         return np.zeros(0)
     rates = residuals.at(found.point)[residuals.places["speed_rates"]]
@@ -282,7 +284,7 @@ def _holding(residuals: Residuals, found: Solved, push: np.ndarray) -> np.ndarra
 def _descriptor(
     space: Workspace, found: Solved, push: np.ndarray, partials: Partials, direct: np.ndarray
 ) -> Descriptor:
-    """The same in all coordinates."""
+    """The descriptor form in all coordinates."""
     n, k, held = len(found.point.q), len(found.A), space.facts.levels.held
     r, phi, velocity = (found.by_row[name] for name in ("dynamics", "position", "velocity"))
     rows_q = np.concatenate([phi.q, velocity.q[held:]])
@@ -292,7 +294,7 @@ def _descriptor(
     zero = np.zeros((n, n))
     A = np.block([[zero, np.eye(n), np.zeros((n, k))], [-r.q, -r.qd, -r.lam], [rows_q, rows_qd, np.zeros((k, k))]])
     B = np.concatenate([np.zeros((n, push.shape[1])), push, np.zeros((k, push.shape[1]))])
-    # accelerations among the outputs are M⁻¹ of the second row, within the constraints
+    # accelerations in the outputs are the constrained solution of the second row
     a = found.by_row["acceleration"]
     qdd = found.answer(-np.concatenate([r.q, r.qd], axis=1), -np.concatenate([a.q, a.qd], axis=1))
     C = np.concatenate(
@@ -309,32 +311,32 @@ def _refuse_feedback(name: str, space: Workspace) -> None:
     for row, servo in zip(levels.names, levels.servo, strict=True):
         if servo:
             raise InputError(
-                f"linearize: the constraint '{row}' of model '{name}' is driven to zero by feedback, so it holds no states. "
-                "Expected constraints without feedback. Leave `feedback` out."
+                f"linearize: the constraint '{row}' of model '{name}' has feedback, so it does not eliminate states. Expected "
+                "constraints without feedback. Remove `feedback`."
             )
 
 
-_BESIDE, _KINK = 1e-7, 1e-3  # how far beside the state branches are looked for, and by how much slopes may change there
+_OFFSET, _KINK = 1e-7, 1e-3  # relative offset of the test states, and the allowed change of derivatives there
 
 
 def _require_smooth(name: str, residuals: Residuals, found: Solved) -> None:
-    """Raise where a formula switches its branch exactly at the state, so that there are two slopes."""
+    """Raise if a formula switches its branch exactly at the state, so that it is not differentiable."""
     if not residuals.switching:
         return
     scales, rng = found.facts.scales, np.random.default_rng(7)
     here = found.by_row["dynamics"]
     for _ in range(4):
         dq, dqd = (rng.uniform(-1, 1, len(x)) * x for x in (scales.positions, scales.velocities))
-        for sign in (-_BESIDE, _BESIDE):
-            beside = solved_at(
+        for sign in (-_OFFSET, _OFFSET):
+            neighbor = solved_at(
                 residuals, found.point.q + sign * dq, found.point.qd + sign * dqd, found.point.t, found.point.parameters
             )
-            there = beside.by_row["dynamics"]
-            for a, b, unit in ((here.q, there.q, scales.positions), (here.qd, there.qd, scales.velocities)):
+            slopes = neighbor.by_row["dynamics"]
+            for a, b, unit in ((here.q, slopes.q, scales.positions), (here.qd, slopes.qd, scales.velocities)):
                 change, size = np.abs(a - b) * unit, np.abs(found.M) @ scales.accelerations
                 if (change > _KINK * np.maximum(np.abs(a) * unit, size[:, None])).any():
                     raise InputError(
-                        f"linearize: a formula of model '{name}' switches its branch at the given state, such as dry friction at "
-                        f"rest or a contact that is just met ({', '.join(residuals.system.model.switching)}). Expected one "
-                        "slope. Linearise beside it, or leave the element out."
+                        f"linearize: a formula of model '{name}' switches its branch at this state, such as dry friction at rest "
+                        f"or a closing contact ({', '.join(residuals.system.model.switching)}). Expected a differentiable "
+                        "state. Linearize at a state next to it, or remove the element."
                     )

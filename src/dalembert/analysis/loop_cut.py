@@ -1,7 +1,7 @@
-"""Cutting a loop at another of its joints: the same mechanism as another tree.
+"""Cut a loop at another of its joints: the same mechanism with another spanning tree.
 
-The cut joint becomes a joint of the tree with coordinates of its own, the chain between is hung up the other way round, and
-the chosen joint becomes the cut. Bodies keep their frames, so reactions and motions can be compared body by body.
+The cut joint becomes a tree joint with its own coordinates, the chain between the two joints is reversed, and the chosen joint
+becomes the cut. Bodies keep their frames, so reactions and motions can be compared body by body.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import roll_pitch_yaw
 from dalembert.symbolic.symbols import coordinate, decimal, is_identifier, rate
 
-Moves = dict[str, tuple[str, dict[tuple[int, int], tuple[int, int]]]]  # joints by body: where each motion goes
-Held = TypeVar("Held", InJoint, Rotor)  # what acts inside a joint
+Moves = dict[str, tuple[str, dict[tuple[int, int], tuple[int, int]]]]  # by body: the new index of each joint motion
+JointElement = TypeVar("JointElement", InJoint, Rotor)  # an element inside a joint
 
 
 @accepts_source
 def recut(given: Elements, loop: str, at: str | None = None) -> Model:
-    """The same mechanism with `loop` cut at the joint that carries body `at`, or where the program thinks best.
+    """The same mechanism with `loop` cut at the joint that carries body `at`, or at an automatically chosen joint.
 
-    The program cuts the joint with the most freedoms, since that leaves the fewest coordinates and constraints, and of
-    equals the one in the middle of the way round the loop, which leaves the shortest chains. A free joint holds nothing:
-    where it is cut no loop is left.
+    The automatic choice is the joint with the most degrees of freedom, which leaves the fewest coordinates and constraints;
+    among equals, the one in the middle of the loop, which leaves the shortest chains. A free joint has no constraints: cutting
+    it removes the loop.
 
     >>> model = Model("four bars", gravity=(0, -9.81, 0)).coordinates("a", "b", "c")
     >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0.5, 0, 0))
@@ -76,34 +76,34 @@ def _moving(body: Body) -> list[Joint]:
 
 
 def _best_cut(model: Model, loop: Loop, chain: list[str]) -> Model:
-    """The model cut at the best joint that can be cut; a copy when the loop is cut well already."""
+    """The model cut at the best joint that can be cut; a copy if the present cut is the best."""
     bodies, inward = {body.name: body for body in model.bodies}, set(ancestors(model, loop.bodies[0]))
     out, back = ([name for name in chain if (name in inward) == first] for first in (True, False))
-    way = [*reversed(out), None, *reversed(back)]  # from the root to the present cut and back to the root
+    path = [*reversed(out), None, *reversed(back)]  # from the root to the present cut and back to the root
 
     def merit(name: str | None) -> tuple[int, float]:
         joint = loop.joint if name is None else _moving(bodies[name])[0]
-        return 6 - len(joint.row_names), -abs(way.index(name) - (len(way) - 1) / 2)
+        return 6 - len(joint.row_names), -abs(path.index(name) - (len(path) - 1) / 2)
 
     able = [name for name in chain if len(_moving(bodies[name])) == 1 and merit(name) > merit(None)]
     for name in sorted(able, key=merit, reverse=True):
-        with suppress(InputError):  # a load, a formula or a joint without a way back stands against it
+        with suppress(InputError):  # a load, a formula or a joint that cannot be reversed prevents it
             return _Recut(model, loop, name).result()
     return model.copy()
 
 
 class _Recut:
-    """The work of one change of the cut."""
+    """One change of the cut."""
 
     def __init__(self, model: Model, loop: Loop, at: str) -> None:
         self.model, self.loop, self.at = model, loop, at
         self.where = f"recut of loop '{loop.name}' at '{at}'"
         self.bodies = {body.name: body for body in model.bodies}
-        # the end of the loop from which the chain leads up to the body `at`
+        # the end of the loop whose chain to the world contains the body `at`
         self.flipped = at in ancestors(model, loop.bodies[0])
         far = loop.bodies[0] if self.flipped else loop.bodies[1]
-        self.turned = ancestors(model, far)
-        self.turned = self.turned[: self.turned.index(at) + 1]  # far, ..., at
+        self.reversed_chain = ancestors(model, far)
+        self.reversed_chain = self.reversed_chain[: self.reversed_chain.index(at) + 1]  # far, ..., at
 
     def result(self) -> Model:
         old = self.bodies[self.at]
@@ -112,7 +112,7 @@ class _Recut:
         lost = [str(value) for value in cut.joint.values]
         out.loops = tuple(each for each in self.model.loops if each is not self.loop)
         moves: Moves = {}
-        out.bodies = self._hung(out, moves)
+        out.bodies = self._rehung_bodies(out, moves)
         names = self._lost_coordinates(old)
         out.generalized_coordinates = tuple(c for c in out.generalized_coordinates if c.name not in names)
         out.loads = tuple(self._load(load, moves) for load in self.model.loads)
@@ -122,21 +122,21 @@ class _Recut:
             out.loops += (replace(cut, joint=cut.joint.still()),)
         self._require_unused(out, names, lost)
         for name in sorted(names & set(out.limits)):
-            out.note(f"{self.where}: the limits of {name} are left out, since it is no coordinate any more.")
+            out.note(f"{self.where}: the limits of {name} are dropped, since it is no longer a coordinate.")
         out.limits = Frozen({name: limits for name, limits in out.limits.items() if name not in names})
         return out
 
-    def _hung(self, out: Model, moves: Moves) -> tuple[Body, ...]:
-        """The bodies, those of the chain hung up the other way round; the former cut gets coordinates."""
+    def _rehung_bodies(self, out: Model, moves: Moves) -> tuple[Body, ...]:
+        """The bodies, with the parents of the chain reversed; the former cut gets coordinates."""
         changed: dict[str, Body] = {}
         near = self.loop.bodies[1] if self.flipped else self.loop.bodies[0]
         joints, added = self._former_cut()
         out.generalized_coordinates += added
-        changed[self.turned[0]] = replace(self.bodies[self.turned[0]], parent=near, joints=joints)
-        for child, parent in zip(self.turned, self.turned[1:], strict=False):
-            back, places = backwards(self.bodies[child].joints, self.where)
+        changed[self.reversed_chain[0]] = replace(self.bodies[self.reversed_chain[0]], parent=near, joints=joints)
+        for child, parent in zip(self.reversed_chain, self.reversed_chain[1:], strict=False):
+            back, indices = backwards(self.bodies[child].joints, self.where)
             changed[parent] = replace(self.bodies[parent], parent=child, joints=back)
-            moves[child] = (parent, places)
+            moves[child] = (parent, indices)
         return tuple(changed.get(body.name, body) for body in self.model.bodies)
 
     def _former_cut(self) -> tuple[tuple[Joint, ...], tuple[Coordinate, ...]]:
@@ -152,11 +152,11 @@ class _Recut:
         if not self.flipped:
             return tuple(forward), tuple(start)
         back, _ = backwards([moving], self.where)
-        place = Fixed(self.loop.position, self.loop.rotation)
-        return (place, *back), tuple(start)
+        fixed = Fixed(self.loop.position, self.loop.rotation)
+        return (fixed, *back), tuple(start)
 
     def _free_name(self, name: str) -> str:
-        """A name for a coordinate that nothing else uses."""
+        """An unused name for a coordinate."""
         model = self.model
         taken = {*model.coordinate_names, *model.parameter_values, *(speed.name for speed in model.generalized_speeds)}
         tries = itertools.chain([name, f"cut_{name}"], (f"cut{i}_{name[:40]}" for i in itertools.count(2)))
@@ -180,36 +180,36 @@ class _Recut:
         moving = _moving(body)
         if len(moving) != 1:
             raise InputError(
-                f"{self.where}: body '{body.name}' hangs on {len(moving)} moving joints. Expected one; cut at another body."
+                f"{self.where}: body '{body.name}' has {len(moving)} moving joints. Expected one. Cut the loop at another body."
             )
         self._require_free(moving[0])
         index = body.joints.index(moving[0])
         before, after = body.joints[:index], body.joints[index + 1 :]
         position, rotation = self._composed([*before, Fixed(moving[0].position, moving[0].rotation)], out)
-        behind = self._composed(after, out, inverse=True)
+        after_frame = self._composed(after, out, inverse=True)
         joint = replace(moving[0], position=position, rotation=rotation)
-        return Loop(self._loop_name(), (body.parent, body.name), joint, *behind, feedback=self.loop.feedback)
+        return Loop(self._loop_name(), (body.parent, body.name), joint, *after_frame, feedback=self.loop.feedback)
 
     def _require_free(self, joint: Joint) -> None:
-        """A cut leaves the motions of its joint free, so they have to be free before."""
+        """Raise unless the joint motions are independent coordinates, since a cut leaves them free."""
         q = [coordinate(name) for name in sorted(self._lost_coordinates(self.bodies[self.at]))]
         table = at_start(self.model)
         slopes = np.array([[value(se.diff(formula, x), table) for x in q] for formula in joint.values])
         if not q or rank.numeric_rank(slopes) < len(joint.values):
             moves = ", ".join(map(str, joint.values))
             raise InputError(
-                f"{self.where}: the joint of body '{self.at}' moves by {moves}, which is not free. A cut would set it free: "
-                "expected a coordinate of its own for every motion. Cut the loop at another body."
+                f"{self.where}: the joint of body '{self.at}' moves by {moves}, which is not free. A cut would free it: "
+                "expected one coordinate for every motion. Cut the loop at another body."
             )
 
     def _loop_name(self) -> str:
-        """A name for the new cut; bodies and loops share one list of joints."""
+        """An unused name for the new cut; bodies and loops share one list of joints."""
         taken = {*self.bodies, *(each.name for each in self.model.loops)}
         names = itertools.chain([f"{self.at} joint"], (f"{self.at} joint {i}" for i in itertools.count(2)))
         return next(name for name in names if name not in taken)
 
     def _composed(self, joints: Sequence[Joint], out: Model, *, inverse: bool = False) -> tuple[Vector3, Vector3]:
-        """Fixed placements one after the other as one; formulas stay where one placement or a mere shift allows it."""
+        """The composition of fixed placements; formulas are preserved for one placement and for pure translations."""
         joints = [j for j in joints if any(x != 0 for x in (*j.position, *j.rotation))]
         if not joints:
             return HERE, HERE
@@ -227,8 +227,8 @@ class _Recut:
         if inverse:
             R, p = R.T, -R.T @ p
         if used := {s.name for joint in joints for x in (*joint.position, *joint.rotation) for s in x.free_symbols}:
-            out.note(f"{self.where}: its placement holds for the present values of {', '.join(sorted(used))} only.")
-        from scipy.spatial.transform import Rotation  # takes longer to import than all of dalembert
+            out.note(f"{self.where}: its placement is valid for the present values of {', '.join(sorted(used))} only.")
+        from scipy.spatial.transform import Rotation  # slower to import than all of dalembert
 
         yaw, pitch, roll = Rotation.from_matrix(R).as_euler("ZYX")
         px, py, pz = (decimal(float(x)) for x in p)
@@ -242,32 +242,32 @@ class _Recut:
         out = self._in_joint(load, moves) if isinstance(load, InJoint) else load
         return out.reversed() if isinstance(out, InJoint) and out is not load else out
 
-    def _in_joint(self, load: Held, moves: Moves) -> Held:
-        """A load inside a joint that was turned round goes with it; one inside the new cut has no place."""
+    def _in_joint(self, load: JointElement, moves: Moves) -> JointElement:
+        """Move a load inside a reversed joint with that joint; raise for one inside the new cut."""
         if load.body == self.at:
             raise InputError(
                 f"{self.where}: '{load.name}' acts inside the joint that would be cut. Cut the loop at another body."
             )
         if load.body not in moves:
             return load
-        body, places = moves[load.body]
-        joint, motion = places[load.joint, load.motion]
+        body, indices = moves[load.body]
+        joint, motion = indices[load.joint, load.motion]
         return replace(load, body=body, joint=joint, motion=motion)
 
     def _require_untied(self, moves: Moves) -> None:
-        """Couplings name joints as they stand, with the sign of their motions."""
-        meshing = [load for load in self.model.loads if len(load.in_joints) > 1]
-        for tied in (*self.model.contacts, *meshing):
-            if any(body in (self.at, *moves) for body, _, _ in tied.in_joints):
+        """Raise if a coupling refers to a changed joint: couplings depend on the sign of joint motions."""
+        couplings = [load for load in self.model.loads if len(load.in_joints) > 1]
+        for element in (*self.model.contacts, *couplings):
+            if any(body in (self.at, *moves) for body, _, _ in element.in_joints):
                 raise InputError(
-                    f"{self.where}: {tied.title} ties a joint that would be cut or turned round. Cut the loop at another body."
+                    f"{self.where}: {element.title} couples a joint that would be cut or reversed. Cut the loop at another body."
                 )
 
     def _require_unused(self, out: Model, names: set[str], lost: list[str]) -> None:
         used = {s.name for formula in out.formulas for s in formula.free_symbols} | set(out.non_ideal_forces)
-        still = sorted(name for name in names if name in used or rate(name).name in used)
-        if still:
+        remaining = sorted(name for name in names if name in used or rate(name).name in used)
+        if remaining:
             raise InputError(
-                f"{self.where}: the coordinate {still[0]} of that joint ({', '.join(lost)}) is used elsewhere in the model. "
+                f"{self.where}: the coordinate {remaining[0]} of that joint ({', '.join(lost)}) is used elsewhere in the model. "
                 "Cut the loop at another body."
             )

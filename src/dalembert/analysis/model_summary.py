@@ -1,4 +1,4 @@
-"""What was understood of a model, as plain data."""
+"""The summary of a model as plain data, and its mobility."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from dalembert.symbolic.symbols import Formula
 from dalembert.tables import Table, Tabular
 
 Row = dict[str, Any]
-_AROUND = 6  # states that the initial one is compared with
-_NEARLY = 1e-6  # warn when the constraints are so much less independent at the start than elsewhere
+_REFERENCE_STATES = 6  # number of states that the initial one is compared with
+_NEARLY_SINGULAR = 1e-6  # relative independence of the constraints at the start below which a warning is given
 
 
 @dataclass(frozen=True)
 class Understanding:
-    """A sound model, contacts as the constraints they make, and what follows from it."""
+    """A valid model with contacts as constraints, and the facts derived from it."""
 
     model: Elements
     known: Facts
     moves: Mobility
-    refused: dict[str, str]  # the formalisms that cannot treat it, with the reason
+    refused: dict[str, str]  # the formulations that do not apply, with the reason
 
     @property
     def formalisms(self) -> list[str]:
-        """The formalisms that can treat it."""
+        """The formulations that apply to the model."""
         return [key for key in formalisms.KEYS if key not in self.refused]
 
     def sections(self) -> dict[str, list[Row]]:
-        """Everything declared, element by element."""
+        """All declared elements by section."""
         model, known = self.model, self.known
         about = {speed.name: speed.description for speed in model.generalized_speeds}
         pairs = zip(known.speed_names, known.speeds, strict=True)
@@ -67,7 +67,7 @@ class Understanding:
         return {
             "model": model.name,
             "description": model.text,
-            "gravity": _texts(model.gravity),
+            "gravity": _formula_strings(model.gravity),
             **self.sections(),
             "speeds_chosen": known.chosen,
             "energies": _energies(model),
@@ -88,7 +88,7 @@ class Understanding:
 
 
 def understood(model: Elements) -> Understanding:
-    """What is declared in a sound model, and what follows from it."""
+    """The summary of a valid model."""
     model = with_contacts(model)
     known = facts_of(model)
     refusals = {m.ABOUT.key: formalisms.refusal(m.ABOUT, model, known) for m in formalisms.FORMALISMS}
@@ -96,7 +96,7 @@ def understood(model: Elements) -> Understanding:
     return Understanding(model, known, report(model, known), refused)
 
 
-def _texts(formulas: Iterable[Formula]) -> list[str]:
+def _formula_strings(formulas: Iterable[Formula]) -> list[str]:
     return [written_out(formula) for formula in formulas]
 
 
@@ -133,15 +133,15 @@ def _joint(joint: Joint) -> Row:
         "kind": joint.kind,
         "axis": [float(a) for a in axes[0]] if len(axes) == 1 else None,
         "axes": [[float(a) for a in axis] for axis in axes],
-        "value": ", ".join(_texts(joint.values)),
+        "value": ", ".join(_formula_strings(joint.values)),
         "motions": [{"name": name, "formula": written_out(formula)} for name, formula in moves],
-        "position": _texts(joint.position),
-        "rotation": _texts(joint.rotation),
+        "position": _formula_strings(joint.position),
+        "rotation": _formula_strings(joint.rotation),
     }
 
 
 def _loop(loop: Loop, known: Facts) -> Row:
-    """What a loop joins, and which of its rows say nothing new."""
+    """The bodies and the joint of a loop, and its redundant rows."""
     rows = dict(zip(loop.row_names, loop.joint.row_names, strict=True))
     return {
         "name": loop.name,
@@ -149,9 +149,9 @@ def _loop(loop: Loop, known: Facts) -> Row:
         "joint": loop.joint.kind,
         "rows": list(rows.values()),
         "redundant": [row for name, row in rows.items() if name in known.dropped],
-        "position": _texts(loop.position),
-        "rotation": _texts(loop.rotation),
-        "feedback": _texts(loop.feedback),
+        "position": _formula_strings(loop.position),
+        "rotation": _formula_strings(loop.rotation),
+        "feedback": _formula_strings(loop.feedback),
         "description": loop.description,
     }
 
@@ -162,7 +162,7 @@ def _rotor(rotor: Rotor, model: Elements) -> Row:
 
 
 def _motion(place: tuple[str, int, int], model: Elements) -> str:
-    """The joint something sits in, with the motion where the joint has several."""
+    """The description of a joint, with the motion if the joint has several."""
     name, joint, motion = place
     moves = next(body for body in model.bodies if body.name == name).joints[joint].motions
     which = f", {moves[motion]}" if len(moves) > 1 else ""
@@ -170,9 +170,9 @@ def _motion(place: tuple[str, int, int], model: Elements) -> str:
 
 
 def _load(load: Load, model: Elements) -> Row:
-    """What kind of load, on what, by which law."""
+    """The kind of a load, the element it acts on, and its law."""
     kind, law = load.law()
-    on = " and ".join(_motion(place, model) for place in load.in_joints) or load.on
+    on = " and ".join(_motion(motion, model) for motion in load.in_joints) or load.on
     return {"name": load.name, "kind": kind, "on": on, "law": law}
 
 
@@ -184,7 +184,7 @@ def _constraints(model: Elements, known: Facts) -> list[Row]:
             "formula": written_out(c.formula),
             "description": c.description,
             "redundant": c.name in known.dropped,
-            "feedback": _texts(c.feedback),
+            "feedback": _formula_strings(c.feedback),
         }
         for c in model.formula_constraints
     ]
@@ -193,13 +193,13 @@ def _constraints(model: Elements, known: Facts) -> list[Row]:
 def _energies(model: Elements) -> Row | None:
     if model.energies is None:
         return None
-    kinetic, potential = _texts((model.energies.kinetic, model.energies.potential))
-    return {"kinetic": kinetic, "potential": potential, "forces": _texts(model.energies.forces)}
+    kinetic, potential = _formula_strings((model.energies.kinetic, model.energies.potential))
+    return {"kinetic": kinetic, "potential": potential, "forces": _formula_strings(model.energies.forces)}
 
 
 @dataclass(frozen=True, repr=False)
 class Mobility(Tabular):
-    """The counts of a model, and what to beware of."""
+    """Degrees of freedom, numbers of coordinates and constraints, and warnings."""
 
     coordinates: int
     constraints: int
@@ -212,7 +212,7 @@ class Mobility(Tabular):
     warnings: tuple[str, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """The counts, and the names behind them."""
+        """The counts with the names of the elements."""
         rows = [
             ("degrees of freedom", str(self.degrees_of_freedom), ""),
             ("coordinates", str(self.coordinates), ""),
@@ -231,6 +231,18 @@ class Mobility(Tabular):
 def mobility(model: Elements) -> Mobility:
     """Degrees of freedom, redundant constraints by name, and singular configurations.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A model, the name of an example model, or a model file.
+
+    Returns
+    -------
+    Mobility
+        Numbers and names of coordinates and constraints, the rank at the initial state, and warnings.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> mobility(dl.load("cart-pendulum")).degrees_of_freedom
     2
@@ -241,16 +253,16 @@ def mobility(model: Elements) -> Mobility:
 
 
 def report(model: Elements, known: Facts) -> Mobility:
-    """The mobility report of a model whose structure is known; contacts must be written as formulas already."""
+    """The mobility of a model with known structure; contacts must be converted to constraints before."""
     names = known.levels.names
     rank, weakest = _at_start(model, known)
     warnings = []
     if rank < len(known.rows):
         warnings.append(
-            f"singular configuration: at the initial state only {rank} of {len(known.rows)} independent constraints act, "
-            f"so the system can move in {len(model.generalized_coordinates) - rank} ways at this instant"
+            f"singular configuration: at the initial state the constraint matrix has rank {rank} instead of {len(known.rows)}, "
+            f"so the system has {len(model.generalized_coordinates) - rank} instantaneous degrees of freedom"
         )
-    elif weakest < _NEARLY:
+    elif weakest < _NEARLY_SINGULAR:
         warnings.append(
             f"nearly singular configuration at the initial state: the constraints are {weakest:.2g} times as independent as "
             "elsewhere"
@@ -262,9 +274,9 @@ def report(model: Elements, known: Facts) -> Mobility:
             f"the constraints are nearly dependent everywhere: by {known.independence:.2g}, where 1 is independent"
         )
     if not known.regular_mass:
-        warnings.append("the mass matrix is singular; only formalisms that do not invert it apply")
+        warnings.append("the mass matrix is singular; only formulations that do not invert it apply")
     warnings += [
-        f"the constraint '{c.name}' contains momenta: it restricts states, not ways to move, and is not counted here"
+        f"the constraint '{c.name}' contains momenta: it restricts states, not velocities, and is not counted here"
         for c in model.canonical_constraints
     ]
     return Mobility(
@@ -281,15 +293,15 @@ def report(model: Elements, known: Facts) -> Mobility:
 
 
 def _at_start(model: Elements, known: Facts) -> tuple[int, float]:
-    """The rank of A at the initial state, and how independent its rows are there compared with elsewhere."""
+    """The rank of A at the initial state, and the independence of its rows relative to other states."""
     if not known.rows:
         return 0, 1.0
-    states = joined(one_state(*model.initial), random_states.consistent(model, _AROUND))
+    states = joined(one_state(*model.initial), random_states.consistent(model, _REFERENCE_STATES))
     A = known.dimensionless(constraint_matrix(model, known.levels, states))[:, known.rows]
     unit = known.scales.positions
-    # rows are measured by their usual size, not by what is left of them at the start
+    # rows are scaled by their typical size, not by their size at the start
     lengths = np.linalg.norm(A * unit, axis=2)
-    left = lengths[0] / np.median(lengths[1:], axis=0)
+    relative_lengths = lengths[0] / np.median(lengths[1:], axis=0)
     found = rank.independence(A, unit)
-    told = rank.numeric_rank(A[0] * (left > rank.TOLERANCE)[:, None], unit)
-    return int(told), float(min(left.min(), found[0] / np.median(found[1:])))
+    start_rank = rank.numeric_rank(A[0] * (relative_lengths > rank.TOLERANCE)[:, None], unit)
+    return int(start_rank), float(min(relative_lengths.min(), found[0] / np.median(found[1:])))

@@ -1,4 +1,4 @@
-"""`dl.root_locus`: how eigenvalues move with a parameter, or with the speed of a rotor (Campbell's diagram)."""
+"""`dl.root_locus`: eigenvalues as functions of a parameter, or of the speed of a rotor (Campbell diagram)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from dalembert.tables import Table, Tabular, short
 if TYPE_CHECKING:
     from dalembert.display.plots.figure import Plot
 
-_AXIS = 1e-9  # of the largest eigenvalue
+_AXIS = 1e-9  # relative to the largest eigenvalue
 
 
 @dataclass(frozen=True, repr=False)
 class Locus(Value, Tabular):
-    """Eigenvalues along values of a parameter: (states, values), each row one of them as it moves.
+    """Eigenvalues at values of a parameter: (states, values), each row one tracked eigenvalue.
 
-    `q` and `qd` are the equilibria or steady motions they belong to, (coordinates, values).
+    `q` and `qd` are the corresponding equilibria or steady motions, (coordinates, values).
     """
 
     model: Description
@@ -51,18 +51,18 @@ class Locus(Value, Tabular):
 
     @property
     def unstable(self) -> np.ndarray:
-        """At which values something grows."""
+        """At which values the system is unstable."""
         return self.growth > _AXIS * np.abs(self.eigenvalues).max(axis=0)
 
     def plot(self, path: str | Path | None = None) -> Plot:
-        """The root locus in the plane of complex numbers; written where a path is given."""
+        """Plot the root locus in the complex plane; saved if a path is given."""
         from dalembert.display.plots import spectra as plot_spectra
 
         across = plot_spectra.worded_value(self.model, self.name)
         return plot_spectra.locus(self.eigenvalues, self.values, across, self.model.name, path)
 
     def campbell(self, path: str | Path | None = None, *, orders: Sequence[float] = (1.0, 2.0)) -> Plot:
-        """Campbell's diagram: frequencies over the value, with lines of its multiples; written where a path is given."""
+        """Plot the Campbell diagram: frequencies over the value, with lines of its multiples; saved if a path is given."""
         from dalembert.display.plots import spectra as plot_spectra
 
         across = plot_spectra.worded_value(self.model, self.name)
@@ -93,8 +93,8 @@ def root_locus(
 ) -> Locus:
     """The eigenvalues of a model for many values of a parameter, or of the constant rate dot(x) of a coordinate.
 
-    At each value the equilibrium or steady motion nearest to the last one is taken, beginning from `at`; or `at` is a function
-    that gives the state. All are of one program: nothing is compiled again.
+    At each value the equilibrium or steady motion nearest to the previous one is used, starting from `at`; or `at` is a function
+    that returns the state. All values use the same compiled program.
 
     >>> import dalembert as dl
     >>> found = dl.root_locus("simple-pendulum", "g", [1.0, 4.0, 9.0], at=[0.0])
@@ -102,23 +102,23 @@ def root_locus(
     [1.0, 2.0, 3.0]
     """
     model.refuse_canonical("root_locus")
-    model.refuse_laws("root_locus", "Take model.without_laws(), whose inputs are parameters.")
+    model.refuse_laws("root_locus", "Use model.without_laws(), whose inputs are parameters.")
     model.refuse_rigid("root_locus")
-    space, wanted = workspace_of(setup(model)), numbers_given(values, "root_locus, values")
-    if wanted.ndim != 1 or not wanted.size:
-        raise InputError(f"root_locus, values: got shape {wanted.shape}. Expected some numbers in a row.")
+    space, numbers = workspace_of(setup(model)), numbers_given(values, "root_locus, values")
+    if numbers.ndim != 1 or not numbers.size:
+        raise InputError(f"root_locus, values: got shape {numbers.shape}. Expected a nonempty 1-D array.")
     along = _Continuation(space, name, t, at)
-    found = [along.linear(float(x)) for x in wanted]
+    found = [along.linear(float(x)) for x in numbers]
     tracked = [found[0].eigenvalues]
     for each in found[1:]:
         tracked.append(matched(tracked[-1].tolist(), each.eigenvalues.tolist()))
     q, qd = (np.array([getattr(each, key) for each in found]).T for key in ("q", "qd"))
-    return Locus(space.declared, name, wanted, np.array(tracked).T, q, qd)
+    return Locus(space.declared, name, numbers, np.array(tracked).T, q, qd)
 
 
 @dataclass
 class _Continuation:
-    """The way along the values: the state of the last is where the next begins."""
+    """Continuation along the values: each search starts from the state of the previous value."""
 
     space: Workspace
     name: str
@@ -134,7 +134,7 @@ class _Continuation:
             raise InputError(f"root_locus: there is no parameter or rate '{self.name}'. {nearest(self.name, known)}")
 
     def linear(self, x: float) -> Linearization:
-        """The linear equations at one value."""
+        """The linearized equations at one value."""
         values = self.space.values.copy()
         self._require_same_structure(x)
         if self.name not in self.rates:
@@ -143,14 +143,14 @@ class _Continuation:
         return linear_at(self.space, q, qd, t, parameters=values)
 
     def _require_same_structure(self, x: float) -> None:
-        """Raise where a value of the parameter changes which constraints are independent."""
+        """Raise if a value of the parameter changes which constraints are independent."""
         if self.name not in self.space.facts.structural:
             return
         reason = lost_fact(self.space.model.with_parameters({self.name: x}), self.space.facts)
         if reason is not None:
             raise InputError(
                 f"root_locus: at {self.name} = {x:g} {reason} than at {self.name} = "
-                f"{self.space.model.parameter_values[self.name]:g}. Take the values on both sides from models of their own, by "
+                f"{self.space.model.parameter_values[self.name]:g}. Use a separate model on each side of this value, with "
                 "model.with_parameters(...)."
             )
 
@@ -160,12 +160,12 @@ class _Continuation:
         q, qd, t = read_state(self.space.model, self.at, self.t, "root_locus")
         q = q if self.last is None else self.last
         speeds = {self.rates[self.name]: x} if self.name in self.rates else {}
-        given = {i: float(v) for i, v in enumerate(qd) if v and self.at is not None and not speeds}
-        root = Looking(self.space, q, np.zeros_like(qd), t, Asked((), speeds or given, (), ()), values=values).nearest()
+        rates = {i: float(v) for i, v in enumerate(qd) if v and self.at is not None and not speeds}
+        root = Looking(self.space, q, np.zeros_like(qd), t, Asked((), speeds or rates, (), ()), values=values).nearest()
         if root is None:
             raise WorkError(
-                f"root_locus: no equilibrium was found at {self.name} = {x:g}. Expected one near the last. Take smaller "
-                "steps, or give `at` as a function of the value."
+                f"root_locus: no equilibrium was found at {self.name} = {x:g}. Expected one near the previous value. Use "
+                "smaller steps, or give `at` as a function of the value."
             )
         self.last = root.q
         return root.q, root.qd, t

@@ -1,4 +1,4 @@
-"""Sensitivity of a motion: the run first, then the variational equations along each of its stretches."""
+"""Sensitivity of a trajectory: the run first, then the variational equations along each of its segments."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def sensitivity(
     keep: Sequence[str] = (),
     **options: Unpack[SimulationOptions],
 ) -> Sensitivity:
-    """A motion with its derivatives by parameters and starts, by variational equations of order 1 or 2.
+    """A trajectory with its derivatives by parameters and initial values, by variational equations of order 1 or 2.
 
-    `of` names parameters (`l`), starts (`theta(0)`) and velocities of starts (`dot(theta)(0)`). A start on constraints moves with
-    the parameters: named starts, and coordinates in `keep`, stay at their values, the others follow by the least motion in the
-    metric of the masses. Starts may be given as formulas of parameters. Other options are those of `Equations.simulate`.
+    `of` names parameters (`l`), initial positions (`theta(0)`) and initial velocities (`dot(theta)(0)`). With constraints, the
+    initial state depends on the parameters: named initial values and coordinates in `keep` stay fixed, the others change by the
+    smallest motion in the mass metric. Initial values may be formulas of parameters. Other options are those of `simulate`.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("oscillator").parameters(m=1.0, k=4.0).coordinates("x").start([1.0], [0.0])
@@ -83,26 +83,26 @@ def sensitivity(
 
 
 def require_differentiable(equations: BoundEquations, who: str = "sensitivity") -> None:
-    """Raise where the equations cannot be differentiated by formulas."""
+    """Raise if the equations cannot be differentiated symbolically."""
     equations.model.refuse_canonical(who)
     equations.model.refuse_laws(who, "Write the law as a formula.")
     equations.model.refuse_rigid(who)
     if not equations.about.velocities.are_rates or len(equations.form.constants.symbols):
         raise NotApplicableError(
-            f"{who}: the velocity variables of '{equations.formalism}' are not q̇. Use a formalism in q̇, such as lagrange; "
-            "derivatives of a motion are the same by every formalism."
+            f"{who}: the velocity variables of '{equations.formalism}' are not q̇. Use a formalism in q̇, such as lagrange; the "
+            "derivatives of a trajectory do not depend on the formalism."
         )
     if not equations.kernel.fused:
         raise NotApplicableError(
-            f"{who}: the equations of '{equations.model.name}' by {equations.formalism} are solved in numbers at every step: "
-            "constraints depend on each other, masses vanish or the engine is python. Expected equations that are formulas: use "
-            "lagrange with engine='native', or remove what is redundant."
+            f"{who}: the equations of '{equations.model.name}' by {equations.formalism} are solved numerically at every step: "
+            "constraints are redundant, masses vanish or the engine is python. Expected symbolically solved equations: use "
+            "lagrange with engine='native', or remove redundant constraints."
         )
 
 
 @dataclass(frozen=True)
 class Differentiated:
-    """A motion as a function of what it is differentiated by."""
+    """A trajectory as a function of the differentiation variables."""
 
     equations: BoundEquations
     directions: Directions
@@ -111,7 +111,7 @@ class Differentiated:
     order: int = 1
 
     def run(self, values: Mapping[str, float]) -> Sensitivity:
-        """The run with values of parameters and named starts; what is not given is as it was."""
+        """The run with some values of parameters and named initial values; the others keep their values."""
         changes = {name: value for name, value in values.items() if name in self.directions.parameters}
         equations = self.equations.with_parameters(changes) if changes else self.equations
         y, n = self.origin.at(equations, values, self.order), self.directions.coordinates
@@ -123,9 +123,9 @@ class Differentiated:
     def _along(
         self, found: Stretches, y: Varied, equations: BoundEquations
     ) -> tuple[Varied, str, tuple[Crossing, ...]]:
-        """State and derivatives at the samples, stretch by stretch, with what was crossed between them."""
-        named = dict(zip(equations.model.parameter_values, equations.values, strict=False))
-        values = self.directions.values_in(named, y.value)
+        """State and derivatives at the samples, segment by segment, with the events and switchings between them."""
+        parameter_values = dict(zip(equations.model.parameter_values, equations.values, strict=False))
+        values = self.directions.values_in(parameter_values, y.value)
         sizes = np.where(values == 0, 1.0, np.abs(values))
         jumps, pieces, crossed = Jumps(found, equations, self.directions, self.order), [], []
         method = self.task.integrator or Variations(found.parts[0].equations, self.directions, self.order).usual
@@ -143,7 +143,7 @@ class Differentiated:
 
 
 def _joined(pieces: Sequence[Varied]) -> Varied:
-    """Pieces one behind the other."""
+    """The pieces concatenated along the samples."""
     second = [piece.second for piece in pieces if piece.second is not None]
     return Varied(
         np.concatenate([piece.value for piece in pieces], axis=-1),
@@ -154,7 +154,7 @@ def _joined(pieces: Sequence[Varied]) -> Varied:
 
 @dataclass(frozen=True, repr=False)
 class Sensitivity(Value, Tabular):
-    """A motion and how it changes with what it was differentiated by: samples on the last axis.
+    """A trajectory and its derivatives; samples are on the last axis.
 
     >>> import dalembert as dl
     >>> run = dl.sensitivity("simple-pendulum", 1.0, of=["l", "theta(0)"], samples=11)
@@ -162,16 +162,16 @@ class Sensitivity(Value, Tabular):
     ((1, 2, 11), (11,))
     """
 
-    equations: BoundEquations  # with every condition held
+    equations: BoundEquations  # with all switching conditions fixed
     run: Trajectory
     directions: Directions
     state: Varied  # (q, q̇) along the run
     integrator: str
-    crossings: tuple[Crossing, ...] = ()  # events and switchings, with the derivatives of their instants
+    crossings: tuple[Crossing, ...] = ()  # events and switchings, with the derivatives of their times
 
     @property
     def of(self) -> tuple[str, ...]:
-        """What is differentiated by, in the order of the second axis."""
+        """The differentiation variables, in the order of the second axis."""
         return self.directions.names
 
     @property
@@ -221,7 +221,7 @@ class Sensitivity(Value, Tabular):
     @property
     def _second(self) -> np.ndarray:
         if self.state.second is None:
-            raise InputError("this run has first derivatives only. Ask for order=2.")
+            raise InputError("sensitivity: this run has first derivatives only. Use order=2.")
         return self.state.second
 
     @checked
@@ -238,13 +238,13 @@ class Sensitivity(Value, Tabular):
         names = self.run.model.coordinate_names
         states = [*names, *map(Kind.RATE.of, names)]
         if name in states:
-            place = states.index(name)
-            return self.state[place : place + 1]
+            i = states.index(name)
+            return self.state[i : i + 1]
         return self._along(name, lambda: program_by_name(self.equations, name))
 
     @checked
     def path(self, body: str, point: Sequence[Any] = (0, 0, 0)) -> Varied:
-        """Where a point of a body goes, in world axes, with its derivatives: three positions, then three velocities.
+        """The path of a point of a body in world axes, with its derivatives: three positions, then three velocities.
 
         >>> import dalembert as dl
         >>> run = dl.sensitivity("double-pendulum", 1.0, of=["l1"], samples=11)
@@ -254,34 +254,34 @@ class Sensitivity(Value, Tabular):
         return self._along((body, str(point)), lambda: program_of_point(self.equations, body, point))
 
     def _along(self, what: object, make: Callable[[], Program]) -> Varied:
-        """What a program says along the run; it is compiled once for the equations."""
+        """The values of a program along the run; it is compiled once for the equations."""
         used = self.equations
-        kept, key = used.kernel.kept, ("observed", what, self.directions.parameters)
-        if key not in kept:
-            kept[key] = Differentials(make(), self.directions.parameters, used.workspace.engine)
-        return kept[key](with_time(self.state, self.t), self.run.values, self.directions.moved)
+        cache, key = used.kernel.kept, ("observed", what, self.directions.parameters)
+        if key not in cache:
+            cache[key] = Differentials(make(), self.directions.parameters, used.workspace.engine)
+        return cache[key](with_time(self.state, self.t), self.run.values, self.directions.moved)
 
     @checked
     def __getitem__(self, name: tuple[str, ...]) -> np.ndarray:
-        """A derivative along the run: run["theta", "l"], or run["energy", "l", "theta(0)"] of the second order."""
+        """A derivative along the run: run["theta", "l"], or run["energy", "l", "theta(0)"] of second order."""
         if not 2 <= len(name) <= 3:
             raise InputError('sensitivity: expected an observable and one or two names, such as run["x", "l"].')
         found, by = self.observe(name[0]), name[1:]
-        places = [self._place(each) for each in by]
-        rows = found.first[:, places[0]] if len(places) == 1 else None
+        indices = [self._index(each) for each in by]
+        rows = found.first[:, indices[0]] if len(indices) == 1 else None
         if rows is None:
             if found.second is None:
-                raise InputError("this run has first derivatives only. Ask for order=2.")
-            rows = found.second[:, places[0], places[1]]
+                raise InputError("sensitivity: this run has first derivatives only. Use order=2.")
+            rows = found.second[:, indices[0], indices[1]]
         return rows[0] if len(rows) == 1 else rows
 
-    def _place(self, name: str) -> int:
+    def _index(self, name: str) -> int:
         if name not in self.of:
             raise InputError(f"sensitivity: the run was not differentiated by '{name}'. {nearest(name, self.of)}")
         return self.of.index(name)
 
     @cached_property
-    def _shown(self) -> list[tuple[str, ...]]:
+    def _rows(self) -> list[tuple[str, ...]]:
         names = self.run.model.coordinate_names
         return [
             (f"d {x}", p, *(short(float(v)) for v in (row[0], row[-1], row[np.argmax(np.abs(row))])))
@@ -290,10 +290,10 @@ class Sensitivity(Value, Tabular):
         ]
 
     def tables(self) -> tuple[Table, ...]:
-        """Every coordinate by everything it was differentiated by: at both ends, and the largest."""
+        """The derivatives of every coordinate at both ends of the run, and the largest."""
         first, last = f"t = {self.t[0]:g}", f"t = {self.t[-1]:g}"
         title = f"{self.run.model.name}: derivatives of the motion, {self.integrator}, {len(self.t)} samples."
-        return (Table(("derivative of", "by", first, last, "largest"), tuple(self._shown), title, self.run.notes),)
+        return (Table(("derivative of", "by", first, last, "largest"), tuple(self._rows), title, self.run.notes),)
 
     def __repr__(self) -> str:
         return (
@@ -303,7 +303,7 @@ class Sensitivity(Value, Tabular):
 
 
 def program_by_name(equations: BoundEquations, name: str) -> Program:
-    """What a name or formula stands for, as a program: one of `NAMED`, ddot(x), or any formula of the model's names."""
+    """The program of an observable: one of `NAMED`, ddot(x), or any formula of the names of the model."""
     system, kernel = equations.workspace.system, equations.kernel
     names = equations.model.coordinate_names
     qdd = kernel.rates[len(names) : 2 * len(names)]
@@ -317,7 +317,7 @@ def program_by_name(equations: BoundEquations, name: str) -> Program:
     except InputError as problem:
         known = (*names, *map(Kind.RATE.of, names), *accelerations, *NAMED)
         raise InputError(
-            f"{problem} {nearest(name, known)} Also any formula of coordinates, rates and parameters."
+            f"{problem} {nearest(name, known)} Expected such a name, or a formula of coordinates, rates and parameters."
         ) from None
     return _program(equations, vector([system.lower(formula)]))
 
@@ -326,8 +326,8 @@ def _named(equations: BoundEquations, system: System, name: str, qdd: Array) -> 
     if name == "multipliers":
         if equations.workspace.facts.dropped:
             raise InputError(
-                f"sensitivity of multipliers: some constraints of model '{system.model.name}' depend on others, so their "
-                "multipliers are not unique. Ask for 'reactions'."
+                f"sensitivity of multipliers: some constraints of model '{system.model.name}' are redundant, so their "
+                "multipliers are not unique. Use 'reactions'."
             )
         x, lam = fused(equations.form)
         return equations.form.multipliers(x[: len(equations.form.velocity.v)], lam)
@@ -341,7 +341,7 @@ def _named(equations: BoundEquations, system: System, name: str, qdd: Array) -> 
 
 
 def program_of_point(equations: BoundEquations, body: str, point: Sequence[Any]) -> Program:
-    """Where a point of a body is, in world axes, and its velocity: six numbers."""
+    """The position of a point of a body in world axes, and its velocity: six outputs."""
     system = equations.workspace.system
     found = [each for each in system.motion.bodies if each.name == body]
     if not found:
@@ -350,8 +350,8 @@ def program_of_point(equations: BoundEquations, body: str, point: Sequence[Any])
     if not several(point, 3):
         raise InputError(f"sensitivity of a path: the point is {shown(point)}. Expected three numbers or formulas.")
     frame = found[0].frame
-    place = vector([system.lower(equations.model.formula(x, f"point of '{body}'", constant=True)) for x in point])
-    p = frame.p + frame.R @ place
+    local = vector([system.lower(equations.model.formula(x, f"point of '{body}'", constant=True)) for x in point])
+    p = frame.p + frame.R @ local
     velocity = system.algebra.total_derivative(p, (system.q, system.qd), system.clock)
     return _program(equations, stack(p, velocity))
 

@@ -1,12 +1,12 @@
 """Inverse dynamics of closed loops subsystem by subsystem: section 4 of papers/denoc.
 
-Cutting the loops leaves trees that hang on the world, the subsystems I, II, … Each has its own equations (54),
+Cutting the loops leaves trees attached to the world, the subsystems I, II, … Each has its own equations (54),
 
     I θ̈ + C θ̇ = τ + τ^λ,     τ^λ = Jᵀλ with J = A_en N (53)
 
 where the forces of its drives and the multipliers of its cut joints are unknown. A subsystem with as many equations as unknowns
-is *determinate*: it gives its multipliers by itself. The others are *indeterminate* until multipliers that they share are known.
-What nobody can begin is solved together.
+is *determinate*: its multipliers follow from its own equations. The others are *indeterminate* until shared multipliers are
+known. If no remaining subsystem is determinate, they are solved together.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from dalembert.recursive.plan import TOLERANCE, plan_of, read_speed_rates, read_
 from dalembert.recursive.tree import Tree
 from dalembert.recursive.tree_dynamics import inverse_dynamics
 
-_NOTHING = 1e-12  # of the largest entry of a row: what is smaller does not act on a subsystem
+_ZERO = 1e-12  # relative to the largest entry of a row: smaller entries are zero
 
 
 @dataclass(frozen=True)
 class Subsystem:
-    """A tree that is left when the loops are cut, and what its equations gave."""
+    """A tree of the mechanism with cut loops, and the unknowns that its equations determined."""
 
     name: str
     bodies: tuple[str, ...]
     speeds: tuple[str, ...]
-    determinate: bool  # True: by itself; False: with multipliers that others gave, or together with others
-    drives: tuple[str, ...]  # the joint rates whose forces it gave
-    multipliers: tuple[str, ...]  # the rows whose multipliers it gave
+    determinate: bool  # True: solved alone; False: with multipliers of other subsystems, or together with others
+    drives: tuple[str, ...]  # the joint rates whose forces it determined
+    multipliers: tuple[str, ...]  # the rows whose multipliers it determined
 
 
 @dataclass(frozen=True)
 class SubsystemDynamics:
-    """The forces along the joint rates, the multipliers of the cut joints, and the subsystems in the order they were solved."""
+    """The forces along the joint rates, the multipliers of the cut joints, and the subsystems in order of solution."""
 
     tau: np.ndarray
     multipliers: Mapping[str, float]
@@ -62,11 +62,30 @@ def subsystem_dynamics(
     friction: bool = False,
     actuated: Sequence[str] | None = None,
 ) -> SubsystemDynamics:
-    """The forces that a motion of a mechanism with loops takes, by recursion from subsystem to subsystem, at one state.
+    """Inverse dynamics of a mechanism with loops at one state, by recursion from subsystem to subsystem.
 
-    `actuated` names the driven coordinates, by default those that a joint torque or an actuator drives. The result is that of
-    `inverse_dynamics`; multipliers of rows that act on nothing are zero.
+    The result is that of `inverse_dynamics`; multipliers of rows without effect are zero.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A mechanism, the name of an example model, or a model file.
+    q, qd, qdd : array_like of shape (n,)
+        Coordinates, speeds and their rates at one state.
+    t : float, optional
+        Time, s.
+    friction : bool, optional
+        Whether joint friction is included.
+    actuated : sequence of str, optional
+        The actuated coordinates; by default those with a joint torque or an actuator, or all without such loads.
+
+    Returns
+    -------
+    SubsystemDynamics
+        The forces, the multipliers of the cut joints by row, and the subsystems in order of solution.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> model = dl.load("four-bar")
     >>> q, qd = model.initial
@@ -78,18 +97,18 @@ def subsystem_dynamics(
     known = plan_of(model)
     state = read_state(known, q, qd, t)
     if not state.single:
-        raise InputError("subsystem_dynamics: q is a batch. Expected one state, (n,). Call it for each.")
-    held = rows_of(known, state.q, state.qd, state.s, state.t)
-    constraint_batch.require_fulfilled(state, held, read_speed_rates(state, qdd))
+        raise InputError("subsystem_dynamics, q: got a batch. Expected one state, shape (n,). Call it for each.")
+    constraints = rows_of(known, state.q, state.qd, state.s, state.t)
+    constraint_batch.require_fulfilled(state, constraints, read_speed_rates(state, qdd))
     open_tree = model.replaced(loops=(), holonomic_constraints=(), nonholonomic_constraints=(), contacts=())
-    need = inverse_dynamics(open_tree, q, qd, qdd, t, friction=friction)
+    required = inverse_dynamics(open_tree, q, qd, qdd, t, friction=friction)
     driven = constraint_batch.driven_speeds(known, actuated)
     chosen = list(range(known.tree.n_speeds)) if driven is None else driven
-    return _Solving(known.tree, held.names, held.A[:, :, 0], need, chosen).found()
+    return _SubsystemSolver(known.tree, constraints.names, constraints.A[:, :, 0], required, chosen).found()
 
 
-class _Solving:
-    """Goes from subsystem to subsystem, as long as one has no more unknowns than its equations determine."""
+class _SubsystemSolver:
+    """Solves subsystem after subsystem, as long as the equations of one determine its unknowns."""
 
     def __init__(self, tree: Tree, names: Sequence[str], A: np.ndarray, need: np.ndarray, chosen: list[int]) -> None:
         self._tree, self._names, self._A, self._need = tree, names, A, need
@@ -108,23 +127,23 @@ class _Solving:
                 continue
             together = sorted({speed for part in waiting.values() for speed in part})
             if not self._solve(tuple(waiting), together, smallest=True):
-                called = ", ".join(self._listed(sorted(self._chosen))) or "nothing"
+                actuated = ", ".join(self._speed_names(sorted(self._chosen))) or "no coordinate"
                 raise InputError(
-                    f"model '{self._tree.model.name}': forces along {called} cannot produce the "
-                    f"motion of {', '.join(waiting)}. Expected drives that can. Name more coordinates in `actuated`."
+                    f"model '{self._tree.model.name}': forces along {actuated} cannot produce the "
+                    f"motion of {', '.join(waiting)}. Expected enough actuated coordinates. Name more in `actuated`."
                 )
             break
         lam = {name: self._lam.get(i, 0.0) for i, name in enumerate(self._names)}
         return SubsystemDynamics(self._tau, Frozen(lam), tuple(self._solved))
 
     def _solve(self, names: tuple[str, ...], speeds: list[int], *, smallest: bool = False) -> bool:
-        """Solve the equations of some speeds, where they determine their unknowns (or give the smallest ones)."""
-        least = _NOTHING * np.maximum(1.0, np.abs(self._A).max(axis=1, initial=0.0))
-        acting = [i for i in range(len(self._A)) if np.abs(self._A[i, speeds]).max(initial=0.0) > least[i]]
+        """Solve the equations of some speeds if they determine their unknowns, or for the least-norm unknowns."""
+        tolerance = _ZERO * np.maximum(1.0, np.abs(self._A).max(axis=1, initial=0.0))
+        acting = [i for i in range(len(self._A)) if np.abs(self._A[i, speeds]).max(initial=0.0) > tolerance[i]]
         rows, drives = [i for i in acting if i not in self._lam], [s for s in speeds if s in self._chosen]
-        given = sum((self._A[i, speeds] * self._lam[i] for i in acting if i in self._lam), np.zeros(len(speeds)))
+        known = sum((self._A[i, speeds] * self._lam[i] for i in acting if i in self._lam), np.zeros(len(speeds)))
         columns = np.concatenate([np.eye(len(self._need))[:, drives][speeds], self._A[rows][:, speeds].T], axis=1)
-        right = self._need[speeds] - given
+        right = self._need[speeds] - known
         scale = np.linalg.norm(columns, axis=0)
         x, _, rank, _ = np.linalg.lstsq(columns / scale, right, rcond=1e-11)
         if not smallest and rank < columns.shape[1]:
@@ -137,19 +156,19 @@ class _Solving:
         self._tau[drives] = x[: len(drives)]
         alone = not smallest and len(rows) == len(acting)
         self._lam |= dict(zip(rows, x[len(drives) :].tolist(), strict=True))
-        called = tuple(self._names[i] for i in rows)
+        row_names = tuple(self._names[i] for i in rows)
         bodies = tuple(link.body.name for link in self._tree.links if link.body and {*link.speeds} & {*speeds})
         self._solved.append(
-            Subsystem(", ".join(names), bodies, self._listed(speeds), alone, self._listed(drives), called)
+            Subsystem(", ".join(names), bodies, self._speed_names(speeds), alone, self._speed_names(drives), row_names)
         )
         return True
 
-    def _listed(self, speeds: Sequence[int]) -> tuple[str, ...]:
+    def _speed_names(self, speeds: Sequence[int]) -> tuple[str, ...]:
         return tuple(self._tree.speed_names[i] for i in speeds)
 
 
 def _groups(tree: Tree) -> dict[str, list[int]]:
-    """The speeds of every tree on the world; trees that a common speed moves are one."""
+    """The speeds of every tree on the world; trees with a common speed are one group."""
     roots: list[int] = []
     for i, link in enumerate(tree.links):
         roots.append(roots[link.parent] if link.parent >= 0 else i)

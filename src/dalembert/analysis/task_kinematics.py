@@ -1,4 +1,4 @@
-"""Where bodies are and how they move with the coordinates, with the constraints, as one program for inverse kinematics."""
+"""Poses and Jacobians of bodies, with the constraints, as one program for inverse kinematics; targets of bodies."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ from dalembert.symbolic.graph import GRAPH
 
 Asking = tuple[
     str, tuple[float, float, float], bool, bool
-]  # body, point, is there a target for its position, for its orientation
+]  # body, point, whether there is a target for its position, for its orientation
 _SEED = 31
-_NONE = np.zeros(1)
-_ROUND = 1e-6  # a rotation in rounded numbers is off by no more
+_EMPTY = np.zeros(1)
+_ROTATION_TOLERANCE = 1e-6  # tolerance for rotations with rounded entries
 Given: TypeAlias = "Target | Pose | npt.ArrayLike"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the program says of K positions: places of the bodies, their Jacobians, and the constraints."""
+    """The outputs of the program at K configurations: poses of the bodies, their Jacobians, and the constraints."""
 
     positions: tuple[np.ndarray | None, ...]  # (K, 3) of each target
     rotations: tuple[np.ndarray | None, ...]  # (K, 3, 3)
-    J: np.ndarray  # (K, m, n): points in world axes, turns in body axes
+    J: np.ndarray  # (K, m, n): points in world axes, rotations in body axes
     phi: np.ndarray  # (K, r)
     A: np.ndarray  # (K, r, n)
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The program of a model and its targets, and the facts that go with it."""
+    """The program of a model and its targets, with scales and constraint rows."""
 
     model: Elements
     asked: tuple[Asking, ...]
     function: Function
-    held: tuple[int, ...]  # rows of constraints that hold positions
+    held: tuple[int, ...]  # rows of holonomic constraints
     scales: Scales
     sizes: np.ndarray
 
@@ -64,33 +64,33 @@ class Places:
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """(targets, 2): has it a position, has it an orientation?"""
-        return np.array([[position, turn] for _, _, position, turn in self.asked], dtype=np.int64)
+        """(targets, 2): whether each has a position and an orientation."""
+        return np.array([[position, orientation] for _, _, position, orientation in self.asked], dtype=np.int64)
 
     @cached_property
     def machine(self) -> Machine:
-        """The program for one position: the address of its machine code, or a Python function."""
+        """The program for one configuration: the address of its machine code, or a Python function."""
         native = self.function.native
         if native is not None:
-            return Machine(native.address, _NONE, np.append(native.tables, 0.0))
+            return Machine(native.address, _EMPTY, np.append(native.tables, 0.0))
 
         def one(x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
             out[:] = self.function(x, np.zeros(0))
 
-        return Machine(one, _NONE, _NONE)
+        return Machine(one, _EMPTY, _EMPTY)
 
     def look(self, q: np.ndarray, t: float) -> Seen:
-        """What the program says of q (n, K)."""
+        """Evaluate the program at q (n, K)."""
         n, K = q.shape
         out = self.function(np.concatenate([q, np.full((1, K), t)]), np.zeros(0)).T
         at, positions, rotations, rows = 0, [], [], [np.zeros((K, 0, n))]
-        for position, turn in self.kinds:
+        for position, orientation in self.kinds:
             positions.append(out[:, at : at + 3] if position else None)
             if position:
                 rows.append(out[:, at + 3 : at + 3 + 3 * n].reshape(K, 3, n))
                 at += 3 + 3 * n
-            rotations.append(out[:, at : at + 9].reshape(K, 3, 3) if turn else None)
-            if turn:
+            rotations.append(out[:, at : at + 9].reshape(K, 3, 3) if orientation else None)
+            if orientation:
                 rows.append(out[:, at + 9 : at + 9 + 3 * n].reshape(K, 3, n))
                 at += 9 + 3 * n
         r = len(self.held)
@@ -104,31 +104,31 @@ class Places:
         return np.concatenate([np.repeat([length, 1.0], 3 * kind) for kind in self.kinds])
 
     @cached_property
-    def _drawn(self) -> Seen:
-        """Positions here and there, on the constraints or not."""
+    def _random_outputs(self) -> Seen:
+        """Random configurations, which need not satisfy the constraints."""
         rng = np.random.default_rng(_SEED)
         unit = self.scales.positions[:, None]
         return self.look(self.model.initial[0][:, None] + np.pi * unit * rng.uniform(-1, 1, (self.n, 4)), 0.0)
 
     @cached_property
     def touched(self) -> np.ndarray:
-        """(m + r, n): which row depends on which coordinate."""
-        seen = self._drawn
+        """(m + r, n): whether each row depends on each coordinate."""
+        seen = self._random_outputs
         return np.abs(np.concatenate([seen.J, seen.A], axis=1)).max(axis=0) > 1e-12
 
     def tied(self, rows: np.ndarray) -> np.ndarray:
-        """Which coordinates some rows depend on, directly or through constraints that they share."""
-        held = self.touched[len(self.rows) :]
+        """The coordinates that some rows depend on, directly or through shared constraints."""
+        constraints = self.touched[len(self.rows) :]
         found = self.touched[rows].any(axis=0)
         while True:
-            more = found | held[(held & found).any(axis=1)].any(axis=0)
+            more = found | constraints[(constraints & found).any(axis=1)].any(axis=0)
             if np.array_equal(more, found):
                 return np.asarray(found)
             found = more
 
     @cached_property
     def turning(self) -> np.ndarray:
-        """Which coordinates may turn round once without any change."""
+        """The coordinates whose full turn changes nothing."""
         rng = np.random.default_rng(_SEED)
         q = self.model.initial[0] + self.scales.positions * rng.uniform(-1, 1, self.n)
         x = np.concatenate([q[:, None] + 2 * np.pi * np.eye(self.n), q[:, None]], axis=1)
@@ -137,29 +137,29 @@ class Places:
         return np.asarray((np.abs(out[:, :-1] - out[:, -1:]) < 1e-9 * size).all(axis=0))
 
     @cached_property
-    def _usual(self) -> Seen:
-        """Positions here and there, on the constraints where that can be."""
+    def _typical_outputs(self) -> Seen:
+        """Random configurations, on the constraints if possible."""
         if not self.held:
-            return self._drawn
+            return self._random_outputs
         try:
             return self.look(random_states.consistent(self.model, 6).q, 0.0)
-        except InconsistentStateError:  # around a start that does not fulfil them
-            return self._drawn
+        except InconsistentStateError:  # the initial state violates the constraints
+            return self._random_outputs
 
     @cached_property
     def _ranks(self) -> dict[bytes, int]:
         return {}
 
     def usual_rank(self, moving: np.ndarray) -> int:
-        """In how many ways the targets can move with these coordinates, where the posture is not singular."""
+        """The rank of the targets' Jacobian for these coordinates at regular configurations."""
         key = moving.tobytes()
         if key not in self._ranks:
-            values = np.linalg.svd(self.free_rows(self._usual, moving), compute_uv=False)
+            values = np.linalg.svd(self.free_rows(self._typical_outputs, moving), compute_uv=False)
             self._ranks[key] = max(int((s > 1e-6 * max(s.max(initial=0.0), 1e-300)).sum()) for s in values)
         return self._ranks[key]
 
     def free_rows(self, seen: Seen, moving: np.ndarray) -> np.ndarray:
-        """J in its units along what the constraints leave free to the coordinates that move, for each position: (K, m, n)."""
+        """The scaled J, projected onto the free motions of the moving coordinates, for each configuration: (K, m, n)."""
         unit = self.scales.positions * moving
         J = seen.J / self.rows[:, None] * unit
         if not self.held:
@@ -174,14 +174,14 @@ class Places:
 
     @cached_property
     def _spread(self) -> np.ndarray:
-        """The additive sequence that fills a cube evenly: powers of the root of xⁿ⁺¹ = x + 1."""
+        """The increments of the additive low-discrepancy sequence: powers of the root of xⁿ⁺¹ = x + 1."""
         root = 2.0
         for _ in range(64):
             root = (1 + root) ** (1 / (self.n + 1))
         return root ** -np.arange(1.0, self.n + 1)
 
     def task(self, start: np.ndarray, moving: np.ndarray, *, limited: bool) -> Task:
-        """The task for the compiled search, from around a start."""
+        """The task for the compiled search, with starts around `start`."""
         unit = self.scales.positions
         lower, upper = self.limits if limited else (np.full(self.n, -np.inf), np.full(self.n, np.inf))
         low = np.where(np.isfinite(lower), lower, np.minimum(start, upper) - np.pi * unit)
@@ -191,7 +191,7 @@ class Places:
 
 
 def limits_of(model: Elements) -> tuple[np.ndarray, np.ndarray]:
-    """The lower and upper limits of the coordinates, infinite where there is none."""
+    """The lower and upper limits of the coordinates, infinite without a limit."""
     known = [model.limits.get(name) for name in model.coordinate_names]
     lower = [-np.inf if each is None or each.lower is None else each.lower for each in known]
     upper = [np.inf if each is None or each.upper is None else each.upper for each in known]
@@ -200,26 +200,26 @@ def limits_of(model: Elements) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=64)
 def places_of(declared: Description, asked: tuple[Asking, ...], engine: str | None) -> Places:
-    """The program for a model and its targets, made once."""
+    """The program for a model and its targets, compiled once."""
     declared.refuse_canonical("inverse_kinematics")
     declared.require_sound()
     model = with_contacts(declared)
     motion = move_symbols(model, GRAPH, model.parameter_values)
     known, scales = levels(model), scales_of(model)
-    held = tuple(i for i in range(known.held) if not known.servo[i])
+    holonomic = tuple(i for i in range(known.held) if not known.servo[i])
     constraints = Constraints(motion, known)
     parts: list[Array] = []
-    for body, point, position, turn in asked:
+    for body, point, position, orientation in asked:
         frame = motion.frame(body)
         if position:
             p, J, _ = frame.point(vector(point))
             parts += [p, J.ravel()]
-        if turn:
+        if orientation:
             parts += [frame.R.ravel(), frame.D.ravel()]
-    parts += [_rows(constraints.phi, held), _rows(constraints.A, held).ravel()]
+    parts += [_rows(constraints.phi, holonomic), _rows(constraints.A, holonomic).ravel()]
     inputs = vector([*motion.q, motion.t])
     function = compile_function(GRAPH, inputs, np.concatenate(parts), vector([]), engine)
-    return Places(model, asked, function, held, scales, row_sizes(model, known, scales)[list(held)])
+    return Places(model, asked, function, holonomic, scales, row_sizes(model, known, scales)[list(holonomic)])
 
 
 def _rows(values: Array, which: Sequence[int]) -> Array:
@@ -228,10 +228,10 @@ def _rows(values: Array, which: Sequence[int]) -> Array:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a point of a body shall be, how the body shall be turned, or both.
+    """A target of a body: the position of a point, the orientation of the body, or both.
 
     `position` is (3,) or (3, K) in world axes, `orientation` a rotation (3, 3) or (3, 3, K) from body to world axes, or a
-    quaternion (w, x, y, z) of shape (4,) or (4, K). `point` is the point in body axes; without it, what the call says.
+    quaternion (w, x, y, z) of shape (4,) or (4, K). `point` is the point in body axes, by default that of the call.
 
     >>> Target(position=(0.3, 0.1, 0.5)).position
     (0.3, 0.1, 0.5)
@@ -244,7 +244,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Asked:
-    """The targets of one body: positions (K, 3) and rotations (K, 3, 3), None where they are free; K = 1 if it is `single`."""
+    """The targets of one body: positions (K, 3) and rotations (K, 3, 3), None if they are free; K = 1 if `single`."""
 
     body: str
     point: tuple[float, float, float]
@@ -254,16 +254,16 @@ class Asked:
 
     @property
     def kinds(self) -> tuple[bool, bool]:
-        """Is the position given, is the orientation?"""
+        """Whether the position and the orientation are prescribed."""
         return self.position is not None, self.rotation is not None
 
     @property
     def count(self) -> int:
-        """The number of postures."""
+        """The number of targets."""
         return len(next(part for part in (self.position, self.rotation) if part is not None))
 
     def numbers(self, count: int) -> np.ndarray:
-        """Position and rotation of `count` postures as (K, 12), zeros where they are free."""
+        """Position and rotation of `count` targets as (K, 12), zeros if they are free."""
         out = np.zeros((count, 12))
         if self.position is not None:
             out[:, :3] = self.position
@@ -278,8 +278,8 @@ def read_targets(
     """The targets of each body; a mapping of bodies gives several at once."""
     if isinstance(body, Mapping):
         if target is not None or not body:
-            raise InputError("inverse_kinematics: expected a body and its target, or a mapping of bodies to targets.")
-        given = dict(body)
+            raise InputError("inverse_kinematics: expected a body and a target, or a mapping of bodies to targets.")
+        target_by_body = dict(body)
     else:
         if not isinstance(body, str):
             raise InputError(
@@ -287,37 +287,39 @@ def read_targets(
             )
         if target is None:
             raise InputError(
-                "inverse_kinematics: there is no target. Give a position (3,), a rotation or a pose (4, 4)."
+                "inverse_kinematics: `target` is missing. Give a position (3,), a rotation (3, 3) or a pose (4, 4)."
             )
-        given = {body: target}
+        target_by_body = {body: target}
     names = [each.name for each in model.bodies]
-    for name in given:
+    for name in target_by_body:
         if name not in names:
             raise InputError(f"inverse_kinematics: there is no body '{name}'. {nearest(str(name), names)}")
-    found = tuple(_asked(name, each, point) for name, each in given.items())
+    found = tuple(_read_target(name, each, point) for name, each in target_by_body.items())
     counts = {each.count for each in found if not each.single}
     if len(counts) > 1:
-        raise InputError(f"inverse_kinematics: targets for {sorted(counts)} postures. Expected as many for every body.")
+        raise InputError(f"inverse_kinematics: got {sorted(counts)} targets. Expected equal numbers for all bodies.")
     return found
 
 
-def _asked(body: str, given: Given, point: Sequence[float] | np.ndarray) -> Asked:
+def _read_target(body: str, given: Given, point: Sequence[float] | np.ndarray) -> Asked:
     where = f"inverse_kinematics, target of '{body}'"
     target = _target(given, where)
     at = numbers_given(point if target.point is None else target.point, f"{where}, point")
     if at.shape != (3,):
         raise InputError(f"{where}, point: got shape {at.shape}. Expected (3,), in body axes.")
     position, one = _position(target.position, f"{where}, position")
-    rotation, alone = _rotation(target.orientation, f"{where}, orientation")
+    rotation, single = _rotation(target.orientation, f"{where}, orientation")
     if position is None and rotation is None:
-        raise InputError(f"{where}: neither a position nor an orientation is given.")
-    if position is not None and rotation is not None and not one and not alone and len(position) != len(rotation):
-        raise InputError(f"{where}: {len(position)} positions and {len(rotation)} orientations. Expected as many.")
-    return Asked(body, (float(at[0]), float(at[1]), float(at[2])), position, rotation, one and alone)
+        raise InputError(f"{where}: got no position and no orientation. Expected at least one of them.")
+    if position is not None and rotation is not None and not one and not single and len(position) != len(rotation):
+        raise InputError(
+            f"{where}: got {len(position)} positions, {len(rotation)} orientations. Expected equal numbers."
+        )
+    return Asked(body, (float(at[0]), float(at[1]), float(at[2])), position, rotation, one and single)
 
 
 def _target(given: Given, where: str) -> Target:
-    """A target from what a user may write: by its shape, or by the attributes of a pose."""
+    """A target from an array, by its shape, or from a pose."""
     if isinstance(given, Target):
         return given
     if isinstance(given, Pose):
@@ -325,15 +327,15 @@ def _target(given: Given, where: str) -> Target:
     value = numbers_given(given, where)
     shape = value.shape
     if shape[:2] == (4, 4) and value.ndim <= 3:
-        if value.ndim == 3 or np.abs(value[3] - (0, 0, 0, 1)).max() < _ROUND:
+        if value.ndim == 3 or np.abs(value[3] - (0, 0, 0, 1)).max() < _ROTATION_TOLERANCE:
             return Target(value[:3, 3], value[:3, :3])
         raise InputError(
-            f"{where}: the last row of a pose is (0, 0, 0, 1), got {value[3].round(6).tolist()}. "
-            "Four quaternions are Target(orientation=...)."
+            f"{where}: the last row of the pose is {value[3].round(6).tolist()}. Expected (0, 0, 0, 1). "
+            "For four quaternions use Target(orientation=...)."
         )
     if shape[:2] == (3, 3) and value.ndim <= 3:
         if value.ndim == 2 and not _is_rotation(value[None]):
-            raise InputError(f"{where}: the matrix is no rotation. Three positions are Target(position=...).")
+            raise InputError(f"{where}: the matrix is not a rotation. For three positions use Target(position=...).")
         return Target(orientation=value)
     if value.ndim in (1, 2) and shape[0] == 3:
         return Target(position=value)
@@ -341,12 +343,12 @@ def _target(given: Given, where: str) -> Target:
         return Target(orientation=value)
     raise InputError(
         f"{where}: got shape {shape}. Expected a position (3,), a quaternion (4,), a rotation (3, 3) or a pose (4, 4), each "
-        "with one more axis at the end for many."
+        "with one more axis at the end for several targets."
     )
 
 
 def _position(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | None, bool]:
-    """Positions (K, 3), and whether it is one by itself."""
+    """Positions (K, 3), and whether the input was a single one."""
     if given is None:
         return None, True
     value = numbers_given(given, where)
@@ -356,7 +358,7 @@ def _position(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | Non
 
 
 def _rotation(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | None, bool]:
-    """Rotations (K, 3, 3), and whether it is one by itself."""
+    """Rotations (K, 3, 3), and whether the input was a single one."""
     if given is None:
         return None, True
     value = numbers_given(given, where)
@@ -368,8 +370,8 @@ def _rotation(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | Non
     ):
         found = value[None] if value.ndim == 2 else np.moveaxis(value, 2, 0)
         if not _is_rotation(found):
-            raise InputError(f"{where}: the matrix is no rotation. Expected RᵀR = 1 and det R = 1.")
-        U, _, Vt = np.linalg.svd(found)  # the nearest exact one
+            raise InputError(f"{where}: the matrix is not a rotation. Expected RᵀR = 1 and det R = 1.")
+        U, _, Vt = np.linalg.svd(found)  # the nearest rotation
         return U @ Vt, value.ndim == 2
     if value.ndim not in (1, 2) or value.shape[0] != 4 or not value.size:
         raise InputError(
@@ -379,8 +381,8 @@ def _rotation(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | Non
 
 
 def _is_rotation(R: np.ndarray) -> bool:
-    """True where all matrices (K, 3, 3) are rotations, as far as rounded numbers can be."""
-    near = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max() < _ROUND
+    """True if all matrices (K, 3, 3) are rotations up to rounding of their entries."""
+    near = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max() < _ROTATION_TOLERANCE
     return bool(near and (np.linalg.det(R) > 0).all())
 
 

@@ -1,7 +1,7 @@
-"""Following a designed motion: the torques it takes, the model driven by them, and the model with a controller.
+"""Trajectory tracking: feedforward torques of a desired motion, and computed-torque control.
 
-designed motion ──► inverse dynamics ──► torques in time ──► forward simulation (open loop)
-                └─► drives with feedback ──► forward simulation (computed torque)
+desired motion ──► inverse dynamics ──► torques over time ──► forward simulation (open loop)
+               └─► drives with feedback ──► forward simulation (computed torque)
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Designed: TypeAlias = "Mapping[str, TimeLaw] | Profile"
 
 
 def laws_of(model: Elements, motion: Designed, duration: float) -> dict[str, Profile]:
-    """The motion of each coordinate: of those that are named, or of all, in order, by a profile that names none."""
+    """The motion of each named coordinate, or of all coordinates in order for a profile without names."""
     names = model.coordinate_names
     if isinstance(motion, Profile):
         known = motion.names or names
         if len(motion) != len(known):
             raise InputError(
                 f"motion: the profile has {len(motion)} values, and the model has the coordinates {', '.join(names)}. "
-                "Expected one for each, or a mapping of coordinates to motions."
+                "Expected one value for each coordinate, or a mapping of coordinates to motions."
             )
         motion = {name: motion[i] for i, name in enumerate(known)}
     if not isinstance(motion, Mapping):
@@ -47,7 +47,7 @@ def laws_of(model: Elements, motion: Designed, duration: float) -> dict[str, Pro
 def designed(
     model: Elements, motion: Designed, times: np.ndarray, duration: float | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, q̇ and q̈ of a designed motion at many times; coordinates that are not named rest where the model starts."""
+    """q, q̇ and q̈ of a desired motion at many times; other coordinates stay at their initial values."""
     names, values = model.coordinate_names, model.parameter_values
     out = np.zeros((3, len(names), len(times)))
     out[0] = model.initial[0][:, None]
@@ -57,7 +57,7 @@ def designed(
 
 
 def at_start(model: Elements, motion: Designed) -> Model:
-    """The model starting on the designed motion at t = 0."""
+    """The model with the initial state of the desired motion at t = 0."""
     q, qd, _ = designed(model, motion, np.zeros(1))
     return Model.of(model).start(q[:, 0].tolist(), qd[:, 0].tolist())
 
@@ -66,12 +66,32 @@ def at_start(model: Elements, motion: Designed) -> Model:
 def feedforward(
     model: Elements, motion: Designed, duration: float, samples: int = 501, *, actuated: Sequence[str] | None = None
 ) -> Model:
-    """The model driven by the torques that a designed motion takes. It starts on the motion.
+    """The model driven by the feedforward torques of a desired motion. It starts on the motion.
 
-    A motion is a profile for all coordinates, or for each that moves a law: a formula of t as text or of SymPy, a profile, points
-    as (times, values), or a function of time.
-    Inverse dynamics at `samples` times gives the torques, and tables of time apply them; nothing corrects an error.
+    A motion is a profile for all coordinates, or a mapping of moving coordinates to laws: a formula of t as str or SymPy
+    expression, a profile, points as (times, values), or a function of time.
+    Inverse dynamics at `samples` times gives the torques, which time tables apply; there is no feedback.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A model, the name of an example model, or a model file.
+    motion : Profile or mapping of str to law
+        The desired motion of all coordinates, or of each moving one.
+    duration : float
+        The length of the time tables, s.
+    samples : int, optional
+        The number of times at which the torques are computed.
+    actuated : sequence of str, optional
+        The actuated coordinates of a constrained model, as for `inverse_dynamics`.
+
+    Returns
+    -------
+    Model
+        The model with the initial state of the motion and one torque table for each coordinate with a nonzero torque.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> model = feedforward(dl.load("two-link-robot"), {"q1": "0.1*t**2", "q2": "0.2*t**2"}, 1.0)
     >>> abs(dl.simulate(model, 1.0, samples=11).q[:, -1] - [0.1, 0.2]).max() < 1e-4
@@ -84,19 +104,34 @@ def feedforward(
     out = at_start(model, motion)
     for name, row in zip(model.coordinate_names, tau, strict=True):
         if np.abs(row).max() > 0:
-            body, joint, place = joint_of(model, name, "feedforward")
-            out.torque_table(body, times.tolist(), row.tolist(), joint=joint, motion=place, name=f"torque on {name}")
+            body, joint, index = joint_of(model, name, "feedforward")
+            out.torque_table(body, times.tolist(), row.tolist(), joint=joint, motion=index, name=f"torque on {name}")
     return out
 
 
 @accepts_source
 def computed_torque(model: Elements, motion: Designed, gains: tuple[float, float] = (100.0, 20.0)) -> Model:
-    """The model with a computed-torque controller that follows a designed motion: errors die out by ë + β ė + α e = 0.
+    """The model with a computed-torque controller that tracks a desired motion: errors obey ë + β ė + α e = 0.
 
-    Motions are given as for `feedforward`; functions of time are sampled over the duration of the model.
-    `gains` are (α, β); the torques of the controller are the multipliers of the run. Coordinates that are not named are held
-    where the model starts, unless constraints move them.
+    Functions of time are sampled over the duration of the model. The torques of the controller are the multipliers of the run.
+    Coordinates that are not named are held at their initial values, unless the model has constraints.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        A model, the name of an example model, or a model file.
+    motion : Profile or mapping of str to law
+        The desired motion, as for `feedforward`.
+    gains : tuple of float
+        (α, β) in 1/s² and 1/s.
+
+    Returns
+    -------
+    Model
+        The model with one drive with feedback for each tracked coordinate.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> model = computed_torque(dl.load("two-link-robot"), {"q1": "0.1*t**2", "q2": "0.2*t**2"})
     >>> abs(dl.simulate(model, 1.0, samples=11).q[:, -1] - [0.1, 0.2]).max() < 1e-9
@@ -105,24 +140,24 @@ def computed_torque(model: Elements, motion: Designed, gains: tuple[float, float
     motion = laws_of(model, motion, model.duration)
     out = at_start(model, motion)
     start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True))
-    held = {} if model.constraint_names or model.contacts else start
-    for name, law in {**held, **motion}.items():
+    fixed = {} if model.constraint_names or model.contacts else start
+    for name, law in {**fixed, **motion}.items():
         out.drive(name, law, name=f"control of {name}", feedback=gains)
     return out
 
 
 def joint_of(model: Elements, name: str, who: str) -> tuple[str, int, int]:
-    """The one joint that moves by a coordinate alone: its body, its place and that of the motion."""
+    """The joint motion that equals a coordinate: its body, the joint index and the motion index."""
     found = [
-        ((body.name, index, place), formula)
+        ((body.name, index, motion), formula)
         for body in model.bodies
         for index, joint in enumerate(body.joints)
-        for place, formula in enumerate(joint.values)
+        for motion, formula in enumerate(joint.values)
         if coordinate(name) in formula.free_symbols
     ]
     if len(found) != 1 or found[0][1] != coordinate(name):
         raise InputError(
-            f"{who}: the coordinate '{name}' moves {len(found)} joints, or not by itself. "
-            "Expected one joint whose motion is this coordinate, so that a torque in it acts along the coordinate."
+            f"{who}: the coordinate '{name}' moves {len(found)} joints, or a joint motion differs from it. "
+            "Expected one joint whose motion equals this coordinate, so that a joint torque acts along it."
         )
     return found[0][0]

@@ -1,8 +1,8 @@
 """Worker processes of sweeps and of the studio: their start, connection, limits and end.
 
-A worker runs `target(connection, *arguments)`. It is started as a program, so that a script or notebook without
-`if __name__ == "__main__"` is never run again. With `preload`, on Linux, it is forked from a server process that has imported
-these modules, so that it starts at once. Parent and worker share one pipe; a closed pipe is the end of the other side.
+A worker runs `target(connection, *arguments)`. It is started as a separate program, so that a script or notebook without
+`if __name__ == "__main__"` does not run again. With `preload`, on Linux, it is forked from a server process that has imported
+these modules, so that it starts quickly. Parent and worker share one pipe; it closes when the other process ends.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ else:
 Target = Callable[..., None]  # a function of a module
 CLOSED = (EOFError, OSError)  # what a connection raises when the other process has ended
 _FORK_SERVER = multiprocessing.get_context("forkserver") if sys.platform == "linux" else None
-_BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # variables of the environment
+_BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # environment variables
 _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
-_PATIENCE = 5.0  # seconds until a process that was killed has ended
+_KILL_TIMEOUT = 5.0  # seconds to wait for a killed process
 
 
 class WorkerProcess:
@@ -39,7 +39,7 @@ class WorkerProcess:
     def __init__(
         self, target: Target, *arguments: str | int, group: bool = False, preload: Sequence[str] = (), threads: int = 0
     ) -> None:
-        """With `group`, `kill` also ends what the worker has started. `threads` of BLAS are for workers without `preload`."""
+        """With `group`, `kill` also ends child processes. `threads` limits BLAS threads of workers without `preload`."""
         self.connection, theirs = multiprocessing.Pipe()
         call = (target.__module__, target.__name__, arguments, group)
         self._process: BaseProcess | Popen[bytes]
@@ -54,7 +54,7 @@ class WorkerProcess:
         atexit.register(self.close)  # runs before multiprocessing waits for its children
 
     def exit_code(self, seconds: float = 0.0) -> int | None:
-        """The exit code, negative for a signal; None if the process still runs after so many seconds."""
+        """The exit code, negative for a signal; None if the process still runs after `seconds`."""
         if isinstance(self._process, BaseProcess):
             self._process.join(seconds)
             return self._process.exitcode
@@ -63,8 +63,8 @@ class WorkerProcess:
         return None
 
     def exit_reason(self) -> str:
-        """How a process has ended whose pipe is closed: the words after "it has"."""
-        code = self.exit_code(_PATIENCE)
+        """How a process with a closed pipe has ended, as the words after "it has"."""
+        code = self.exit_code(_KILL_TIMEOUT)
         if code is not None and code < 0:
             with suppress(ValueError):
                 return f"ended by the signal {signal.Signals(-code).name}"
@@ -81,7 +81,7 @@ class WorkerProcess:
         """End the process and wait for it."""
         atexit.unregister(self.close)
         self.kill()
-        self.exit_code(_PATIENCE)
+        self.exit_code(_KILL_TIMEOUT)
 
 
 def _start_program(connection: Connection, call: tuple[object, ...], threads: int) -> Popen[bytes]:

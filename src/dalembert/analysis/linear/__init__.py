@@ -1,1 +1,1 @@
-"""Linearisation on the constraints: residuals and their slopes, independent states, steady motions, eigenvalues."""
+"""Linearization on the constraints: residuals and their derivatives, independent states, steady motions, eigenvalues."""

@@ -1,4 +1,4 @@
-"""What vanishes along every motion, as one program with its derivatives, and the linear equations in independent states.
+"""The residuals of the equations of motion with their derivatives, and the linear equations in independent states.
 
     dynamics      r = M q̈ − h − C − Aᵀλ
     acceleration  A q̈ − β
@@ -6,8 +6,8 @@
     position      φ
     speeds        u = Y q̇ + Z, and their rates u̇
 
-All are functions of (q, q̇, q̈, λ, t). M is the slope of the dynamics by q̈, A that of the second row, so nothing is solved in
-the program: it stays as short as inverse dynamics, and redundant constraints are no trouble.
+All are functions of (q, q̇, q̈, λ, t). M is the derivative of the dynamics by q̈, A that of the second row, so the program
+solves no equations: it is as short as inverse dynamics, and redundant constraints are allowed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from dalembert.symbolic.symbols import Kind
 
 ROWS = ("dynamics", "acceleration", "velocity", "position", "speeds", "speed_rates")
 _SWITCHES = frozenset(("less", "less_equal", "interpolate"))
-_ZERO = 1e-10  # of the largest entry of A in scales of the model
-_STILL = 1e-7  # rates below this, in scales of the model, are none
-_SAME = 1e-5  # the equations a short time later, found by a method of order four
-_OTHER_TIMES = (0.13, 0.37, 0.71)  # of the duration of the model
-_LATER, _STEPS = 0.3, 8  # of the shortest time: that of the model, of its motion, or of its fastest mode
+_ZERO = 1e-10  # relative to the largest entry of A, in scales of the model
+_ZERO_RATE = 1e-7  # smaller rates, in scales of the model, are zero
+_EQUAL = 1e-5  # tolerance for the equations a short time later, computed by a fourth-order method
+_OTHER_TIMES = (0.13, 0.37, 0.71)  # fractions of the duration of the model
+_CHECK_TIME, _STEPS = 0.3, 8  # of the shortest time scale: of the model, of its motion, or of its fastest mode
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Point:
 
     @property
     def inputs(self) -> np.ndarray:
-        """All but the parameters, end to end."""
+        """All values but the parameters, concatenated."""
         return np.concatenate([self.q, self.qd, self.qdd, self.lam, [self.t]])
 
 
 @dataclass(frozen=True)
 class Partials:
-    """The slopes of some functions at a point: a block (rows, columns) by each of (q, q̇, q̈), λ and some parameters."""
+    """Partial derivatives at a point: a block (rows, columns) for each of q, q̇, q̈, λ and some parameters."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -70,12 +70,12 @@ class Partials:
     parameters: np.ndarray
 
     def rows(self, which: slice | Sequence[int]) -> Partials:
-        """Those of some of the functions."""
+        """The partial derivatives of some of the functions."""
         return Partials(*(getattr(self, name)[which] for name in ("q", "qd", "qdd", "lam", "parameters")))
 
 
 class Differentiated:
-    """Functions of (q, q̇, q̈, λ, t) of a system and their slopes, compiled at first use."""
+    """Functions of (q, q̇, q̈, λ, t) of a system and their partial derivatives, compiled at first use."""
 
     def __init__(self, system: System, outputs: Array, by: Sequence[str] = ()) -> None:
         self.system, self._outputs, self._by = system, outputs, tuple(by)
@@ -101,29 +101,29 @@ class Differentiated:
 
     @cached_property
     def timed(self) -> bool:
-        """True where the slopes contain time itself."""
+        """True if the derivatives depend on time explicitly."""
         return self._has_time(self._slopes)
 
     @cached_property
     def clocked(self) -> bool:
-        """True where the functions contain time itself."""
+        """True if the functions depend on time explicitly."""
         return self._has_time(self.program)
 
     def _has_time(self, program: Program) -> bool:
-        place = len(self.program.inputs) - 1
-        return place in program.outputs or any(place in places for _, places in program.lines)
+        time = len(self.program.inputs) - 1
+        return time in program.outputs or any(time in operands for _, operands in program.lines)
 
     @cached_property
     def switching(self) -> bool:
-        """True where a branch is taken somewhere."""
+        """True if the program contains branches."""
         return any(y.operation in _SWITCHES for y in ordered(nodes_of(self.program)))
 
     def at(self, point: Point) -> np.ndarray:
-        """Their values at a point."""
+        """The values at a point."""
         return self._values(point.inputs, point.parameters)
 
     def slopes(self, point: Point) -> Partials:
-        """Their slopes at a point: each direction takes a lane."""
+        """The partial derivatives at a point: one direction in each lane."""
         n, k, m = len(point.q), len(point.lam), len(self._by)
         size = 3 * n + k + m
         columns = np.concatenate([np.repeat(point.inputs[:, None], size, axis=1), np.eye(size)])
@@ -163,7 +163,7 @@ def residual_rows(system: System) -> tuple[Array, ...]:
 
 
 def residuals_of(workspace: Workspace, by: tuple[str, ...] = ()) -> Residuals:
-    """What vanishes along every motion, with its derivatives by the state and by the named parameters."""
+    """The residuals of the equations of motion, with derivatives by the state and by the named parameters."""
     return workspace.memoized((Residuals, by), lambda system: Residuals(system, by))
 
 
@@ -175,7 +175,7 @@ def differentiated(workspace: Workspace, outputs: Mapping[str, Scalar], by: tupl
 
 @dataclass(frozen=True)
 class Solved:
-    """A state with its accelerations, and the slopes of the residuals there by rows: dynamics, acceleration and so on."""
+    """A state with its accelerations, and the derivatives of the residuals there by rows: dynamics, acceleration, ..."""
 
     point: Point
     by_row: dict[str, Partials]
@@ -204,9 +204,9 @@ class Solved:
 
     def multipliers(self, force: np.ndarray) -> np.ndarray:
         """The smallest λ of Aᵀλ = force, column by column."""
-        scale, most = self.facts.scales.positions, len(self.facts.rows)
+        scale, max_rank = self.facts.scales.positions, len(self.facts.rows)
         columns = force.reshape(len(force), -1).T
-        out = [rank.smallest_multipliers(self.A, column, scale, most) for column in columns]
+        out = [rank.smallest_multipliers(self.A, column, scale, max_rank) for column in columns]
         return np.array(out).T.reshape(len(self.A), *force.shape[1:])
 
 
@@ -218,35 +218,35 @@ def solved_at(
     parameters: np.ndarray,
     held: np.ndarray | None = None,
 ) -> Solved:
-    """The accelerations at a state and the slopes there; `held` are generalized forces that act besides."""
+    """The accelerations at a state and the derivatives there; `held` are additional generalized forces."""
     system, places = residuals.system, residuals.places
     n, k = len(q), len(system.facts.levels.names)
     point = Point(q, qd, np.zeros(n), np.zeros(k), t, parameters)
-    rest = residuals.at(point)
-    bare = _by_row(residuals, point, system.facts)
-    _require_regular(system.model.name, bare)
-    force = -rest[places["dynamics"]] + (0.0 if held is None else held)
-    qdd = bare.answer(force, -rest[places["acceleration"]])
-    lam = bare.multipliers(bare.M @ qdd - force) if k else np.zeros(0)
+    residual = residuals.at(point)
+    unloaded = _by_row(residuals, point, system.facts)
+    _require_regular(system.model.name, unloaded)
+    force = -residual[places["dynamics"]] + (0.0 if held is None else held)
+    qdd = unloaded.answer(force, -residual[places["acceleration"]])
+    lam = unloaded.multipliers(unloaded.M @ qdd - force) if k else np.zeros(0)
     return _by_row(residuals, replace(point, qdd=qdd, lam=lam), system.facts)
 
 
 def require_on_constraints(residuals: Residuals, point: Point, who: str) -> None:
-    """Raise where a state does not fulfil the constraints."""
+    """Raise if a state violates the constraints."""
     facts, found = residuals.system.facts, residuals.at(point)
     sizes, scales = np.array(facts.sizes), facts.scales
     levels = (("position", sizes[: facts.levels.held]), ("velocity", sizes / scales.time))
     for level, size in levels:
-        off = np.abs(found[residuals.places[level]]) / size
-        if off.size and off.max() > _OFF:
-            i = int(np.argmax(off))
+        error = np.abs(found[residuals.places[level]]) / size
+        if error.size and error.max() > _CONSTRAINT_TOLERANCE:
+            i = int(np.argmax(error))
             raise InconsistentStateError(
-                f"{who}: at the given state '{facts.levels.names[i]}' is off by {found[residuals.places[level]][i]:.6g} on "
-                f"{level} level. Expected a state that fulfils the constraints. dl.assemble(model, q, qd) gives one."
+                f"{who}: the state violates '{facts.levels.names[i]}' by {found[residuals.places[level]][i]:.6g} at {level} "
+                "level. Expected a state that satisfies the constraints. dl.assemble(model, q, qd) returns one."
             )
 
 
-_OFF = 1e-8  # of the size of a constraint
+_CONSTRAINT_TOLERANCE = 1e-8  # of the size of a constraint
 
 
 def _by_row(residuals: Residuals, point: Point, facts: Facts) -> Solved:
@@ -259,14 +259,14 @@ def _require_regular(name: str, found: Solved) -> None:
     N = found.split[1]
     if (count and int(rank.numeric_rank(found.A, unit)) < count) or not rank.definite(N.T @ found.M @ N):
         raise SingularError(
-            f"model '{name}': the position is singular: constraints that are independent elsewhere are not so there, or the "
-            "masses are not positive definite. Expected a regular position. Take one beside it."
+            f"model '{name}': the configuration is singular: the constraint rows lose rank there, or the mass matrix is not "
+            "positive definite. Expected a regular configuration. Use one next to it."
         )
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """δq, δq̇, δq̈ and δλ of every independent state (columns), and the rates of these states."""
+    """δq, δq̇, δq̈ and δλ for a unit of every independent state (columns), and the rates of these states."""
 
     chosen: tuple[int, ...]  # the coordinates z
     q: np.ndarray
@@ -277,13 +277,13 @@ class Reduced:
     onto: np.ndarray  # x from (δq, δq̇)
 
     def seen(self, partials: Partials) -> np.ndarray:
-        """The slopes of any functions by the states."""
+        """The derivatives of functions with respect to the states."""
         return partials.q @ self.q + partials.qd @ self.qd + partials.qdd @ self.qdd + partials.lam @ self.lam
 
 
 @dataclass(frozen=True)
 class Driven:
-    """δq̈ and δλ that inputs (columns) bring about, and the rates of the states by them."""
+    """δq̈ and δλ for a unit of every input (columns), and the resulting rates of the states."""
 
     qdd: np.ndarray
     lam: np.ndarray
@@ -291,10 +291,10 @@ class Driven:
 
 
 def reduced(found: Solved, chosen: tuple[int, ...] | None = None) -> Reduced:
-    """The linear equations at a solved state, in the coordinates `chosen` or in those that serve best.
+    """The linear equations at a solved state, in the coordinates `chosen` or in the best-conditioned ones.
 
-    Near a state every motion has δq = T δz, with φ_q T = 0, and δq̇ = Q δz + W δu, so that velocities stay on the constraints.
-    With λ held at its value, Aᵀλ has no part along W; so
+    Near a state every motion has δq = T δz, with φ_q T = 0, and δq̇ = Q δz + W δu, so that velocities satisfy the constraints.
+    With λ held at its value, Aᵀλ has no component along W; so
 
         WᵀM δq̈ = −Wᵀ(r_q δq + r_q̇ δq̇),     A δq̈ = −(a_q δq + a_q̇ δq̇)
 
@@ -308,8 +308,8 @@ def reduced(found: Solved, chosen: tuple[int, ...] | None = None) -> Reduced:
     S = np.concatenate([u.qd, velocity.qd])
     if int(rank.numeric_rank(S, unit, n)) < n:
         raise SingularError(
-            f"the speeds {', '.join(found.facts.speed_names)} and the constraints do not determine the velocities at the given "
-            "state. Expected [Y; A] to be invertible. Give the model other speeds."
+            f"the speeds {', '.join(found.facts.speed_names)} and the constraints do not determine the velocities at this state. "
+            "Expected [Y; A] to be invertible. Define other generalized speeds."
         )
     inverse = rank.pseudo_inverse(S, unit, n)
     W, Q = inverse[:, :d], -inverse @ np.concatenate([u.q, velocity.q]) @ T
@@ -325,7 +325,7 @@ def reduced(found: Solved, chosen: tuple[int, ...] | None = None) -> Reduced:
 
 
 def driven(found: Solved, forces: np.ndarray, states: int) -> Driven:
-    """What inputs bring about: each column of `forces` is a generalized force, or what a parameter does in place of one."""
+    """The response to inputs: each column of `forces` is a generalized force, or the equivalent force of a parameter."""
     qdd = found.answer(forces, np.zeros((len(found.A), forces.shape[1])))
     lam = found.multipliers(found.M @ qdd - forces)
     speeds = found.by_row["speed_rates"].qdd @ qdd
@@ -334,15 +334,15 @@ def driven(found: Solved, forces: np.ndarray, states: int) -> Driven:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a state is, and why its linear equations do not hold for long where that is so."""
+    """The kind of a state, and why its linear equations are valid only momentarily, if so."""
 
     kind: str  # "equilibrium", "steady motion" or "moment of a motion"
-    followers: tuple[int, ...]  # places among the states
+    followers: tuple[int, ...]  # indices of the states
     reason: str = ""
 
     @property
     def steady(self) -> bool:
-        """True where the linear equations hold for all times."""
+        """True if the linear equations are time-invariant."""
         return not self.reason
 
 
@@ -354,7 +354,7 @@ def state_units(found: Solved, chosen: tuple[int, ...]) -> np.ndarray:
 
 
 def followers_in(A: np.ndarray, units: np.ndarray, coordinates: int) -> tuple[int, ...]:
-    """The coordinates, the first of the states, on which nothing depends but other followers.
+    """The decoupled coordinates: those on which no state but other decoupled coordinates depends.
 
     >>> followers_in(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -2.0]]), np.ones(3), 2)
     (0, 1)
@@ -371,25 +371,25 @@ def followers_in(A: np.ndarray, units: np.ndarray, coordinates: int) -> tuple[in
 
 
 def judged(residuals: Residuals, found: Solved, linear: Reduced, held: np.ndarray | None, names: list[str]) -> Verdict:
-    """What a state with its linear equations is; `names` are those of the states."""
+    """Classify a state with its linear equations; `names` are those of the states."""
     point, scales, chosen = found.point, found.facts.scales, linear.chosen
     units = state_units(found, chosen)
     followers = followers_in(linear.A, units, len(chosen))
-    moving = np.abs(point.qd) > _STILL * scales.velocities
+    moving = np.abs(point.qd) > _ZERO_RATE * scales.velocities
     rates = _rates(residuals, found, chosen)
-    share = np.abs(rates) / units * scales.time
-    share[list(followers)] = 0.0
-    if (share > _STILL).any():
-        worst = int(np.argmax(share))
+    relative = np.abs(rates) / units * scales.time
+    relative[list(followers)] = 0.0
+    if (relative > _ZERO_RATE).any():
+        worst = int(np.argmax(relative))
         return Verdict("moment of a motion", followers, f"d/dt {names[worst]} = {rates[worst]:.6g}, not 0")
     kind = "steady motion" if moving.any() else "equilibrium"
     if residuals.timed:
-        return Verdict(kind, followers, "formulas of time stand in the linear equations")
+        return Verdict(kind, followers, "the linear equations depend on time explicitly")
     rest = [i for i in range(len(units)) if i not in followers]
-    if residuals.clocked and not moving.any() and not _stays(residuals, found, chosen, held, units):
+    if residuals.clocked and not moving.any() and not _is_constant_equilibrium(residuals, found, chosen, held, units):
         return Verdict("moment of a motion", followers, "forces or drives change with time")
-    if (moving.any() or residuals.clocked) and not _lasts(residuals, found, linear, held, rest, units):
-        return Verdict("moment of a motion", followers, "the linear equations change while the motion goes on")
+    if (moving.any() or residuals.clocked) and not _is_time_invariant(residuals, found, linear, held, rest, units):
+        return Verdict("moment of a motion", followers, "the linear equations change along the motion")
     return Verdict(kind, followers)
 
 
@@ -398,40 +398,40 @@ def _rates(residuals: Residuals, found: Solved, chosen: tuple[int, ...]) -> np.n
     return np.concatenate([found.point.qd[list(chosen)], residuals.at(found.point)[residuals.places["speed_rates"]]])
 
 
-def _stays(
+def _is_constant_equilibrium(
     residuals: Residuals, found: Solved, chosen: tuple[int, ...], held: np.ndarray | None, units: np.ndarray
 ) -> bool:
-    """True where a position of rest is one at other times of the model, too."""
+    """True if an equilibrium is an equilibrium at other times of the model, too."""
     point, scales, facts = found.point, found.facts.scales, found.facts
-    for share in _OTHER_TIMES:
-        then = solved_at(residuals, point.q, point.qd, point.t + share * scales.duration, point.parameters, held)
-        off = residuals.at(then.point)[residuals.places["position"]] / np.array(facts.sizes)[: facts.levels.held]
-        rates = _rates(residuals, then, chosen) / units * scales.time
-        if np.abs(np.concatenate([off, rates])).max(initial=0.0) > _SAME:
+    for fraction in _OTHER_TIMES:
+        other = solved_at(residuals, point.q, point.qd, point.t + fraction * scales.duration, point.parameters, held)
+        error = residuals.at(other.point)[residuals.places["position"]] / np.array(facts.sizes)[: facts.levels.held]
+        rates = _rates(residuals, other, chosen) / units * scales.time
+        if np.abs(np.concatenate([error, rates])).max(initial=0.0) > _EQUAL:
             return False
     return True
 
 
-def _lasts(
+def _is_time_invariant(
     residuals: Residuals, found: Solved, linear: Reduced, held: np.ndarray | None, rest: list[int], units: np.ndarray
 ) -> bool:
-    """True where the equations of the states but the followers are the same a short time later."""
+    """True if the equations of the coupled states are the same a short time later."""
     scales = found.facts.scales
     moving = float((np.abs(found.point.qd) / scales.positions).max(initial=0.0))
     fastest = max(1 / scales.time, moving, float(np.abs(np.linalg.eigvals(linear.A)).max(initial=0.0)))
     try:
-        later = _flown(residuals, found, held, _LATER / fastest)
-        then = reduced(later, linear.chosen)
-    except SingularError:  # it runs away
+        later = _integrated(residuals, found, held, _CHECK_TIME / fastest)
+        new = reduced(later, linear.chosen)
+    except SingularError:  # the motion reaches a singular configuration
         return False
-    change = np.abs(then.A - linear.A) * units / units[:, None] * scales.time
+    change = np.abs(new.A - linear.A) * units / units[:, None] * scales.time
     size = max(1.0, float((np.abs(linear.A) * units / units[:, None] * scales.time).max(initial=0.0)))
     rates = np.abs(_rates(residuals, later, linear.chosen)) / units * scales.time
-    return bool(change[np.ix_(rest, rest)].max(initial=0.0) < _SAME * size and rates[rest].max(initial=0.0) < _SAME)
+    return bool(change[np.ix_(rest, rest)].max(initial=0.0) < _EQUAL * size and rates[rest].max(initial=0.0) < _EQUAL)
 
 
-def _flown(residuals: Residuals, found: Solved, held: np.ndarray | None, duration: float) -> Solved:
-    """The state that the motion reaches, by the classical Runge–Kutta method."""
+def _integrated(residuals: Residuals, found: Solved, held: np.ndarray | None, duration: float) -> Solved:
+    """The state after `duration`, by the classical Runge–Kutta method."""
     point, h, n = found.point, duration / _STEPS, len(found.point.q)
 
     def at(x: np.ndarray, t: float) -> Solved:

@@ -9,18 +9,18 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-_SYMMETRIC = 1e-10  # of the largest entry
-_REAL = 1e-9  # of the size of an eigenvalue: an imaginary part below this is none
-_NONE = 1e-14  # of the largest eigenvalue: smaller ones are zero
-_FINITE = 1e-9  # of both sides of A x = s E x in their sizes: below it s is infinite
-_LEAST = 1e-13  # of the largest square of a frequency: below it there is no stiffness
+_SYMMETRIC = 1e-10  # relative to the largest entry
+_REAL = 1e-9  # relative to an eigenvalue: a smaller imaginary part is zero
+_ZERO = 1e-14  # relative to the largest eigenvalue: smaller ones are zero
+_FINITE = 1e-9  # relative size of both sides of A x = s E x: below it s is infinite
+_ZERO_STIFFNESS = 1e-13  # relative to the largest squared frequency: below it the stiffness is zero
 
 
 @dataclass(frozen=True)
 class Mode:
-    """One way in which a linear system moves: δq(t) = Re(shape · exp(eigenvalue · t)).
+    """A mode of a linear system: δq(t) = Re(shape · exp(eigenvalue · t)).
 
-    `shape` has an entry for every coordinate, the largest of them, in scales of the model, real and positive.
+    `shape` has an entry for every coordinate; the largest, in scales of the model, is real and positive.
 
     >>> mode = Mode(-0.1 + 2j, np.array([1.0 + 0j]), np.array([-0.1 + 2j]))
     >>> round(mode.frequency, 6), round(mode.damping_ratio, 6), round(mode.hertz, 6)
@@ -29,31 +29,31 @@ class Mode:
 
     eigenvalue: complex
     shape: npt.NDArray[np.inexact]
-    rates: npt.NDArray[np.inexact]  # δq̇, which a motion that goes on and on has alone
+    rates: npt.NDArray[np.inexact]  # δq̇, nonzero for a uniform drift whose shape is zero
 
     @property
     def frequency(self) -> float:
-        """|λ| in radians a second: the frequency if there were no damping."""
+        """|λ| in rad/s: the undamped natural frequency."""
         return abs(self.eigenvalue)
 
     @property
     def hertz(self) -> float:
-        """|λ|/2π."""
+        """|λ|/2π: the undamped natural frequency in Hz."""
         return self.frequency / (2 * np.pi)
 
     @property
     def damped_frequency(self) -> float:
-        """Im λ in radians a second, as it is seen."""
+        """|Im λ| in rad/s: the damped natural frequency."""
         return abs(self.eigenvalue.imag)
 
     @property
     def damping_ratio(self) -> float:
-        """−Re λ/|λ|: 1 where nothing oscillates, negative where it grows, 0 for a motion that does neither."""
+        """−Re λ/|λ|: 1 without oscillation, negative if the mode grows, 0 for a zero eigenvalue."""
         return 0.0 - self.eigenvalue.real / self.frequency if self.frequency else 0.0
 
     @property
     def oscillates(self) -> bool:
-        """True where the eigenvalue is one of a pair."""
+        """True if the eigenvalue is one of a complex pair."""
         return self.eigenvalue.imag != 0
 
 
@@ -63,14 +63,14 @@ Second: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # M, K and V of M
 def spectrum_of(A: np.ndarray, second: Second | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues and eigenvectors (columns) of A.
 
-    `second` is given where A is a system without damping: then frequencies come from the symmetric problem, which is exact
-    where several are equal or zero.
+    `second` describes an undamped system: then the frequencies come from the symmetric eigenvalue problem, which is accurate
+    for repeated and zero frequencies.
     """
     if second is not None:
         return _undamped(*second)
     values, vectors = np.linalg.eig(A)
     size = np.abs(values).max(initial=0.0)
-    values = np.where(np.abs(values) < _NONE * size, 0.0, values)
+    values = np.where(np.abs(values) < _ZERO * size, 0.0, values)
     return np.where(np.abs(np.imag(values)) < _REAL * np.abs(values), np.real(values), values), vectors
 
 
@@ -78,7 +78,7 @@ def _undamped(M: np.ndarray, K: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, 
     from scipy import linalg
 
     squares, shapes = linalg.eigh(K, M)
-    squares = np.where(np.abs(squares) < _LEAST * np.abs(squares).max(initial=0.0), 0.0, squares)
+    squares = np.where(np.abs(squares) < _ZERO_STIFFNESS * np.abs(squares).max(initial=0.0), 0.0, squares)
     roots = np.sqrt(-squares.astype(complex))
     values = np.concatenate([roots, -roots])
     both = np.concatenate([shapes, shapes], axis=1).astype(complex)
@@ -86,7 +86,7 @@ def _undamped(M: np.ndarray, K: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, 
 
 
 def second_order(A: np.ndarray, M: np.ndarray, coordinates: int) -> Second | None:
-    """M, K and V of M η̈ + K η = 0, where ẋ = A x is a system without damping and with a symmetric stiffness; else None."""
+    """M, K and V of M η̈ + K η = 0 if ẋ = A x is an undamped system with symmetric stiffness; otherwise None."""
     c, d = coordinates, len(M)
     V, K = A[:c, c:], -M @ A[c:, :c]
     if c != d or np.abs(A[:c, :c]).max(initial=0.0) or not d:
@@ -102,14 +102,14 @@ def second_order(A: np.ndarray, M: np.ndarray, coordinates: int) -> Second | Non
 
 
 def modes_of(values: np.ndarray, vectors: np.ndarray, shapes: np.ndarray, unit: np.ndarray) -> tuple[Mode, ...]:
-    """The modes, slowest first, one for each pair; `shapes` gives (δq, δq̇) of a state, `unit` the scale of every coordinate."""
+    """The modes, slowest first, one for each pair; `shapes` maps states to (δq, δq̇), `unit` are the coordinate scales."""
     out: list[Mode] = []
     for value, vector in zip(values, vectors.T, strict=True):
         q, qd = np.split(shapes @ vector, 2)
-        if np.abs(q / unit).max(initial=0.0) < _NONE * np.abs(qd / unit).max(initial=0.0):
+        if np.abs(q / unit).max(initial=0.0) < _ZERO * np.abs(qd / unit).max(initial=0.0):
             q = np.zeros_like(q)
-        seen = q / unit if q.any() else qd / unit
-        largest = seen[int(np.argmax(np.round(np.abs(seen), 12)))] if len(seen) else 1.0
+        relative = q / unit if q.any() else qd / unit
+        largest = relative[int(np.argmax(np.round(np.abs(relative), 12)))] if len(relative) else 1.0
         size = largest or 1.0
         mode = Mode(complex(value), q / size, qd / size)
         if value.imag > 0 or (not value.imag and not (value == 0 and any(_same(mode, other) for other in out))):
@@ -118,7 +118,7 @@ def modes_of(values: np.ndarray, vectors: np.ndarray, shapes: np.ndarray, unit: 
 
 
 def _same(mode: Mode, other: Mode) -> bool:
-    """True for the two halves of a pair of zeros: a place, and a motion through it."""
+    """True if two modes of a double zero eigenvalue are equal."""
     return other.eigenvalue == 0 and bool(np.allclose(mode.shape, other.shape) and np.allclose(mode.rates, other.rates))
 
 
@@ -133,12 +133,12 @@ def finite_eigenvalues(A: np.ndarray, E: np.ndarray) -> npt.NDArray[np.complex12
     pairs: Any = linalg.eig(A, E, right=False, homogeneous_eigvals=True)
     a, b = np.asarray(pairs)
     large, small = (max(float(np.abs(each).max(initial=0.0)), 1e-300) for each in (A, E))
-    kept = np.abs(b) / small > _FINITE * (np.abs(a) / large + np.abs(b) / small)
-    return a[kept] / b[kept]
+    finite = np.abs(b) / small > _FINITE * (np.abs(a) / large + np.abs(b) / small)
+    return a[finite] / b[finite]
 
 
 def matched(before: Sequence[complex], after: Sequence[complex]) -> np.ndarray:
-    """The eigenvalues `after`, each at the place of the one `before` that it comes from: the nearest on the whole.
+    """The eigenvalues `after`, in the order of `before`: the assignment with the smallest total distance.
 
     >>> matched([1j, -1j], [-1.1j, 1.1j]).tolist()
     [1.1j, (-0-1.1j)]

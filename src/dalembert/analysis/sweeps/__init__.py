@@ -1,1 +1,1 @@
-"""Many runs of one model: SIMD lanes, all cores, or a cluster."""
+"""Parameter sweeps of one model: in SIMD lanes, on all cores, or on a cluster."""

@@ -1,4 +1,4 @@
-"""The answer to a chunk of a sweep: some runs, in lanes where possible, else one by one, and their observables."""
+"""Evaluation of a chunk of a sweep: its runs, in lanes if possible, otherwise one by one, and their observables."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from dalembert.simulation.constraint_manifold import are_consistent
 from dalembert.simulation.integrators.base import Solution, Status
 from dalembert.simulation.partition import Part
 
-_TOGETHER = 2**16  # states that are looked at in one go
+_MAX_STATES = 2**16  # states that are observed in one call
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Observables of runs, on the first axis, and why some of them failed."""
+    """Observables of runs, on the first axis, and the reasons of failed runs."""
 
     columns: dict[str, np.ndarray]
-    reasons: dict[int, str]  # by the place among these runs
+    reasons: dict[int, str]  # by the index among these runs
 
 
 def answer(spec: SweepSpec, points: np.ndarray) -> Answer:
-    """Make the runs of a sweep that have these values (axes, runs)."""
+    """Simulate the runs of a sweep with these values (axes, runs)."""
     return _Chunk(spec, points).answer()
 
 
 class _Chunk:
-    """Runs of a sweep with these values, and what is recorded of them."""
+    """Runs of a sweep with these values, and their observables."""
 
     def __init__(self, spec: SweepSpec, points: np.ndarray) -> None:
         self._spec, self._points, self._eom = spec, points, spec.equations
@@ -45,7 +45,7 @@ class _Chunk:
         self._reasons: dict[int, str] = {}
 
     def _start_states(self) -> Starts:
-        """Parameters and states at the start, a column for each run."""
+        """Parameters and initial states, a column for each run."""
         q, qd = self._eom.model.initial
         columns = {"parameter": self._eom.values, "position": q, "velocity": qd}
         starts = {kind: np.repeat(known[:, None], self._count, axis=1) for kind, known in columns.items()}
@@ -54,11 +54,11 @@ class _Chunk:
         return Starts(starts["parameter"], starts["position"], starts["velocity"])
 
     def answer(self) -> Answer:
-        """Run in lanes where that is possible, the others one by one."""
-        left = np.arange(self._count)
+        """Run in lanes if possible, the others one by one."""
+        remaining = np.arange(self._count)
         if self._spec.alone is None:
-            left = self._in_lanes(np.flatnonzero(self._regular_starts()))
-        for i in left.tolist():
+            remaining = self._in_lanes(np.flatnonzero(self._regular_starts()))
+        for i in remaining.tolist():
             try:
                 self._record(i, self._alone(i))
             except DalembertError as error:
@@ -66,26 +66,26 @@ class _Chunk:
         return Answer(self._columns, self._reasons)
 
     def _regular_starts(self) -> np.ndarray:
-        """Which runs begin on their constraints with the structure that was derived; the others run alone and report errors."""
-        starts, kept = self._starts, np.isfinite(self._points).all(axis=0)
+        """Which runs start on their constraints with the derived structure; the others run alone and report errors."""
+        starts, regular = self._starts, np.isfinite(self._points).all(axis=0)
         for axis, row in zip(self._spec.variation.axes, self._points, strict=True):
             if axis.kind == "parameter":
-                kept &= keeps_structure(self._eom, axis.name, row)
+                regular &= keeps_structure(self._eom, axis.name, row)
         manifold = self._eom.workspace.manifold
-        return kept & are_consistent(manifold, starts.q, starts.qd, float(self._times[0]), starts.values)
+        return regular & are_consistent(manifold, starts.q, starts.qd, float(self._times[0]), starts.values)
 
     def _in_lanes(self, runs: np.ndarray) -> np.ndarray:
-        """Make runs in lanes; those that are left."""
-        left = np.setdiff1d(np.arange(self._count), runs)
+        """Simulate runs in lanes; return the remaining runs."""
+        remaining = np.setdiff1d(np.arange(self._count), runs)
         if not len(runs):
-            return left
+            return remaining
         begin = Starts(*(part[:, runs] for part in (self._starts.values, self._starts.q, self._starts.qd)))
         states, done = run_lanes(self._eom, begin, self._times, self._spec.settings)
-        some = max(1, _TOGETHER // len(self._times))
-        for at in range(0, len(runs), some):
-            here = np.flatnonzero(done[at : at + some]) + at
+        count = max(1, _MAX_STATES // len(self._times))
+        for at in range(0, len(runs), count):
+            here = np.flatnonzero(done[at : at + count]) + at
             self._keep(runs[here], states[here])
-        return np.concatenate([left, runs[~done]])
+        return np.concatenate([remaining, runs[~done]])
 
     def _keep(self, runs: np.ndarray, states: np.ndarray) -> None:
         """Record the observables of runs in lanes, states (runs, samples, states)."""
@@ -113,24 +113,24 @@ class _Chunk:
         return self._eom.with_parameters(changes) if changes else self._eom
 
     def _trajectory(self, i: int, y: np.ndarray) -> Trajectory:
-        """A run that was made in a lane."""
+        """The trajectory of a run in a lane."""
         eom, (values, q, qd) = self._changed(i), self._starts.one(i)
         _, moving = eom.kernel.start(q, qd, self._times[0], values)
         solution = Solution(self._times, y, Status.FINISHED, 0, None)
         return Recording(eom, (Part(eom, solution, np.concatenate([values, moving])),), "dop853", 0.0).trajectory()
 
     def _alone(self, i: int) -> Trajectory:
-        asked, kept, (_, q, qd) = self._spec, self._spec.settings, self._starts.one(i)
+        spec, settings, (_, q, qd) = self._spec, self._spec.settings, self._starts.one(i)
         return self._changed(i).simulate(
             q0=q,
             qd0=qd,
-            times=asked.times,
-            integrator=asked.integrator,
-            project=asked.project,
-            rtol=kept.rtol,
-            atol=kept.atol,
-            max_step=kept.max_step,
-            step=kept.step,
+            times=spec.times,
+            integrator=spec.integrator,
+            project=spec.project,
+            rtol=settings.rtol,
+            atol=settings.atol,
+            max_step=settings.max_step,
+            step=settings.step,
         )
 
     def _record(self, i: int, run: Trajectory, *, only_columns: bool = False) -> None:
@@ -140,12 +140,12 @@ class _Chunk:
             if each.column or not only_columns:
                 found = run[each.text] if each.column else known[each.name]
                 if each.reduction is None:
-                    sampled = np.isin(run.t, self._times)  # an event may have ended it in between
+                    sampled = np.isin(run.t, self._times)  # an event may have ended it between samples
                     self._columns[each.name][i, : sampled.sum()] = found[sampled]
                 else:
                     self._columns[each.name][i] = each.reduced(found)
 
     def _values_along(self, run: Trajectory) -> np.ndarray:
-        """The parameters of a run at its samples; a user's own come first among those of a run that is held."""
+        """The parameters of a run at its samples; those of the model come first if switching states are added."""
         values = run.values[: len(self._starts.values)]
         return values if values.ndim == 2 else np.repeat(values[:, None], len(run.t), axis=1)

@@ -1,7 +1,7 @@
-"""Runs in lanes: many runs of the same equations by `dop853` in one call of machine code (`simulation/integrators/lane_steps`).
+"""SIMD lanes: many runs of the same equations by `dop853` in one call of machine code (`simulation/integrators/lane_steps`).
 
-A run in a lane is the run that `simulate` makes, to the last bit. What needs more than steps and plain projections is left to
-`simulate`: `reason_to_run_alone` says why a model cannot run in lanes, and `LaneRuns.settled` which runs could not.
+A run in a lane is bit-identical to the run of `simulate`. Models that need more than steps and plain projections run in
+`simulate`: `reason_to_run_alone` returns why a model cannot run in lanes, and `run_lanes` which runs did not finish.
 """
 
 from __future__ import annotations
@@ -26,65 +26,65 @@ from dalembert.simulation.integrators.lane_steps import Crowd, Lanes, Runs
 from dalembert.simulation.right_hand_side import stacked
 from dalembert.simulation.segment_problem import mechanics_of, sizes_by_values
 
-WIDTH = 32  # lanes: their stages fit into the nearest memory
-_MOST = 1_000_000  # steps of a run: one that needs more is looked at alone
+WIDTH = 32  # lanes: their stages fit into the cache
+_MAX_STEPS = 1_000_000  # of a run in a lane: one that needs more runs alone
 
 
 @dataclass(frozen=True)
 class Starts:
-    """Where runs begin: parameters, positions and velocities, a column for each run."""
+    """The initial states of runs: parameters, positions and velocities, a column for each run."""
 
     values: np.ndarray
     q: np.ndarray
     qd: np.ndarray
 
     def one(self, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Those of one run."""
+        """Parameters, positions and velocities of one run."""
         return self.values[:, i], self.q[:, i], self.qd[:, i]
 
 
 def reason_to_run_alone(equations: Equations, integrator: str) -> str | None:
-    """Why runs of these equations cannot share lanes, None where they can."""
+    """Why runs of these equations cannot share lanes; None if they can."""
     if integrator != DormandPrince853.name:
-        return f"the integrator '{integrator}' takes one run at a time"
+        return f"the integrator '{integrator}' does not run in lanes"
     model, space = equations.model, equations.workspace
     if type(equations) is not Equations:
-        return "large trees run link by link"
+        return "large trees are evaluated link by link"
     if model.controllers:
-        return "laws in Python are asked run by run"
+        return "Python laws are called run by run"
     if model.switching or model.events or model.rigid:
-        return "events, rigid contacts and formulas that switch are crossed run by run"
+        return "events, rigid contacts and switching formulas are located run by run"
     if space.lengths.spans:
-        return "springs and dampers whose ends may meet are watched run by run"
+        return "springs and dampers of possibly zero length are monitored run by run"
     if equations.kernel.phase is not None:
         return "constraints on momenta are projected run by run"
     if not isinstance(equations.kernel.rates_function, NativeFunction):
-        return "the equations are solved in numbers, state by state"
+        return "the equations are solved numerically at each state"
     facts, solver = space.facts, equations.form.solver
     chosen = equations.about.uses_speeds or (solver is not None and solver.trials is not None)
     if facts.dropped or any(facts.levels.servo) or (space.manifold.rows and chosen):
-        return "the choice of speeds, trial vectors or independent constraints is watched run by run"
+        return "the choice of speeds, trial vectors or independent constraints is monitored run by run"
     if any(attitude_varies(model, attitude) for attitude in attitudes_of(model)):
-        return "axes of turns that depend on parameters are watched run by run"
+        return "rotation axes that depend on parameters are monitored run by run"
     return None
 
 
 def keeps_structure(equations: Equations, name: str, values: np.ndarray) -> np.ndarray:
-    """Which values of a parameter leave the derived equations true in a lane, for sure.
+    """Which values of a parameter certainly leave the derived equations valid in a lane.
 
-    Where neither speeds nor constants of the motion stand in the equations, all that could change is which constraints are
-    independent, and lanes look at that themselves. A sign that changes, or an inertia that was none, may make a model unsound.
+    If neither speeds nor constants of motion occur in the equations, only the set of independent constraints can change, and
+    lanes check that. A change of sign, or an inertia that was zero, may make a model invalid.
     """
     derivation = equations.derivation
-    usual = derivation.setup.declared.parameter_values[name]
+    default = derivation.setup.declared.parameter_values[name]
     in_speeds = equations.about.uses_speeds or derivation.machine.form.constants.symbols.size
     if in_speeds and name not in derivation.free_parameters and name in derivation.rests_on:
         return np.full(values.shape, False)
-    return values * usual > 0 if usual or name in _inertial(equations) else np.isfinite(values)
+    return values * default > 0 if default or name in _inertial(equations) else np.isfinite(values)
 
 
 def _inertial(equations: Equations) -> set[str]:
-    """The parameters that masses and inertias name."""
+    """The parameters in masses and inertias."""
     model = equations.model
     bodies = [x for body in model.bodies for x in (body.mass, *(entry for row in body.inertia for entry in row))]
     formulas = [*bodies, *(rotor.inertia for rotor in model.rotors)]
@@ -95,7 +95,7 @@ def _inertial(equations: Equations) -> set[str]:
 def run_lanes(
     equations: Equations, starts: Starts, times: np.ndarray, settings: Settings
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The states (runs, samples, states) of all runs, and which of them reached the end here; the others are to run alone."""
+    """The states (runs, samples, states) of all runs, and which of them finished; the others must run alone."""
     kernel, count = equations.kernel, starts.q.shape[1]
     v, moving = kernel.start(starts.q, starts.qd, float(times[0]), starts.values)
     constants = np.concatenate([starts.values, moving])
@@ -122,13 +122,13 @@ def run_lanes(
     )
     with np.errstate(all="ignore"):
         text.compiled(
-            DormandPrince853.scheme(), control, crowd, surface, guarded, runs, lanes, np.asarray(times), _MOST
+            DormandPrince853.scheme(), control, crowd, surface, guarded, runs, lanes, np.asarray(times), _MAX_STEPS
         )
     return samples, runs.how == text.DONE
 
 
 def _surface(mechanics: Mechanics) -> Surface:
-    """The constraints with places of their own for the constants, which change from lane to lane."""
+    """The constraints with separate memory for the constants, which differ between lanes."""
     machine = mechanics.machine
     assert machine is not None
     found = machine.surface
@@ -147,19 +147,19 @@ def _surface(mechanics: Mechanics) -> Surface:
 def _lanes(
     rates: object, scheme: Scheme, surface: Surface, runs: Runs, inputs: int, angles: Sequence[tuple[int, float]]
 ) -> tuple[Lanes, Crowd]:
-    """Memory of the lanes, and the rates with the places they read and write; `angles` are those at gimbal lock."""
+    """Memory of the lanes, and the rates with the addresses they read and write; `angles` are those at gimbal lock."""
     assert isinstance(rates, NativeFunction)
     width = min(WIDTH, len(runs.h0))
     n, m, stages, orders = runs.y0.shape[1], runs.constants.shape[1], len(scheme.c), scheme.P.shape[1] + 1
     flat, rows = n * width, len(surface.rows_v)
-    whole, words = (lambda: np.zeros(flat)), (lambda: np.zeros(width, dtype=np.int64))
+    state, words = (lambda: np.zeros(flat)), (lambda: np.zeros(width, dtype=np.int64))
     lanes = Lanes(
-        y=whole(),
-        stage=whole(),
-        new=whole(),
-        fresh=whole(),
+        y=state(),
+        stage=state(),
+        new=state(),
+        fresh=state(),
         K=np.zeros((stages, flat)),
-        atol=whole(),
+        atol=state(),
         powers=np.zeros((orders, flat)),
         p=np.zeros(m * width),
         clock=np.zeros(width),
@@ -184,7 +184,7 @@ def _lanes(
         near=np.array([np.arcsin(NEAR)]),
     )
     many = rates.varied.many
-    given = [(lanes.stage, inputs), (lanes.clock, 1), *([(lanes.p, m)] if m else [])]
-    places = np.array([part for a, k in given for part in (a.ctypes.data, 8 * width, k)], dtype=np.int64)
+    arguments = [(lanes.stage, inputs), (lanes.clock, 1), *([(lanes.p, m)] if m else [])]
+    layout = np.array([part for a, k in arguments for part in (a.ctypes.data, 8 * width, k)], dtype=np.int64)
     out = np.array([(row.ctypes.data, 8 * width, n) for row in (*lanes.K, lanes.fresh)], dtype=np.int64)
-    return lanes, Crowd(many.address, np.zeros(0), many.tables, places, out)
+    return lanes, Crowd(many.address, np.zeros(0), many.tables, layout, out)

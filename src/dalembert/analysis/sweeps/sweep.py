@@ -1,4 +1,4 @@
-"""A sweep from the spec to the result."""
+"""`dl.sweep`: parameter sweeps."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ def sweep(
     checkpoint: str | Path | None = None,
     progress: Callable[[float], Any] | None = None,
 ) -> xarray.Dataset:
-    """Many runs of a model: `vary` gives values by name, `observe` what is kept of every run; the result is an xarray Dataset.
+    """Parameter sweep: `vary` defines values by name, `observe` the recorded quantities; the result is an xarray Dataset.
 
-    Names to vary are parameters, coordinates x and velocities dot(x) at the start. With samples="grid" each has its values, and
-    all combinations are run; with "sobol" or "random" there are `runs` points between two ends (low, high), or by a distribution
-    such as scipy.stats.norm(1, 0.1), always the same for one `seed`.
+    Names to vary are parameters, initial coordinates x and initial velocities dot(x). With samples="grid" each has a list of
+    values and all combinations are run; with "sobol" or "random" there are `runs` points in a range (low, high) or from a
+    distribution such as scipy.stats.norm(1, 0.1), reproducible for one `seed`.
 
-    `observe` are formulas of coordinates, velocities, parameters, t, energy, kinetic and potential, or any column of a run,
-    at all samples, or one number of them: initial(x), final(x), max(x), min(x), mean(x), rms(x), drift(x). `times` is the number
-    of samples or the samples themselves.
+    `observe` are formulas of coordinates, velocities, parameters, t, energy, kinetic and potential, or any column of a run, at
+    all samples or reduced to a scalar: initial(x), final(x), max(x), min(x), mean(x), rms(x), drift(x). `times` is the number of
+    samples or the sample times.
 
-    All cores work on it, or `workers` of them, or an `executor`: a client of Dask or an executor of concurrent.futures. The
-    numbers are the same to the last bit for any number of workers. With `checkpoint`, a folder, a sweep that was killed goes
-    on where it was. A run that fails is a row without numbers, and `reason` says why.
+    The sweep uses all cores, `workers` processes, or an `executor`: a Dask client or an executor of concurrent.futures. The
+    results are bit-identical for any number of workers. With `checkpoint`, a folder, rerun the same call to resume an
+    interrupted sweep. A failed run is a row of NaN, with the error message in `reason`.
 
     >>> import dalembert as dl
     >>> found = dl.sweep("simple-pendulum", {"l": [0.5, 1.0, 2.0]}, observe="max(energy)", duration=1.0, workers=1)
@@ -78,24 +78,24 @@ def sweep(
     variation = variation_of(equations.model, vary, samples, runs, seed)
     name = _integrator(equations, integrator, settings)
     grid = _grid(equations, duration, times)
-    for what, value in (("workers", workers), ("chunk", chunk)):
+    for option, value in (("workers", workers), ("chunk", chunk)):
         if value is not None and (not is_whole(value) or value < 1):
-            raise InputError(f"sweep, {what}: got {shown(value)}. Expected a whole number of at least 1.")
+            raise InputError(f"sweep, {option}: got {shown(value)}. Expected an int of at least 1.")
     observed = observables_of(equations, observe, lambda: equations.simulate(times=grid[:2].tolist(), integrator=name))
     _require_unused_names(observed, {axis.name for axis in variation.axes} | {RUN, REASON, "time"})
-    kept = tuple(grid.tolist())
+    sampled = tuple(grid.tolist())
     if all(each.reduction in ("initial", "final") for each in observed):
-        kept = (kept[0], kept[-1])  # nothing in between is looked at
-    spec = SweepSpec(equations, variation, observed, kept, name, settings, project, chunk)
+        sampled = (sampled[0], sampled[-1])  # no sample in between is needed
+    spec = SweepSpec(equations, variation, observed, sampled, name, settings, project, chunk)
     return _evaluated(spec, executor, workers, checkpoint, progress)
 
 
 def _require_unused_names(observed: Sequence[Observable], used: set[str]) -> None:
-    """Raise where an observable would have the name of another variable of the result."""
+    """Raise if an observable has the name of another variable of the result."""
     if clash := [each.name for each in observed if each.name in used]:
         raise InputError(
-            f"sweep, observe: '{clash[0]}' is the name of something else in the result. Give what is observed another name, such "
-            f"as observe={{'{clash[0]}_seen': '{clash[0]}'}}."
+            f"sweep, observe: '{clash[0]}' is the name of another variable of the result. Give the observable another name, such "
+            f"as observe={{'{clash[0]}_observed': '{clash[0]}'}}."
         )
 
 
@@ -107,22 +107,22 @@ def _evaluated(
     progress: Callable[[float], Any] | None,
 ) -> xarray.Dataset:
     _require_memory(spec, on_disk=checkpoint is not None)
-    kept = Memory(spec) if checkpoint is None else Folder(spec, Path(checkpoint))
-    done = spec.chunks - len(kept.missing)
+    store = Memory(spec) if checkpoint is None else Folder(spec, Path(checkpoint))
+    done = spec.chunks - len(store.missing)
     try:
-        for chunk, found in answers(spec, kept.missing, executor, workers):
-            kept.keep(chunk, found)
+        for chunk, found in answers(spec, store.missing, executor, workers):
+            store.keep(chunk, found)
             done += 1
             if progress is not None and progress(done / spec.chunks):
-                raise InputError("sweep: stopped by `progress`. With a checkpoint it goes on where it was.")
+                raise InputError("sweep: stopped by `progress`. With `checkpoint`, rerun the same call to resume.")
     finally:
-        kept.close()
-    return dataset_of(spec, kept.columns, kept.reasons)
+        store.close()
+    return dataset_of(spec, store.columns, store.reasons)
 
 
-def _integrator(equations: Equations, asked: str | None, settings: Settings) -> str | None:
-    """The given one, or the model's; else that of lanes where runs can share them, and the best for one run where not."""
-    name = asked or equations.model.integrator
+def _integrator(equations: Equations, requested: str | None, settings: Settings) -> str | None:
+    """The requested integrator or that of the model; otherwise that of lanes if runs can share them, None if not."""
+    name = requested or equations.model.integrator
     if name is not None:
         require_method(name, step=settings.step)
         return name
@@ -133,22 +133,22 @@ def _grid(equations: Equations, duration: float | None, times: int | Sequence[fl
     if times is None or is_whole(times):
         return Task(duration, samples=times).grid(equations.model)  # type: ignore[arg-type]
     if duration is not None:
-        raise InputError("sweep: both `duration` and `times` say how long runs are. Give one of them.")
+        raise InputError("sweep: got both `duration` and an array of `times`. Give one of them.")
     return Task(times=times).grid(equations.model)  # type: ignore[arg-type]
 
 
 def _require_memory(spec: SweepSpec, *, on_disk: bool) -> None:
-    """Raise where the result is larger than the memory: reasons, the values of points, and numbers that are not on disk."""
+    """Raise if the result exceeds the memory: reasons, the values of points, and observables that are not on disk."""
     variation, limit = spec.variation, _memory() // 2
     values = 0 if variation.samples == "grid" else len(variation.axes)
     size = 8 * (1 + values + (0 if on_disk else spec.numbers)) * variation.runs
     if size > limit:
-        what, cure = f"{spec.numbers} numbers each", "Give `checkpoint`, a folder in which they stay on disk; or "
-        cure += "observe less, such as final(x) or max(x) in place of x."
+        what, cure = f"{spec.numbers} numbers each", "Give `checkpoint`, a folder that stores them on disk, or "
+        cure += "observe less, such as final(x) or max(x) instead of x."
         if on_disk:
             what, cure = "their values and reasons", "Split it into several sweeps."
         raise InputError(
-            f"sweep: {variation.runs} runs with {what} are {size / 2**30:.3g} GB, more than half of the memory, "
+            f"sweep: {variation.runs} runs with {what} need {size / 2**30:.3g} GB. Expected at most half of the memory, "
             f"{limit / 2**30:.3g} GB. {cure}"
         )
 

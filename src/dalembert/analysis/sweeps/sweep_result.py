@@ -1,4 +1,4 @@
-"""The answers of a sweep in memory and on disk, its result as an xarray Dataset, and statistics of Monte Carlo runs."""
+"""Results of a sweep in memory and on disk, the xarray Dataset, and statistics of Monte Carlo runs."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _MANIFEST, _JOURNAL = "manifest.json", "journal.jsonl"
 
 
 def dataset_of(spec: SweepSpec, columns: Mapping[str, np.ndarray], reasons: Mapping[int, str]) -> xarray.Dataset:
-    """What was recorded of all runs: over the axes of a grid, else over runs, and over time for sampled observables."""
+    """The observables of all runs: over the axes of a grid or over runs, and over time for sampled observables."""
     import xarray
 
     variation = spec.variation
     grid = variation.samples == "grid"
-    places = tuple(axis.name for axis in variation.axes) if grid else (RUN,)
+    dimensions = tuple(axis.name for axis in variation.axes) if grid else (RUN,)
     coordinates: dict[str, tuple[str, np.ndarray, dict[str, str]]] = {}
     points = None if grid else Points(variation)(0, variation.runs)
     for i, axis in enumerate(variation.axes):
         values = np.array(axis.values) if points is None else points[i]
-        coordinates[axis.name] = (places[i] if grid else RUN, values, {"units": axis.unit} if axis.unit else {})
+        coordinates[axis.name] = (dimensions[i] if grid else RUN, values, {"units": axis.unit} if axis.unit else {})
     if any(each.reduction is None for each in spec.observables):
         coordinates["time"] = ("time", np.array(spec.times), {"units": "s"})
     series = {}
@@ -48,11 +48,11 @@ def dataset_of(spec: SweepSpec, columns: Mapping[str, np.ndarray], reasons: Mapp
         about = "along the run" if each.reduction is None else REDUCTIONS[each.reduction][0]
         along = () if each.reduction else ("time",)
         values = columns[each.name].reshape(*variation.shape, *spec.shape_of(each))
-        series[each.name] = ((*places, *along), values, {"description": f"{each.text}, {about}"})
-    words = np.full(variation.runs, "", dtype=object)
+        series[each.name] = ((*dimensions, *along), values, {"description": f"{each.text}, {about}"})
+    messages = np.full(variation.runs, "", dtype=object)
     for run, reason in reasons.items():
-        words[run] = reason
-    series[REASON] = (places, words.reshape(variation.shape), {"description": "why a run has no numbers"})
+        messages[run] = reason
+    series[REASON] = (dimensions, messages.reshape(variation.shape), {"description": "error message of a failed run"})
     return xarray.Dataset(series, coordinates, _about(spec, len(reasons)))
 
 
@@ -72,13 +72,13 @@ def _about(spec: SweepSpec, failed: int) -> dict[str, str | int]:
 
 
 def require_writable(path: Path) -> None:
-    """Raise where the result of a sweep cannot be written to such a file: to be called before the work, too."""
+    """Raise if the result of a sweep cannot be written to such a file; call it also before the sweep."""
     files.require_suffix(path, FORMATS, "a sweep")
     dataset.require_writer(path.suffix.lower())
 
 
 def save(found: xarray.Dataset, path: Path) -> Path:
-    """Write the result of a sweep to NetCDF (.nc), or as a table (.csv, .parquet); the file appears only when it is complete."""
+    """Write the result of a sweep to NetCDF (.nc), or as a table (.csv, .parquet); the write is atomic."""
     require_writable(path)
     suffix = path.suffix.lower()
     with files.complete(path) as part:
@@ -93,36 +93,55 @@ def save(found: xarray.Dataset, path: Path) -> Path:
 
 @checked
 def sweep_summary(found: xarray.Dataset, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> xarray.Dataset:
-    """Mean, standard deviation, standard error of the mean, least, largest and quantiles over all runs that have numbers.
+    """Mean, standard deviation, standard error of the mean, minimum, maximum and quantiles over all successful runs.
 
+    Parameters
+    ----------
+    found : xarray.Dataset
+        The result of `sweep`.
+    quantiles : sequence of float, optional
+        Probabilities between 0 and 1.
+
+    Returns
+    -------
+    xarray.Dataset
+        The observables with the dimension `statistic` instead of the runs; the attribute `counted` is the number of runs.
+
+    Raises
+    ------
+    InputError
+        The Dataset is not the result of a sweep, a probability is outside 0 to 1, or all runs failed.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> found = dl.sweep("simple-pendulum", {"l": (0.5, 2.0)}, observe="energy", samples="sobol", runs=16, times=3, workers=1)
-    >>> told = dl.sweep_summary(found)
-    >>> told["energy"].dims, told["statistic"].values.tolist()[:3]
+    >>> summary = dl.sweep_summary(found)
+    >>> summary["energy"].dims, summary["statistic"].values.tolist()[:3]
     (('statistic', 'time'), ['mean', 'std', 'error'])
     """
     import xarray
 
     if REASON not in found:
         raise InputError("sweep_summary: the Dataset has no `reason`. Expected the result of a sweep.")
-    shares = [float(share) for share in quantiles]
-    if not all(0 <= share <= 1 for share in shares):
-        raise InputError(f"sweep_summary, quantiles: got {shares}. Expected shares between 0 and 1.")
+    probabilities = [float(p) for p in quantiles]
+    if not all(0 <= p <= 1 for p in probabilities):
+        raise InputError(f"sweep_summary, quantiles: got {probabilities}. Expected probabilities between 0 and 1.")
     over, good = found[REASON].dims, found[REASON] == ""
     count = int(good.sum())
     if not count:
-        raise InputError("sweep_summary: no run has numbers. Look at `reason`.")
+        raise InputError("sweep_summary: all runs failed. See `reason` for the error messages.")
     numbers = found.drop_vars([REASON, *(name for name in found.coords if set(found[name].dims) & set(over))])
     std = numbers.std(over, ddof=1) if count > 1 else numbers.std(over)
     parts = {"mean": numbers.mean(over), "std": std, "error": std / np.sqrt(count), "min": numbers.min(over)}
     parts |= {"max": numbers.max(over)}
-    parts |= {f"{share:g}": numbers.quantile(share, over).drop_vars("quantile") for share in shares}
-    whole = xarray.concat(list(parts.values()), "statistic").assign_coords(statistic=list(parts))
-    return whole.assign_attrs({**found.attrs, "counted": count})
+    parts |= {f"{p:g}": numbers.quantile(p, over).drop_vars("quantile") for p in probabilities}
+    summary = xarray.concat(list(parts.values()), "statistic").assign_coords(statistic=list(parts))
+    return summary.assign_attrs({**found.attrs, "counted": count})
 
 
 class Memory:
-    """Answers in memory."""
+    """Results of chunks in memory."""
 
     def __init__(self, spec: SweepSpec) -> None:
         self._spec = spec
@@ -132,21 +151,21 @@ class Memory:
         self.missing = list(range(spec.chunks))
 
     def keep(self, chunk: int, found: Answer) -> None:
-        """Put an answer in its place."""
+        """Store the result of a chunk."""
         first, count = self._spec.runs_of(chunk)
         for name, values in found.columns.items():
             self.columns[name][first : first + count] = values
         self.reasons |= {first + i: reason for i, reason in found.reasons.items()}
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there are no open files."""
 
 
 class Folder(Memory):
-    """Answers in a folder: arrays for all runs, and a journal that says which chunks are in them.
+    """Results of chunks in a folder: arrays for all runs, and a journal of the complete chunks.
 
-    A chunk counts when its line stands in the journal, which is written after the numbers: whenever the process ends, what the
-    journal names is complete, and the rest is made again. A folder with the fingerprint of another sweep is refused.
+    A chunk is complete if its line is in the journal, which is written after the arrays: if the process is killed, the chunks in
+    the journal are complete, and the others are evaluated again. A folder with the fingerprint of another sweep is rejected.
     """
 
     def __init__(self, spec: SweepSpec, path: Path) -> None:
@@ -160,13 +179,13 @@ class Folder(Memory):
             self._journal = os.open(path / _JOURNAL, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         except OSError as error:
             raise WorkError(
-                f"sweep, checkpoint {path}: {error.strerror or error}. Choose another place or free some."
+                f"sweep, checkpoint {path}: {error.strerror or error}. Choose another folder, or free disk space."
             ) from error
         self.missing = [chunk for chunk in range(spec.chunks) if chunk not in done]
 
     def _open(self) -> None:
         spec, manifest = self._spec, self._path / _MANIFEST
-        wanted = {
+        expected = {
             "format": _FORMAT,
             "fingerprint": spec.fingerprint,
             "model": spec.equations.model.name,
@@ -174,28 +193,28 @@ class Folder(Memory):
             "chunk": spec.chunk,
             "observed": [each.name for each in spec.observables],
         }
-        fresh = not manifest.exists()
-        if fresh and any(self._path.iterdir()) and not (self._path / "0.npy").exists():
-            raise InputError(f"sweep, checkpoint {self._path}: the folder holds other files. Choose an empty one.")
-        if not fresh:
-            self._require_same(_manifest(manifest), wanted)
+        new = not manifest.exists()
+        if new and any(self._path.iterdir()) and not (self._path / "0.npy").exists():
+            raise InputError(f"sweep, checkpoint {self._path}: the folder contains other files. Choose an empty one.")
+        if not new:
+            self._require_same(_manifest(manifest), expected)
         for i, each in enumerate(spec.observables):
             file = self._path / f"{i}.npy"
-            if fresh:
+            if new:
                 shape = (spec.variation.runs, *spec.shape_of(each))
                 self.columns[each.name] = np.lib.format.open_memmap(file, mode="w+", dtype=float, shape=shape)
                 _reserve(file)
             else:
                 self.columns[each.name] = np.lib.format.open_memmap(file, mode="r+")
-        if fresh:
-            write_text(manifest, json.dumps(wanted, indent=2) + "\n")
+        if new:
+            write_text(manifest, json.dumps(expected, indent=2) + "\n")
 
-    def _require_same(self, found: Mapping[str, object], wanted: Mapping[str, object]) -> None:
-        other = [key for key in wanted if found.get(key) != wanted[key]]
+    def _require_same(self, found: Mapping[str, object], expected: Mapping[str, object]) -> None:
+        other = [key for key in expected if found.get(key) != expected[key]]
         if other:
-            told = "; ".join(f"{key} is {found.get(key)!r} there and {wanted[key]!r} here" for key in other)
+            differences = "; ".join(f"{key} is {found.get(key)!r} there and {expected[key]!r} here" for key in other)
             raise InputError(
-                f"sweep, checkpoint {self._path}: it belongs to another sweep: {told}. Ask the same question to go on, or "
+                f"sweep, checkpoint {self._path}: it belongs to another sweep: {differences}. Rerun the same call to resume, or "
                 "choose another folder."
             )
 
@@ -223,7 +242,7 @@ class Folder(Memory):
         return total
 
     def keep(self, chunk: int, found: Answer) -> None:
-        """Write an answer into its place, then its line."""
+        """Write the result of a chunk, then its line in the journal."""
         super().keep(chunk, found)
         first, _ = self._spec.runs_of(chunk)
         reasons = {str(first + i): reason for i, reason in found.reasons.items()}
@@ -232,11 +251,11 @@ class Folder(Memory):
             os.write(self._journal, line.encode())
         except OSError as error:
             raise WorkError(
-                f"sweep, checkpoint {self._path}: {error.strerror}. Free some space and start again."
+                f"sweep, checkpoint {self._path}: {error.strerror}. Free disk space and rerun the same call."
             ) from error
 
     def close(self) -> None:
-        """Let everything reach the disk."""
+        """Flush all files to disk."""
         for column in self.columns.values():
             assert isinstance(column, np.memmap)
             column.flush()
@@ -245,7 +264,7 @@ class Folder(Memory):
 
 
 def _reserve(file: Path) -> None:
-    """Reserve the disk space now: a file with holes would end the process when the disk is full."""
+    """Reserve the disk space now: writing to a sparse file on a full disk would kill the process."""
     if hasattr(os, "posix_fallocate"):
         with file.open("r+b") as opened:
             os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)

@@ -1,4 +1,4 @@
-"""A sweep as a value: everything that decides its numbers, and nothing that does not."""
+"""The specification of a sweep: everything that determines its results, and nothing else."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from dalembert.simulation.observables import Observed
 
 
-_RUNS, _FEW = 1024, 16  # of a chunk, in lanes and one by one
-_SHARES = 64  # chunks at least, where there are runs enough for so many cores
-_NUMBERS = 2**22  # of the samples of a chunk, 32 MB
+_MAX_LANE_RUNS, _MAX_SINGLE_RUNS = 1024, 16  # largest number of runs in a chunk, in lanes and one by one
+_MIN_CHUNKS = 64  # smallest number of chunks, if there are enough runs
+_MAX_NUMBERS = 2**22  # largest number of values in the samples of a chunk, 32 MB
 Samples = Literal["grid", "sobol", "random"]
 SAMPLES: tuple[Samples, ...] = ("grid", "sobol", "random")
 MOST = 10**12  # runs
-_BITS = 32  # of the points of Sobol: SciPy has no more
-_OPEN = 2.0**-54  # shares lie between this and one
+_BITS = 32  # of Sobol points: the largest number that SciPy allows
+_OPEN = 2.0**-54  # distance of probabilities from 0 and 1
 
 
 ENERGIES: dict[str, Callable[[Observed], np.ndarray]] = {
@@ -64,7 +64,7 @@ _CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class SweepSpec(Value):
-    """A sweep as a value; it pickles, so that other processes can evaluate its chunks."""
+    """The specification of a sweep; it can be pickled, so that other processes can evaluate its chunks."""
 
     equations: Equations
     variation: Variation
@@ -77,28 +77,28 @@ class SweepSpec(Value):
 
     @cached_property
     def alone(self) -> str | None:
-        """Why runs are made one by one, None where they share lanes."""
+        """Why runs are simulated one by one; None if they share lanes."""
         if not self.project:
-            return "runs without projection are made one by one"
+            return "runs without projection are simulated one by one"
         return reason_to_run_alone(self.equations, self.integrator or DormandPrince853.name)
 
     @cached_property
     def chunk(self) -> int:
-        """The number of runs in a chunk: it follows from the spec alone, never from how many workers there are."""
+        """The number of runs in a chunk: it depends on the spec only, not on the number of workers."""
         if self.given_chunk is not None:
             return self.given_chunk
-        most = _RUNS if self.alone is None else _FEW
-        fitting = max(1, _NUMBERS // (len(self.times) * (self.equations.n_states + len(self.equations.working))))
-        share = max(1, self.variation.runs // _SHARES)
-        return max(1, min(most, fitting, max(share, 64) if self.alone is None else share))
+        limit = _MAX_LANE_RUNS if self.alone is None else _MAX_SINGLE_RUNS
+        fitting = max(1, _MAX_NUMBERS // (len(self.times) * (self.equations.n_states + len(self.equations.working))))
+        share = max(1, self.variation.runs // _MIN_CHUNKS)
+        return max(1, min(limit, fitting, max(share, 64) if self.alone is None else share))
 
     @property
     def chunks(self) -> int:
-        """How many there are."""
+        """The number of chunks."""
         return -(-self.variation.runs // self.chunk)
 
     def runs_of(self, chunk: int) -> tuple[int, int]:
-        """The first run of a chunk, and how many."""
+        """The first run of a chunk, and the number of its runs."""
         first = chunk * self.chunk
         return first, min(self.chunk, self.variation.runs - first)
 
@@ -108,13 +108,13 @@ class SweepSpec(Value):
 
     @property
     def numbers(self) -> int:
-        """How many numbers are recorded of one run."""
+        """The number of recorded values of one run."""
         return sum(int(np.prod(self.shape_of(each))) for each in self.observables)
 
     @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 of all that decides the numbers."""
-        eom, kept = self.equations, self.settings
+        """The SHA-256 of everything that determines the results."""
+        eom, settings = self.equations, self.settings
         laws = [_law(controller.law) for controller in eom.model.controllers]
         parts = (
             eom.derivation.setup.declared.content,
@@ -123,13 +123,13 @@ class SweepSpec(Value):
             self.variation.seed if self.variation.samples != "grid" else None,
             self.observables,
             self.times,
-            (self.integrator, self.project, kept.rtol, kept.atol, kept.max_step, kept.step, laws),
+            (self.integrator, self.project, settings.rtol, settings.atol, settings.max_step, settings.step, laws),
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _law(law: object) -> str:
-    """A text that distinguishes a law in Python from others, as far as possible."""
+    """A str that distinguishes a Python law from others, as far as possible."""
     function = getattr(law, "py_func", law)
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     name = getattr(function, "__qualname__", type(function).__qualname__)
@@ -141,13 +141,13 @@ class Distribution(Protocol):
     """A distribution with an inverse, such as scipy.stats.norm(1, 0.1)."""
 
     def ppf(self, share: np.ndarray) -> npt.ArrayLike:
-        """The value below which a share of all values lies."""
+        """The quantile of a probability."""
         ...
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One name that is varied: a parameter, a position or a velocity at the start."""
+    """One varied quantity: a parameter, an initial position or an initial velocity."""
 
     name: str
     kind: Literal["parameter", "position", "velocity"]
@@ -158,7 +158,7 @@ class Axis:
     ends: tuple[float, float] = (0.0, 1.0)
 
     def spread(self, shares: np.ndarray) -> np.ndarray:
-        """The values at shares between 0 and 1."""
+        """The values at probabilities between 0 and 1."""
         if self.law is not None:
             return np.asarray(self.law.ppf(shares), dtype=float)
         low, high = self.ends
@@ -166,7 +166,7 @@ class Axis:
 
     @property
     def identity(self) -> str:
-        """All that decides its values, for comparison."""
+        """Everything that determines its values, for comparison."""
         law = self.law
         known = (getattr(getattr(law, "dist", law), "name", type(law).__name__), getattr(law, "args", ()))
         return repr((self.name, self.values, None if law is None else (known, getattr(law, "kwds", {})), self.ends))
@@ -174,7 +174,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Variation:
-    """Which values every run has."""
+    """The varied values of all runs."""
 
     axes: tuple[Axis, ...]
     samples: Samples
@@ -183,30 +183,30 @@ class Variation:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The runs along every axis of a grid, else all of them."""
+        """The number of runs along every axis of a grid, otherwise the number of runs."""
         return tuple(len(axis.values) for axis in self.axes) if self.samples == "grid" else (self.runs,)
 
 
 class Points:
-    """The values of runs, for any of them; fast in sequential order."""
+    """The varied values of any runs; fast in sequential order."""
 
     def __init__(self, variation: Variation) -> None:
         self._variation = variation
-        self._sequence: Any = None  # of Sobol
+        self._sequence: Any = None  # a Sobol sequence
         self._next = 0
 
     def __call__(self, first: int, count: int) -> np.ndarray:
         """The values (axes, count) of runs first, first + 1, ..."""
         known = self._variation
         if known.samples == "grid":
-            places = np.unravel_index(np.arange(first, first + count), known.shape)
-            return np.stack([np.array(a.values)[i] for a, i in zip(known.axes, places, strict=True)])
-        shares = self._random(first, count) if known.samples == "random" else self._sobol(first, count)
-        shares = np.clip(shares, _OPEN, 1 - _OPEN)
-        return np.stack([axis.spread(row) for axis, row in zip(known.axes, shares, strict=True)])
+            indices = np.unravel_index(np.arange(first, first + count), known.shape)
+            return np.stack([np.array(a.values)[i] for a, i in zip(known.axes, indices, strict=True)])
+        probabilities = self._random(first, count) if known.samples == "random" else self._sobol(first, count)
+        probabilities = np.clip(probabilities, _OPEN, 1 - _OPEN)
+        return np.stack([axis.spread(row) for axis, row in zip(known.axes, probabilities, strict=True)])
 
     def _random(self, first: int, count: int) -> np.ndarray:
-        """A counter-based generator, so that any of them can be computed."""
+        """Random probabilities by a counter-based generator, so that any run can be computed."""
         d = len(self._variation.axes)
         words = -(-d // 4)
         source = np.random.Philox(key=self._variation.seed)
@@ -219,7 +219,7 @@ class Points:
         if self._sequence is None or first < self._next:
             self._sequence = qmc.Sobol(len(self._variation.axes), scramble=True, bits=_BITS, rng=self._variation.seed)
             self._next = 0
-        with warnings.catch_warnings():  # that balance is best for powers of two
+        with warnings.catch_warnings():  # about sample counts that are not powers of two
             warnings.simplefilter("ignore", UserWarning)
             if first > self._next:
                 self._sequence.fast_forward(first - self._next)
@@ -228,7 +228,7 @@ class Points:
 
 
 def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: int | None, seed: int) -> Variation:
-    """The variation a user describes; raises with all that is wrong.
+    """The variation described by the arguments of `sweep`; raises InputError if one is wrong.
 
     >>> import dalembert as dl
     >>> variation_of(dl.load("simple-pendulum"), {"l": [0.5, 1.0], "theta": [0.1, 0.2, 0.3]}, "grid", None, 0).runs
@@ -239,46 +239,46 @@ def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: i
             f"sweep, samples: there is no '{samples}'. {nearest(samples, SAMPLES)} Expected grid, sobol or random."
         )
     if not vary:
-        raise InputError("sweep: nothing is varied. Expected names with their values, such as {'l': [0.5, 1.0, 1.5]}.")
+        raise InputError("sweep, vary: got no names. Expected names with values, such as {'l': [0.5, 1.0, 1.5]}.")
     if not is_whole(seed) or seed < 0:
-        raise InputError(f"sweep, seed: got {shown(seed)}. Expected a whole number of at least 0.")
-    axes = tuple(_axis(model, str(name), given, samples == "grid") for name, given in vary.items())
+        raise InputError(f"sweep, seed: got {shown(seed)}. Expected an int of at least 0.")
+    axes = tuple(_axis(model, str(name), values, samples == "grid") for name, values in vary.items())
     if samples == "grid":
         if runs is not None:
-            raise InputError("sweep, runs: a grid has as many runs as points. Leave it out, or take samples='sobol'.")
+            raise InputError("sweep, runs: the number of runs of a grid is fixed. Omit `runs`, or use samples='sobol'.")
         count = math.prod(len(axis.values) for axis in axes)
     else:
         if not is_whole(runs) or cast("int", runs) < 1:
             raise InputError(f"sweep, runs: got {shown(runs)}. Expected the number of runs for samples='{samples}'.")
         count = int(cast("int", runs))
-    most = 2**_BITS if samples == "sobol" else MOST
-    if count > most:
-        raise InputError(f"sweep: these are {count:.3g} runs. Expected at most {most:.3g}: vary fewer names or values.")
+    limit = 2**_BITS if samples == "sobol" else MOST
+    if count > limit:
+        raise InputError(f"sweep: got {count:.3g} runs. Expected at most {limit:.3g}. Vary fewer names or values.")
     return Variation(axes, cast("Samples", samples), count, int(seed))
 
 
 def _axis(model: Elements, name: str, given: object, grid: bool) -> Axis:
-    kind, place, unit = _place(model, name)
+    kind, index, unit = _index_of(model, name)
     if grid:
         if isinstance(given, Distribution):
-            raise InputError(f"sweep, '{name}': a distribution has no grid. Give values, or take samples='random'.")
+            raise InputError(f"sweep, '{name}': got a distribution for a grid. Give values, or use samples='random'.")
         values = np.atleast_1d(numbers_given(given, f"sweep, '{name}'"))
         if values.ndim != 1 or not len(values):
-            raise InputError(f"sweep, '{name}': got shape {values.shape}. Expected one or more numbers in a row.")
-        return Axis(name, kind, place, unit, tuple(values.tolist()))
+            raise InputError(f"sweep, '{name}': got shape {values.shape}. Expected a number or a nonempty 1-D array.")
+        return Axis(name, kind, index, unit, tuple(values.tolist()))
     if isinstance(given, Distribution):
-        return Axis(name, kind, place, unit, law=given)
+        return Axis(name, kind, index, unit, law=given)
     if not (isinstance(given, tuple | list | np.ndarray) and len(given) == 2 and all(map(is_real, given))):
         raise InputError(
             f"sweep, '{name}': got {shown(given)}. Expected the ends of a range such as (0.5, 1.5), or a distribution with "
             "`ppf` such as scipy.stats.norm(1, 0.1)."
         )
-    return Axis(name, kind, place, unit, ends=(float(given[0]), float(given[1])))
+    return Axis(name, kind, index, unit, ends=(float(given[0]), float(given[1])))
 
 
-def _place(model: Elements, name: str) -> tuple[Literal["parameter", "position", "velocity"], int, str]:
-    given = {each for controller in model.controllers for each in controller.inputs}
-    parameters = [p for p in model.declared_parameters if p.name not in given]
+def _index_of(model: Elements, name: str) -> tuple[Literal["parameter", "position", "velocity"], int, str]:
+    inputs = {each for controller in model.controllers for each in controller.inputs}
+    parameters = [p for p in model.declared_parameters if p.name not in inputs]
     for p in parameters:
         if p.name == name:
             return "parameter", list(model.parameter_values).index(name), p.unit
@@ -292,46 +292,46 @@ def _place(model: Elements, name: str) -> tuple[Literal["parameter", "position",
         *(x for c in model.generalized_coordinates for x in (c.name, Kind.RATE.of(c.name))),
     ]
     raise InputError(
-        f"sweep: there is no '{name}' to vary. {nearest(name, known)} Expected a parameter, or a coordinate x or its "
-        "velocity dot(x) at the start."
+        f"sweep, vary: there is no '{name}'. {nearest(name, known)} Expected a parameter, an initial coordinate x or an "
+        "initial velocity dot(x)."
     )
 
 
 @dataclass(frozen=True)
 class Observable:
-    """A recorded quantity: a name, and the formula or the column of a run that it is, along the run or reduced."""
+    """A recorded quantity: a name, and a formula or column of a run, along the run or reduced."""
 
     name: str
     text: str
     reduction: str | None = None  # None: all samples
-    column: bool = False  # not a formula: what a run knows by this name
+    column: bool = False  # a column of a run, not a formula
 
     def reduced(self, along: np.ndarray) -> np.ndarray:
-        """What is recorded of samples (..., samples)."""
+        """The recorded values of samples (..., samples)."""
         return along if self.reduction is None else REDUCTIONS[self.reduction][1](along)
 
 
 def observables_of(
     equations: Equations, observe: str | Sequence[str] | Mapping[str, str], probe: Callable[[], Trajectory]
 ) -> tuple[Observable, ...]:
-    """The observables a user names; `probe` makes a run, whose columns are searched where a text is no formula.
+    """The named observables; `probe` simulates a run, whose columns are searched for names that are not formulas.
 
     >>> import dalembert as dl
     >>> eom = dl.derive("simple-pendulum")
     >>> [(each.text, each.reduction) for each in observables_of(eom, ["max(theta)", "energy"], lambda: eom.simulate(1.0))]
     [('theta', 'max'), ('energy', None)]
     """
-    given = {observe: observe} if isinstance(observe, str) else observe
-    named = dict(given) if isinstance(given, Mapping) else {str(text): str(text) for text in given}
+    names = {observe: observe} if isinstance(observe, str) else observe
+    named = dict(names) if isinstance(names, Mapping) else {str(text): str(text) for text in names}
     if not named:
         raise InputError(
-            "sweep: nothing is observed. Expected names or formulas, such as observe=['energy', 'max(theta)']."
+            "sweep, observe: got no names. Expected names or formulas, such as observe=['energy', 'max(theta)']."
         )
     return tuple(_observable(equations, str(name), str(text), probe) for name, text in named.items())
 
 
 def _observable(equations: Equations, name: str, text: str, probe: Callable[[], Trajectory]) -> Observable:
-    reduction, inner = _parted(text)
+    reduction, inner = _split_reduction(text)
     found = Observable(name, inner, reduction)
     try:
         _read(equations, inner)
@@ -342,12 +342,12 @@ def _observable(equations: Equations, name: str, text: str, probe: Callable[[], 
             return replace(found, column=True)
         known = [*equations.model.coordinate_names, *ENERGIES, *columns, *(f"{word}(...)" for word in REDUCTIONS)]
         raise InputError(
-            f"sweep, observe: '{text}' is neither a formula nor what a run knows by name. {nearest(inner, known)} {error}"
+            f"sweep, observe: '{text}' is neither a formula nor a column of a run. {nearest(inner, known)} {error}"
         ) from None
 
 
-def _parted(text: str) -> tuple[str | None, str]:
-    """A reduction and what it is of; max(a, b) of two is a formula."""
+def _split_reduction(text: str) -> tuple[str | None, str]:
+    """A reduction and its argument; max(a, b) with two arguments is a formula."""
     match = _CALL.fullmatch(text)
     if match is None or match[1] not in REDUCTIONS:
         return None, text.strip()
@@ -379,8 +379,8 @@ class Observer:
         self._space = equations.workspace
         self.formulas = [each for each in observables if not each.column]
         system, read = self._space.system, [_read(equations, each.text) for each in self.formulas]
-        asked = {str(symbol) for formula in read for symbol in formula.free_symbols}
-        self._energies = [name for name in ENERGIES if name in asked and name not in equations.model.reader.names]
+        used = {str(symbol) for formula in read for symbol in formula.free_symbols}
+        self._energies = [name for name in ENERGIES if name in used and name not in equations.model.reader.names]
         symbols = system.algebra.symbols(self._energies)
         lower = system.motion.lower.knowing(dict(zip(self._energies, symbols, strict=True)))
         outputs = vector([lower(formula) for formula in read])
@@ -390,7 +390,7 @@ class Observer:
         """The formulas at states (n, K), by the names of their observables."""
         parts = [q, qd, t[None]]
         if self._energies:
-            seen = self._space.observables.along(t, q, qd, values)
-            parts = [np.stack([ENERGIES[name](seen) for name in self._energies]), *parts]
+            energies = self._space.observables.along(t, q, qd, values)
+            parts = [np.stack([ENERGIES[name](energies) for name in self._energies]), *parts]
         found = self._function(np.concatenate(parts), values)
         return dict(zip((each.name for each in self.formulas), found, strict=True))

@@ -1,6 +1,6 @@
 """Evaluation of the chunks of a sweep: in this process, in worker processes, by an executor, or on a Dask cluster.
 
-Answers arrive in any order and have the same values wherever they are computed. A worker that dies is replaced, and its chunk is
+Results arrive in any order and have the same values wherever they are computed. A worker that dies is replaced, and its chunk is
 evaluated again.
 """
 
@@ -25,25 +25,25 @@ from dalembert.analysis.worker_process import CLOSED, WorkerProcess
 from dalembert.errors import DalembertError, EngineError, InputError, WorkError
 
 Answered = Iterator[tuple[int, Answer]]
-_PATIENCE = "10s"
-_WORTH = 8.0  # seconds of work that are left: starting workers takes less
-_TRIES = 3  # deaths over one chunk
-_AHEAD = 3  # chunks for each worker of an executor that are submitted before any answer comes
+_CONNECT_TIMEOUT = "10s"
+_MIN_REMAINING = 8.0  # seconds of remaining work above which workers are started
+_MAX_DEATHS = 3  # worker deaths over one chunk
+_QUEUED_CHUNKS = 3  # chunks submitted ahead for each worker of an executor
 
 
 @contextmanager
 def joined(address: str) -> Iterator[Any]:
-    """A client of the scheduler at an address such as tcp://10.0.0.1:8786."""
+    """A Dask client of the scheduler at an address such as tcp://10.0.0.1:8786."""
     try:
         from distributed import Client as Scheduler  # pyright: ignore[reportMissingImports] (an extra)
     except ImportError as error:
         raise EngineError("a cluster needs Dask, which is not installed. Install dalembert[cluster].") from error
     try:
-        client = Scheduler(address, timeout=_PATIENCE)
+        client = Scheduler(address, timeout=_CONNECT_TIMEOUT)
     except (OSError, ValueError, TimeoutError) as error:
         raise WorkError(
-            f"no scheduler of Dask answers at '{address}' ({error}). Start one with `dask scheduler` and workers with "
-            f"`dask worker {address}`, where dalembert is installed too."
+            f"no Dask scheduler responds at '{address}' ({error}). Start one with `dask scheduler`, and workers with "
+            f"`dask worker {address}` where dalembert is installed, too."
         ) from error
     with client:
         if not client.nthreads():
@@ -52,10 +52,10 @@ def joined(address: str) -> Iterator[Any]:
 
 
 def answers(spec: SweepSpec, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
-    """The answers to chunks, as they come."""
+    """The results of chunks in order of completion."""
     if executor is not None:
         if workers is not None:
-            raise InputError("sweep: both `executor` and `workers` say who works. Give one of them.")
+            raise InputError("sweep: got both `executor` and `workers`. Give one of them.")
         return _by_executor(spec, chunks, executor)
     count = min(workers or _cores(), len(chunks))
     if count > 1:
@@ -64,14 +64,14 @@ def answers(spec: SweepSpec, chunks: Sequence[int], executor: object, workers: i
 
 
 def _here(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered:
-    """The answers made in this process, until it is clear that workers would have been worth their start."""
+    """Results of this process, until the remaining work justifies the start of worker processes."""
     points, begun = Points(spec.variation), time.perf_counter()
     for i, chunk in enumerate(chunks):
         yield chunk, answer(spec, points(*spec.runs_of(chunk)))
         used = time.perf_counter() - begun
         if i == 0:
-            begun = time.perf_counter()  # what was compiled is there now
-        elif count > 1 and used / i * (len(chunks) - i - 1) > _WORTH:
+            begun = time.perf_counter()  # the first chunk includes compilation
+        elif count > 1 and used / i * (len(chunks) - i - 1) > _MIN_REMAINING:
             yield from by_processes(spec, chunks[i + 1 :], count)
             return
 
@@ -81,25 +81,25 @@ def _cores() -> int:
 
 
 def _require_known_elsewhere(spec: SweepSpec) -> None:
-    """Raise for laws in Python that another process would not find."""
+    """Raise for Python laws that another process cannot import."""
     for controller in spec.equations.model.controllers:
         law = getattr(controller.law, "py_func", controller.law)
         if getattr(law, "__module__", type(law).__module__) == "__main__" or type(law).__module__ == "__main__":
             raise InputError(
-                f"sweep: {controller.title} is defined in the script or notebook that runs now, where worker processes do not "
-                "find it. Put it into a module and import it; or work in one process with workers=1."
+                f"sweep: {controller.title} is defined in the running script or notebook, where worker processes cannot import "
+                "it. Move it to a module and import it, or use one process with workers=1."
             )
-    pickle.dumps(spec)  # laws say themselves why they cannot travel
+    pickle.dumps(spec)  # laws that cannot be pickled raise their own errors
 
 
-# an executor of concurrent.futures, or a client of Dask
+# an executor of concurrent.futures, or a Dask client
 
 
 def _by_executor(spec: SweepSpec, chunks: Sequence[int], given: object) -> Answered:
     executor = _executor(given)
     waiting, pending = deque(chunks), dict[Future[Answer], int]()
     points = Points(spec.variation)
-    ahead = _AHEAD * max(1, _places(given))
+    ahead = _QUEUED_CHUNKS * max(1, _parallelism(given))
     try:
         while waiting or pending:
             while waiting and len(pending) < ahead:
@@ -113,22 +113,22 @@ def _by_executor(spec: SweepSpec, chunks: Sequence[int], given: object) -> Answe
             future.cancel()
 
 
-def _executor(given: object) -> Executor:
-    get = getattr(given, "get_executor", None)  # a client of Dask
-    found = get() if callable(get) else given
+def _executor(executor: object) -> Executor:
+    get = getattr(executor, "get_executor", None)  # a Dask client
+    found = get() if callable(get) else executor
     if not callable(getattr(found, "submit", None)):
         raise InputError(
-            f"sweep, executor: got a value of type {type(given).__name__}. Expected a client of Dask or an executor of "
+            f"sweep, executor: got a value of type {type(executor).__name__}. Expected a Dask client or an executor of "
             "concurrent.futures."
         )
     return cast("Executor", found)
 
 
-def _places(given: object) -> int:
-    """How many chunks can be worked on at once, as far as is known."""
-    if callable(threads := getattr(given, "nthreads", None)):
+def _parallelism(executor: object) -> int:
+    """The number of chunks that can be evaluated in parallel, as far as known."""
+    if callable(threads := getattr(executor, "nthreads", None)):
         return sum(cast("dict[str, int]", threads()).values())
-    return int(getattr(given, "_max_workers", None) or _cores())
+    return int(getattr(executor, "_max_workers", None) or _cores())
 
 
 def _result(future: Future[Answer]) -> Answer:
@@ -136,10 +136,10 @@ def _result(future: Future[Answer]) -> Answer:
         return future.result()
     except DalembertError:
         raise
-    except Exception as error:  # whatever an executor of others raises
+    except Exception as error:  # third-party executors raise any exception
         raise WorkError(
-            f"sweep: the executor failed with {type(error).__name__}: {error}. What was finished is in the checkpoint, if one "
-            "was given; start again to go on."
+            f"sweep: the executor failed with {type(error).__name__}: {error}. Finished chunks are in the checkpoint, if one was "
+            "given. Rerun the same call to resume."
         ) from error
 
 
@@ -147,7 +147,7 @@ def _result(future: Future[Answer]) -> Answer:
 
 
 class _WorkerPool:
-    """Worker processes, each served by a thread; all of them take chunks from one queue."""
+    """Worker processes, each served by a thread; all take chunks from one queue."""
 
     def __init__(self, spec: SweepSpec, chunks: Sequence[int]) -> None:
         self._spec, self._waiting, self._deaths = spec, deque(chunks), dict[int, int]()
@@ -162,13 +162,13 @@ class _WorkerPool:
             started = False
             try:
                 with closing(self._start()) as worker:
-                    worker.connection.recv()  # all modules are imported
+                    worker.connection.recv()  # the worker has imported all modules
                     worker.connection.send(self._spec)
                     started = True
                     self._feed(worker.connection)
             except CLOSED as error:
                 deaths += 1
-                if deaths > _TRIES and not started and not self._over.is_set():
+                if deaths > _MAX_DEATHS and not started and not self._over.is_set():
                     reason = str(error) or "it ended before it was ready"
                     self.found.put((-1, WorkError(f"sweep: a worker process cannot be started ({reason}).")))
                     return
@@ -201,13 +201,13 @@ class _WorkerPool:
         """Queue a chunk again whose worker died."""
         with self._lock:
             self._deaths[chunk] = self._deaths.get(chunk, 0) + 1
-            if self._deaths[chunk] < _TRIES:
+            if self._deaths[chunk] < _MAX_DEATHS:
                 self._waiting.appendleft(chunk)
                 return
         first, count = self._spec.runs_of(chunk)
         raise WorkError(
-            f"sweep: {_TRIES} worker processes died over runs {first} to {first + count - 1}. Is there enough memory? Take a "
-            "smaller `chunk`, or fewer `workers`."
+            f"sweep: {_MAX_DEATHS} worker processes died during runs {first} to {first + count - 1}, perhaps for lack of memory. "
+            "Use a smaller `chunk`, or fewer `workers`."
         )
 
     def end(self) -> None:
@@ -219,7 +219,7 @@ class _WorkerPool:
 
 
 def by_processes(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered:
-    """The answers of worker processes."""
+    """The results of worker processes."""
     pool = _WorkerPool(spec, chunks)
     threads = [Thread(target=pool.serve, daemon=True) for _ in range(count)]
     try:
@@ -237,7 +237,7 @@ def by_processes(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered
 
 
 def evaluate_chunks(connection: Connection) -> None:
-    """The target of a worker: receive a spec, then evaluate one chunk after the other until the connection closes."""
+    """The target of a worker: receive a spec, then evaluate chunks until the connection closes."""
     with suppress(EOFError, ConnectionError):
         connection.send(os.getpid())
         spec = connection.recv()
