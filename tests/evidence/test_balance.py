@@ -174,7 +174,7 @@ def test_a_false_fact_behind_the_reactions_is_noticed(fact, monkeypatch):
     module, name, change = SHARED[fact]
     held = importlib.import_module(f"dalembert.{module}")
     if name is None:
-        held, name = held._Walk, "visit"
+        held, name = held._Recursion, "visit"
     right = getattr(held, name)
     monkeypatch.setattr(held, name, lambda *arguments: change(right(*arguments)))
     model = dl.load("four-bar")

@@ -154,8 +154,8 @@ def test_too_many_speeds_are_refused():
     with pytest.raises(InputError) as caught:
         facts_of(model)
     assert str(caught.value) == (
-        "model 'plane': 2 speeds for 1 degrees of freedom (2 coordinates, 1 independent constraints). "
-        "Give at most 1 speeds, or none."
+        "model 'plane': 2 generalized speeds for 1 degrees of freedom (2 coordinates, 1 independent constraints). "
+        "Define at most 1 speeds, or none."
     )
 
 
@@ -163,13 +163,13 @@ def test_dependent_speeds_are_refused():
     with pytest.raises(InputError) as caught:
         facts_of(plane().speed("dot(x) + dot(y)", name="a").speed("2*dot(x) + 2*dot(y)", name="b"))
     assert str(caught.value) == (
-        "model 'plane': the speeds a, b are not independent of each other and of the constraints. "
+        "model 'plane': the speeds a, b are linearly dependent on each other or on the constraints. "
         "Expected independent combinations of the velocities. Replace one of them."
     )
 
 
 def test_a_speed_that_the_constraints_prescribe_is_refused():
-    with pytest.raises(InputError, match="not independent of each other and of the constraints"):
+    with pytest.raises(InputError, match="linearly dependent on each other or on the constraints"):
         facts_of(plane().nonholonomic("dot(x) + dot(y)").speeds("dot(x) + dot(y)"))
 
 

@@ -16,10 +16,8 @@ from dalembert.simulation.workspace import forget_workspaces
 
 FORCE = "the generalized force on x is not zero"
 LAGRANGIAN = "the Lagrangian depends on x"
-PROVED = "ignorable: the Lagrangian, the constraints and the forces do not contain x, for all values of the parameters"
-GIVEN = (
-    "ignorable: the Lagrangian, the constraints and the forces do not contain x, for the given values of the parameters"
-)
+PROVED = "ignorable: the Lagrangian, the constraints and the forces do not contain x, for all parameter values"
+GIVEN = "ignorable: the Lagrangian, the constraints and the forces do not contain x, for the current values of the parameters"
 
 
 def cart() -> Model:
@@ -196,7 +194,7 @@ def test_a_root_of_a_square_is_no_identity(place):
 def test_an_identity_that_the_field_does_not_know_is_told_as_undecided():
     # never taken for proved, and not called a dependence either
     model = energies("sin(x*(y + 1)) - sin(x*y + x)")
-    assert reason(model) == "it is not decided whether the Lagrangian depends on x"
+    assert reason(model) == "undecided whether the Lagrangian depends on x"
     assert reason(energies("sin(x*(y + 1))")) == LAGRANGIAN
 
 
@@ -296,7 +294,7 @@ def test_verify_would_see_a_late_force_that_was_overlooked(monkeypatch):
     assert dl.verify(model, states=20, engines=["python"])
 
     def overlooked(model: Model, levels: Levels) -> Ignorable:
-        return replace(find_ignorable(model, levels), places=(0,))
+        return replace(find_ignorable(model, levels), indices=(0,))
 
     monkeypatch.setattr("dalembert.mechanics.facts.find_ignorable", overlooked)
     forget_workspaces()

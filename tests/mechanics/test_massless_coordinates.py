@@ -90,7 +90,7 @@ def polar(r: float) -> dl.Model:
 
 
 def test_coordinates_that_are_singular_at_a_state_are_named():
-    said = r"the coordinates r, theta are singular at r = 0: a rate of theta moves nothing there"
+    said = r"the coordinates r, theta are singular at r = 0: a rate of theta produces no motion there"
     with pytest.raises(dl.SingularError, match=said):
         dl.derive(polar(0.0), "lagrange")
     with pytest.raises(dl.SingularError, match=said):

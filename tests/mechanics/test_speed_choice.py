@@ -62,8 +62,8 @@ def test_of_more_speeds_those_without_ignorable_velocities_stay_and_the_others_a
     assert tuple(reduced.speeds) == ("pure",)
     (told,) = [note for note in reduced.notes if "left out" in note]
     assert told == (
-        "of the 3 given speeds 1 serves as u_NI; turn, mixed were left out: they contain velocities of ignorable coordinates, "
-        "and the constant momenta stand in their place"
+        "of the 3 user-defined speeds 1 serves as u_NI; turn, mixed were left out: they contain velocities of ignorable "
+        "coordinates, and the constant momenta replace them"
     )
     assert not any("left out" in note for note in dl.derive(model, "kane", engine="python").notes)
 
