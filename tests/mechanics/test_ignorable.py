@@ -42,7 +42,7 @@ def found(model: Elements) -> Ignorable:
 def reason(model: Elements, name: str = "x") -> str:
     """The reason for a coordinate, which must agree with the indices."""
     known = found(model)
-    ignorable = model.coordinate_names.index(name) in known.places
+    ignorable = model.coordinate_names.index(name) in known.indices
     assert known.reasons[name].startswith("ignorable: ") is ignorable
     assert "nan" not in known.reasons[name]
     return known.reasons[name]
