@@ -305,9 +305,9 @@ def ground_problems(data: Table, n: int) -> Iterator[Problem]:
     if not isinstance(given, list) or len(given) != 8 or not all(map(_is_number, given)):
         yield wrong(GROUND, expected, given)
         return
-    for place, name in _LAW.items():
-        if given[place] < 0 or (name == "stiffness" and given[place] == 0):
-            yield Problem(GROUND, f"the {name} is {given[place]:g}.", "Expected a positive number.")
+    for index, name in _LAW.items():
+        if given[index] < 0 or (name == "stiffness" and given[index] == 0):
+            yield Problem(GROUND, f"the {name} is {given[index]:g}.", "Expected a positive number.")
     if sorted(given[_AXES]) != [1, 2, 3]:
         yield Problem(GROUND, f"the axes are {given[_AXES]}.", "Expected 1, 2 and 3 in some order, the vertical first.")
     elif isinstance(data.get("g"), list) and len(data["g"]) == 3:
@@ -325,7 +325,7 @@ def ground_problems(data: Table, n: int) -> Iterator[Problem]:
 def add_feet(model: Model, data: Table, names: list[str]) -> None:
     """Add ground contacts to the last links."""
     given = data[GROUND]
-    law = {name: given[place] for place, name in _LAW.items() if given[place] != 0}
+    law = {name: given[index] for index, name in _LAW.items() if given[index] != 0}
     if law.get("friction") is None:
         law.pop("viscous", None)
     up = int(given[_AXES][0]) - 1

@@ -73,10 +73,10 @@ class Variation(Value):
     def orders(self) -> np.ndarray:
         """The order in ε of the change: 2 along a motion, 1 along another path; NaN if the change is rounding."""
         change = np.abs(self.changes)
-        seen = change > _ROUNDING * (abs(self.action) + self.sizes[:, None] * self.steps)
+        significant = change > _ROUNDING * (abs(self.action) + self.sizes[:, None] * self.steps)
         with np.errstate(all="ignore"):
             slopes = np.diff(np.log(change), axis=1) / np.diff(np.log(self.steps))
-        slopes = np.where(seen[:, 1:] & seen[:, :-1], slopes, np.nan)
+        slopes = np.where(significant[:, 1:] & significant[:, :-1], slopes, np.nan)
         return np.array([row[~np.isnan(row)][-1] if (~np.isnan(row)).any() else np.nan for row in slopes])
 
     def __str__(self) -> str:
@@ -113,8 +113,8 @@ class Actions:
         """The first variation and the changes of the action for `count` random variations."""
         t, weights, q, qd, qdd = _nodes(path)
         n, k = self._n, self._rows
-        seen = self._evaluate(q, qd, qdd, t)
-        L, L_q, p, tau, A, Ad = np.split(seen, np.cumsum([1, n, n, n, k * n]))
+        values = self._evaluate(q, qd, qdd, t)
+        L, L_q, p, tau, A, Ad = np.split(values, np.cumsum([1, n, n, n, k * n]))
         A, Ad = (np.moveaxis(x.reshape(k, n, len(t)), -1, 0) for x in (A, Ad))
         start, random = float(L[0] @ weights), np.random.default_rng(seed)
         first, sizes, changes = [], [], []
@@ -189,8 +189,8 @@ class Actions:
     def _constraints(self, x: np.ndarray, xd: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """φ, φ̇ and Φ of the constraints that paths are projected onto."""
         h, n, phi_rows = self._n_holonomic, self._n, self._phi_rows
-        seen = self._look(x, xd, t)
-        phi, rate, A = np.split(seen[1:], [h, 2 * h])
+        values = self._look(x, xd, t)
+        phi, rate, A = np.split(values[1:], [h, 2 * h])
         return phi[phi_rows], rate[phi_rows], np.moveaxis(A.reshape(h, n, len(t)), -1, 0)[:, phi_rows]
 
 

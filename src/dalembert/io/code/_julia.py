@@ -64,8 +64,8 @@ def _function(source: Source, each: CodeFunction) -> Iterator[str]:
     if each.name == "constants":
         yield f"# {each.meaning}"
         yield f"function constants({given}, p, t)"
-        kept = [f"p.{source.names[key]}" for key in source.parameters]
-        lines.append(f"return Parameters({wrapped([*kept, *body.outputs])})")
+        parameters = [f"p.{source.names[key]}" for key in source.parameters]
+        lines.append(f"return Parameters({wrapped([*parameters, *body.outputs])})")
     else:
         yield f"# {each.meaning}: {each.dimensions}.{rows}"
         yield f"function {each.name}!(out, {given}, p, t)"

@@ -146,8 +146,8 @@ def _function(source: Source, dialect: Dialect, each: CodeFunction) -> Iterator[
     lines = [f'"""{text}"""', *([dialect.read.format(x) for x in arrays] if dialect.read else [])]
     lines += [*dialect.language.reads(source, each, body), *each.table_lines, *body.lines]
     if each.name == "constants":
-        kept = [f"p.{source.names[key]}" for key in source.parameters]
-        lines.append(f"return Parameters({wrapped([*kept, *body.outputs])})")
+        parameters = [f"p.{source.names[key]}" for key in source.parameters]
+        lines.append(f"return Parameters({wrapped([*parameters, *body.outputs])})")
     else:
         lines += [f"rows = [\n    {wrapped(body.outputs)},\n]", *_end(dialect, each)]
     yield from indented(lines)

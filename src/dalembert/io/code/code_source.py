@@ -257,7 +257,7 @@ class _StatementWriter:
         self._program, self._language = program, language
         self._namer = Namer(frozenset(names.values()))
         self._plain = {i: names[name] for i, name in enumerate((*program.inputs, *program.parameters))}
-        self._uses = Counter(a for _, places in program.lines for a in places)
+        self._uses = Counter(a for _, args in program.lines for a in args)
         self._uses.update(program.outputs)
         self._lines: list[str] = []
         self._values = self._leaves(names)
@@ -273,36 +273,36 @@ class _StatementWriter:
 
     def body(self) -> Body:
         program = self._program
-        for step, (operation, places) in enumerate(program.lines):
+        for step, (operation, args) in enumerate(program.lines):
             y = program.first_line + step
             if operation in BLOCKS:
-                self._values[y] = self._block(y, operation, places)
+                self._values[y] = self._block(y, operation, args)
             else:
-                value = self._operation(operation, places)
-                self._values[y] = self._value_or_name(y, operation, places, value)
+                value = self._operation(operation, args)
+                self._values[y] = self._value_or_name(y, operation, args, value)
         used = self._uses
         n, m = len(program.inputs), len(program.parameters)
         inputs = [name for i, name in enumerate(program.inputs) if used[i]]
         outputs = [self._values[a].text for a in program.outputs]
         return Body(self._lines, outputs, inputs, any(used[i] for i in range(n, n + m)))
 
-    def _operation(self, operation: str, places: Sequence[int]) -> _Expression:
+    def _operation(self, operation: str, args: Sequence[int]) -> _Expression:
         """An operation, with parentheses around arguments that need them."""
         word, own = self._language.word(operation), self._language.binding(operation)
         if own == _ATOM:
-            return _Expression(word.format(*(self._values[a].text for a in places)))
+            return _Expression(word.format(*(self._values[a].text for a in args)))
         texts = []
-        for i, a in enumerate(places):
+        for i, a in enumerate(args):
             value = self._values[a]
             bare = value.binding > own or (value.binding == own and i == 0 and operation != "negative")
             texts.append(value.text if bare else f"({value.text})")
         return _Expression(word.format(*texts), own)
 
-    def _value_or_name(self, y: int, operation: str, places: Sequence[int], value: _Expression) -> _Expression:
+    def _value_or_name(self, y: int, operation: str, args: Sequence[int], value: _Expression) -> _Expression:
         """The inlined value, or the name assigned in a new line."""
         if self._uses[y] == 1 and len(value.text) < _MAX_INLINE:
             return value
-        known = self._plain.get(places[0]) if len(places) == 1 and self._language.binding(operation) == _ATOM else None
+        known = self._plain.get(args[0]) if len(args) == 1 and self._language.binding(operation) == _ATOM else None
         name = self._namer.new(f"{operation}_{known}") if known else self._new()
         line = self._language.condition if operation in CONDITIONS else self._language.line
         self._lines.append(line.format(name, value.text))
@@ -311,29 +311,29 @@ class _StatementWriter:
     def _new(self) -> str:
         return self._namer.new(f"z{len(self._lines) + 1}")
 
-    def _block(self, y: int, operation: str, places: Sequence[int]) -> _Expression:
+    def _block(self, y: int, operation: str, args: Sequence[int]) -> _Expression:
         """A factorization, a solution or an entry of one."""
         language = self._language
         if operation == "entry":
-            i = int(float(self._values[places[1]].text)) + language.first
-            return _Expression(language.entry.format(self._values[places[0]].text, i))
+            i = int(float(self._values[args[1]].text)) + language.first
+            return _Expression(language.entry.format(self._values[args[0]].text, i))
         name = self._new()
         if operation.endswith("_factor"):
             symmetric = operation.startswith("symmetric")
-            n = self._orders[y] = order_of_symmetric(len(places)) if symmetric else isqrt(len(places))
-            size = len(places) if symmetric else 2 * n * n
+            n = self._orders[y] = order_of_symmetric(len(args)) if symmetric else isqrt(len(args))
+            size = len(args) if symmetric else 2 * n * n
             known = {"name": name, "operation": operation, "n": n, "size": size}
-            text = language.factor.format(entries=self._entries(places), **known)
+            text = language.factor.format(entries=self._entries(args), **known)
         else:
-            factor, *b = places
+            factor, *b = args
             size = len(b) if operation.startswith("symmetric") else 2 * len(b)
             known = {"name": name, "operation": operation, "n": len(b), "size": size}
             text = language.solve.format(entries=self._entries(b), factor=self._values[factor].text, **known)
         self._lines.append(text)
         return _Expression(name)
 
-    def _entries(self, places: Sequence[int]) -> str:
-        return wrapped([self._values[a].text for a in places], self._language.onward)
+    def _entries(self, args: Sequence[int]) -> str:
+        return wrapped([self._values[a].text for a in args], self._language.onward)
 
 
 def indented(lines: Sequence[str], indent: str = "    ") -> list[str]:

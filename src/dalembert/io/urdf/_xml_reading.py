@@ -91,14 +91,14 @@ class Reading(Findings):
     def notes(self) -> Iterator[str]:
         """The remarks as sentences."""
         for sentence, items in self._remarks.items():
-            shown = [item for item in items if item][:MAX_SHOWN]
-            if not shown:
+            listed = [item for item in items if item][:MAX_SHOWN]
+            if not listed:
                 yield f"{sentence}."
                 continue
-            more = f" and {len(items) - len(shown)} more" if len(items) > len(shown) else ""
+            more = f" and {len(items) - len(listed)} more" if len(items) > len(listed) else ""
             count = f" ({len(items)} times)" if len(items) > 1 else ""
-            text = ", ".join(shown)
-            if len(shown) > 1 and all(re.fullmatch(r"line \d+", item) for item in shown):
+            text = ", ".join(listed)
+            if len(listed) > 1 and all(re.fullmatch(r"line \d+", item) for item in listed):
                 text = f"lines {text.replace('line ', '')}"
             yield f"{sentence}{count}: {text}{more}."
 
@@ -181,9 +181,9 @@ class Reading(Findings):
         if given is None:
             return tuple(default)
         values = [_value(part, MAX_NUMBER) for part in given.split()] if len(given) <= _MAX_TEXT else []
-        sound = tuple(value for value in values if value is not None)
-        if len(values) == len(sound) == len(default):
-            return sound
+        valid = tuple(value for value in values if value is not None)
+        if len(values) == len(valid) == len(default):
+            return valid
         self._not_numbers(element, attribute, what, given, len(default))
         return tuple(default)
 
