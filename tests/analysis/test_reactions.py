@@ -116,10 +116,10 @@ def test_forces_of_formula_constraints_are_generalized_forces_only():
     assert found == {}
     assert found.undetermined == dict.fromkeys(("link1", "link2", "link3"), ("pivot_x", "pivot_y"))
     with pytest.raises(
-        dl.InputError, match=r"'link1': the formulas of the constraints pivot_x, pivot_y do not say where"
+        dl.InputError, match=r"'link1': the formulas of the constraints pivot_x, pivot_y do not define where"
     ):
         found["link1"]
-    with pytest.raises(dl.InputError, match="do not say where the force acts"):
+    with pytest.raises(dl.InputError, match="do not define where the force acts"):
         by_formulas["link2", "force"]
     with pytest.raises(dl.InputError, match="there is no joint 'link9'"):
         found["link9"]

@@ -52,7 +52,7 @@ def damaged(content: bytes, seed: int) -> bytes:
 def test_damaged_file_is_refused(saved, tmp_path, seed):
     path = tmp_path / "damaged.nc"
     path.write_bytes(damaged(saved[1], seed))
-    with pytest.raises(dl.InputError, match=r"damaged\.nc' cannot be read as a run: it (has no|does not agree)"):
+    with pytest.raises(dl.InputError, match=r"damaged\.nc' cannot be read as a run: it (has no|does not match)"):
         load_run(path)
 
 

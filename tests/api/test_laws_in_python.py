@@ -339,7 +339,7 @@ def test_functions_that_need_formulas_refuse_laws():
     model = block(twice_as_much)
     with pytest.raises(InputError, match="the integrator 'taylor' needs formulas, but the law of 'push'"):
         dl.simulate(model, 1.0, integrator="taylor")
-    with pytest.raises(InputError, match="'push' is given by a law in Python, and a file holds formulas only"):
+    with pytest.raises(InputError, match="'push' is a Python control law, and a file can contain only formulas"):
         to_toml(model)
     with pytest.raises(NotApplicableError, match=r"dynamics: 'push' .* pass the output of the law as tau"):
         dl.dynamics(model)

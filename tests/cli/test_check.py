@@ -32,7 +32,7 @@ def test_summary_as_json(run):
     assert [c["ignorable"] for c in found["coordinates"]] == [False, False, True]
     assert found["coordinates"][0]["reason"] == "the Lagrangian depends on theta1"
     assert found["coordinates"][2]["reason"] == (
-        "ignorable: the Lagrangian, the constraints and the forces do not contain x, for all values of the parameters"
+        "ignorable: the Lagrangian, the constraints and the forces do not contain x, for all parameter values"
     )
     assert found["bodies"][1]["joints"][0]["kind"] == "revolute"
     assert found["bodies"][1]["mass_value"] == 0.5

@@ -96,7 +96,7 @@ def test_files_are_written_atomically(run, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", fail)
     found = run("derive", "simple-pendulum", "--output", "e.tex")
     assert (found.code, found.out) == (1, "")
-    assert "e.tex: the file cannot be written (No space left on device)." in found.err
+    assert "e.tex: cannot write the file (No space left on device)." in found.err
     assert [path.name for path in tmp_path.iterdir()] == ["e.tex"]
     assert (tmp_path / "e.tex").read_text() == "old"
 

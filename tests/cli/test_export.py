@@ -92,7 +92,7 @@ def test_full_disk_is_a_failure(run, tmp_path, monkeypatch):
     monkeypatch.setattr("os.replace", full)
     found = run("export", "cart-pendulum", "-o", "cart.toml")
     assert (found.code, found.out) == (1, "")
-    assert "cart.toml: the file cannot be written (No space left on device)." in found.err
+    assert "cart.toml: cannot write the file (No space left on device)." in found.err
     assert list(tmp_path.iterdir()) == []
 
 

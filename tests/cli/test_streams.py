@@ -58,5 +58,5 @@ def test_full_disk_is_reported(suffix, tmp_path):
     words = ("simulate", "simple-pendulum", "--integrator", "rk4", "--duration", "1", "--samples", "2000")
     found = dalembert(*words, "--output", str(path), preexec_fn=small, stdout=subprocess.PIPE)
     assert (found.returncode, found.stdout) == (1, "")
-    assert "the file cannot be written (File too large). Choose another place or free some." in found.stderr
+    assert "cannot write the file (File too large). Choose another path or free disk space." in found.stderr
     assert list(Path(tmp_path).iterdir()) == []

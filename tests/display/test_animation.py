@@ -80,7 +80,7 @@ def test_mp4(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"path": "a.avi"}, r"cannot be saved as '.avi'. Expected a name that ends in .html, .mp4"),
+        ({"path": "a.avi"}, r"cannot be saved as '.avi'. Expected the suffix .html, .mp4"),
         ({"fps": 0}, "animate, fps: got 0. Expected a positive number"),
         ({"frames": -1}, "animate, frames: got -1"),
     ],

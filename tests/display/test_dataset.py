@@ -71,9 +71,9 @@ def test_csv_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
     assert sum(name.startswith("violation(") for name in header) == len(run.violation)
 
 
-@pytest.mark.parametrize(("name", "got"), [("run.xlsx", r"as '\.xlsx'"), ("run", "without an ending")])
+@pytest.mark.parametrize(("name", "got"), [("run.xlsx", r"as '\.xlsx'"), ("run", "without a suffix")])
 def test_other_formats_are_rejected(name: str, got: str, run: Trajectory, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=rf"a run cannot be saved {got}\. Expected a name that ends in \.nc, \.csv"):
+    with pytest.raises(InputError, match=rf"a run cannot be saved {got}\. Expected the suffix \.nc, \.csv"):
         dataset.save(run, tmp_path / name)
 
 
@@ -98,7 +98,7 @@ def test_failure_leaves_no_partial_file(
 
 def test_unwritable_path_is_reported(run: Trajectory, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(WorkError, match=r"run\.csv: the file cannot be written"):
+    with pytest.raises(WorkError, match=r"run\.csv: cannot write the file"):
         dataset.save(run, tmp_path / "file" / "run.csv")
 
 

@@ -417,7 +417,7 @@ def test_failure_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.Monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Figure, "savefig", fail)
-    with pytest.raises(WorkError, match=r"run\.png: the file cannot be written \(No space left on device\)"):
+    with pytest.raises(WorkError, match=r"run\.png: cannot write the file \(No space left on device\)"):
         plot.save(Figure(), path)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]

@@ -176,7 +176,7 @@ def test_detects_wrong_shared_function_behind_reactions(fact, monkeypatch):
     module, name, change = SHARED[fact]
     owner = importlib.import_module(f"dalembert.{module}")
     if name is None:
-        owner, name = owner._Walk, "visit"
+        owner, name = owner._Recursion, "visit"
     right = getattr(owner, name)
     monkeypatch.setattr(owner, name, lambda *arguments: change(right(*arguments)))
     model = dl.load("four-bar")

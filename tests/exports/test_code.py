@@ -237,9 +237,9 @@ def test_unsupported_exports_report_the_reason(tmp_path):
     eom = dl.derive(ball)
     with pytest.raises(InputError, match="there is no target 'fortran'"):
         dl.export(eom, "fortran", tmp_path / "a.f90")
-    with pytest.raises(InputError, match=r"C99 cannot be saved as '\.h'. Expected a name that ends in \.c\."):
+    with pytest.raises(InputError, match=r"C99 cannot be saved as '\.h'. Expected the suffix \.c\."):
         dl.export(eom, "c", tmp_path / "a.h")
-    with pytest.raises(InputError, match=r"MATLAB needs a folder whose name is '\+' and a word"):
+    with pytest.raises(InputError, match=r"not a MATLAB package\. Expected '\+' and an identifier"):
         dl.export(eom, "matlab", tmp_path / "ball")
     assert list(tmp_path.iterdir()) == []
     stopped = ball.copy().event("floor", "z", stop=True)

@@ -79,8 +79,8 @@ def test_reduction_is_reported():
     cart = dl.derive(dl.load("cart-pendulum"), "volterra_reduced", engine="python")
     assert cart.notes == (
         "the momenta of x are constants of the motion; the speeds u1 remain",
-        "of the 2 given speeds 1 serves as u_NI; u2 was left out: it contains velocities of ignorable coordinates, and the "
-        "constant momenta stand in their place",
+        "of the 2 user-defined speeds 1 serves as u_NI; u2 was left out: it contains velocities of ignorable coordinates, and "
+        "the constant momenta replace them",
     )
     assert list(cart.speeds) == ["u1"]
     free = dl.derive(dl.load("simple-pendulum"), "volterra_reduced", engine="python")

@@ -421,17 +421,17 @@ def test_the_number_of_loops_is_an_option():
 
 @pytest.mark.parametrize("loops", [0, -1, 2.5, True, "2", 101])
 def test_a_wrong_number_of_loops(loops):
-    with pytest.raises(InputError, match=r"n-four-bar: loops is .* Expected a whole number from 1 to 100"):
+    with pytest.raises(InputError, match=r"n-four-bar: loops is .* Expected an int from 1 to 100"):
         n_four_bar(loops)
 
 
 def test_unknown_options_of_an_example_are_rejected():
     with pytest.raises(InputError) as caught:
         gallery.load("n-four-bar", links=3)
-    assert str(caught.value) == "gallery: example 'n-four-bar' has no option 'links'. It knows loops."
+    assert str(caught.value) == "gallery: example 'n-four-bar' has no option 'links'. Expected loops."
     with pytest.raises(InputError) as caught:
         gallery.load("simple-pendulum", loops=3)
-    assert str(caught.value) == "gallery: example 'simple-pendulum' has no option 'loops'. It takes none."
+    assert str(caught.value) == "gallery: example 'simple-pendulum' has no option 'loops'. It has no options."
 
 
 def test_dropping_the_redundant_row_leaves_independent_rows_with_vertical_rods():

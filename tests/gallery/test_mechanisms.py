@@ -512,9 +512,11 @@ def test_an_impossible_closure_reports_the_gap():
     p = values("four-bar")
     model = dl.load("four-bar").with_parameters({"d": 0.5})
     gap = 0.5 - p["a"] - p["b"] - p["c"]
-    with pytest.raises(InconsistentStateError, match=r"leaves 'pin, .' at -?[0-9.]+\. .* check the lengths") as caught:
+    with pytest.raises(
+        InconsistentStateError, match=r"residual of -?[0-9.]+ in 'pin, .'\. .* check the link"
+    ) as caught:
         dl.assemble(model)
-    reported = abs(float(str(caught.value).split(" at ")[-1].split(". ")[0]))
+    reported = abs(float(str(caught.value).split("residual of ")[-1].split(" in ")[0]))
     assert gap / np.sqrt(2) < reported < 2 * gap
 
 

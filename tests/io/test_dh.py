@@ -1,4 +1,4 @@
-"""Denavit–Hartenberg tables, in TOML and CSV: frames, torques, drives, and what is said of tables that are wrong."""
+"""Denavit–Hartenberg tables, in TOML and CSV: frames, torques, drives, and messages for invalid tables."""
 
 import json
 import math
@@ -107,7 +107,7 @@ def puma_table(**keys) -> str:
 
 
 def puma_torques(q, qd, qdd) -> np.ndarray:
-    """Newton and Euler in world axes, outwards and back, for a standard Denavit–Hartenberg table; rotors included."""
+    """Newton–Euler recursion in world axes for a standard Denavit–Hartenberg table; rotors included."""
     T = np.eye(4)
     w = dw = np.zeros(3)
     a = -np.array(PUMA["gravity"])
@@ -147,13 +147,13 @@ def lagrange_torques(model, q, qd, qdd) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_puma_torques_are_those_of_newton_and_euler(seed):
+def test_puma_torques_match_newton_euler(seed):
     q, qd, qdd = np.random.default_rng(seed).uniform(-2, 2, (3, 6))
     model = loads_dh(puma_table())
     np.testing.assert_allclose(lagrange_torques(model, q, qd, qdd), puma_torques(q, qd, qdd), rtol=1e-12, atol=1e-12)
 
 
-def test_puma_rotors_and_friction_are_carried_to_the_joint():
+def test_puma_rotors_and_friction_on_the_joint_side():
     model = loads_dh(puma_table())
     for link, rotor, friction in zip(PUMA["links"], model.rotors, model.loads, strict=True):
         assert isinstance(friction, JointFriction)
@@ -168,7 +168,7 @@ def test_puma_rotors_and_friction_are_carried_to_the_joint():
 ROD = '[[link]]\nname = "rod"\na = 0.5\nmass = 2\ncenter = [-0.25, 0, 0]\ninertia = [0, 0, 0.04]\n'
 
 
-def test_a_drive_changes_the_motion_as_it_says():
+def test_rotor_and_friction_enter_the_equation():
     # J q̈ = −b q̇ − c q̇/√(q̇² + ε²), weightless, with the rotor in J
     drive = "motor = { inertia = 0.01, ratio = -10 }\n"
     drive += 'friction = { viscous = 0.002, coulomb = 0.03, smoothing = 0.5, side = "motor" }'
@@ -177,10 +177,10 @@ def test_a_drive_changes_the_motion_as_it_says():
     friction = 0.2 * rate + 0.3 * rate / math.hypot(rate, 0.05)
     found = dl.derive(model, "lagrange").accelerations([0.3], [rate])
     assert found == pytest.approx([-friction / (0.04 + 2 * 0.25**2 + 1.0)], rel=1e-13)
-    assert model.notes == ("no gravity is given, so the robot is weightless.",)
+    assert model.notes == ("no gravity is defined; it is zero.",)
 
 
-def test_friction_belongs_to_the_joint_unless_it_says_otherwise():
+def test_friction_is_on_the_joint_side_by_default():
     model = loads_dh(HEAD + ROD + "motor = { inertia = 0, ratio = 50 }\nfriction = { viscous = 0.1, coulomb = 0.2 }")
     (friction,) = model.loads
     assert isinstance(friction, JointFriction)
@@ -199,7 +199,7 @@ def test_drives_may_be_formulas():
     assert found == pytest.approx([9.0, 6.0, 0.01])
 
 
-def test_degrees_reach_everything_that_turns():
+def test_degrees_apply_to_all_angles():
     text = (
         HEAD
         + 'unit = "deg"\n'
@@ -262,7 +262,7 @@ def test_both_conventions_of_the_page_are_the_same_arm():
     np.testing.assert_allclose(found[0], found[1], rtol=1e-13)
 
 
-def test_the_csv_of_the_page_is_sound():
+def test_csv_of_the_page_is_valid():
     model = loads_csv(block("csv"))
     assert model.check() == []
     assert model.name == "scara"
@@ -276,7 +276,7 @@ def test_the_csv_of_the_page_is_sound():
     np.testing.assert_allclose(high - low, [0, 0, 0.1], atol=1e-15)
 
 
-def test_every_key_and_column_is_described():
+def test_every_key_and_column_is_documented():
     table = PAGE[PAGE.index("### `[[link]]`") :]
     for key in LINK:
         assert f"| `{key}` |" in table, key
@@ -284,7 +284,7 @@ def test_every_key_and_column_is_described():
         assert f"`{column}`" in PAGE, column
 
 
-def test_the_printed_message_is_what_a_broken_file_gives():
+def test_documented_message_matches_invalid_file():
     text = "# convention = dh\nname,theta,d,a,alpha,mass\nx,0,0,0,0,1\na,0,0,1,0,heavy\nb,0,0,0,0\nc,0,0,nan,0,1\n"
     with pytest.raises(ModelFileError) as caught:
         loads_csv(text, "arm.csv")
@@ -294,7 +294,7 @@ def test_the_printed_message_is_what_a_broken_file_gives():
 # CSV
 
 
-def test_a_csv_is_the_same_as_its_toml(tmp_path):
+def test_csv_and_toml_give_the_same_model(tmp_path):
     path = tmp_path / "arm.csv"
     path.write_text(
         "# convention = dh\n# gravity = [0, 0, -9.81]\n\n"
@@ -324,10 +324,10 @@ GOOD = "name,theta,d,a,alpha\nrod,0,0,1,0\n"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "there is no table in it."),
-        ("\n# convention = dh\n\n", "there is no table in it."),
+        ("", "the file contains no table."),
+        ("\n# convention = dh\n\n", "the file contains no table."),
         ("# convention = dh\nname,theta,d,a,alpha\n", "there are no links below the header."),
-        (GOOD, "the convention is not told."),
+        (GOOD, "the setting 'convention' is missing."),
         ("# convention = craig\n" + GOOD, "line 1, convention: there is no convention 'craig'. Expected dh or mdh."),
         ("# convention = dh\n# unit = turns\n" + GOOD, "line 2, unit: there is no unit 'turns'."),
         ("# convention = dh\n# gravitiy = 0 0 1\n" + GOOD, "there is no setting 'gravitiy'. Did you mean 'gravity'?"),
@@ -338,7 +338,7 @@ GOOD = "name,theta,d,a,alpha\nrod,0,0,1,0\n"
             "line 2, column 'alfa': there is no such column. Did you mean 'alpha'?",
         ),
         ("# convention = dh\nname,theta,d,a\nx,0,0,0\n", "line 2, column 'alpha': the column is missing."),
-        ("# convention = dh\nname,theta,d,a,alpha,A\nx,0,0,0,0,0\n", "line 2, column 'A': the column is there twice."),
+        ("# convention = dh\nname,theta,d,a,alpha,A\nx,0,0,0,0,0\n", "line 2, column 'A': duplicate column."),
         ("# convention = dh\nname;theta;d;a;alpha\n", "Separate the columns by commas."),
         (
             "# convention = dh\nname,theta,d,a,alpha\nx,0,0,0\n",
@@ -351,7 +351,7 @@ GOOD = "name,theta,d,a,alpha\nrod,0,0,1,0\n"
         ("# convention = dh\nname,theta,d,a,alpha\n,0,0,1,0\n", "line 3, column 'name': the link has no name."),
         (
             "# convention = dh\nname,theta,d,a,alpha\nx,0,0,1,0\nx,0,0,1,0\n",
-            "line 4, column 'name': line 3 has a link 'x' already.",
+            "line 4, column 'name': the name 'x' is already used in line 3.",
         ),
         (
             "# convention = dh\nname,theta,d,a,alpha,parent\nx,0,0,1,0,y\n",
@@ -360,26 +360,26 @@ GOOD = "name,theta,d,a,alpha\nrod,0,0,1,0\n"
         ("# convention = dh\nname,theta,d,a,alpha,type\nx,0,0,1,0,ball\n", "there is no joint of type 'ball'."),
         ('# convention = dh\nname,theta,d,a,alpha\n"x,0,0,1,0\n', "line 3: not valid CSV"),
         ("# convention = dh\nname,theta,d,a,alpha,lower,upper\nx,0,0,1,0,2,1\n", "lower is 2 and upper is 1."),
-        ("# convention = dh\nname,theta,d,a,alpha,type,lower\nx,0,0,1,0,F,2\n", "a fixed link does not move."),
+        ("# convention = dh\nname,theta,d,a,alpha,type,lower\nx,0,0,1,0,F,2\n", "a fixed link cannot move."),
     ],
 )
-def test_a_wrong_csv_is_told_with_its_place(text, said):
+def test_reports_line_of_csv_problems(text, said):
     with pytest.raises(ModelFileError) as caught:
         loads_csv(text, "arm.csv")
     assert said in str(caught.value)
     assert str(caught.value).startswith("arm.csv")
 
 
-def test_too_many_links_are_refused():
+def test_rejects_too_many_links():
     rows = "\n".join(f"l{i},0,0,1,0" for i in range(2001))
-    with pytest.raises(ModelFileError, match="line 2003: there are too many links"):
+    with pytest.raises(ModelFileError, match="line 2003: too many links"):
         loads_csv("# convention = dh\nname,theta,d,a,alpha\n" + rows, "arm.csv")
     links = "\n".join(f'[[link]]\nname = "l{i}"' for i in range(2001))
-    with pytest.raises(ModelFileError, match="the file has 2001 of them"):
+    with pytest.raises(ModelFileError, match="the file has 2001 links"):
         loads_dh(HEAD + links)
 
 
-# what is wrong with a table in TOML
+# problems of TOML tables
 
 
 @pytest.mark.parametrize(
@@ -389,8 +389,8 @@ def test_too_many_links_are_refused():
         ('convention = "craig"\n' + ROD, "there is no convention 'craig'. Expected dh or mdh."),
         ("convention = 3\n" + ROD, "there is no convention 3."),
         (HEAD + 'unit = "degrees"\n' + ROD, "there is no unit 'degrees'. Expected rad or deg."),
-        (HEAD, "there are no links."),
-        (HEAD + "[link]\nname = 'x'\n", "there are no links. Add a table [[link]] for each row."),
+        (HEAD, "the file has no links."),
+        (HEAD + "[link]\nname = 'x'\n", "the file has no links. Add a table [[link]] for each row."),
         (HEAD + "link = [1]\n[coordinates]\nq1.start = 1\n", "link number 1: got the number 1. Expected a table"),
         ('convention = "dh"\n' + ROD, "model file: the key 'name' is missing."),
         (HEAD + "links = 3\n" + ROD, "there is no key or section 'links'. Did you mean 'link'?"),
@@ -400,36 +400,39 @@ def test_too_many_links_are_refused():
         (HEAD + ROD + 'theta = "q1"\n', "link 'rod', theta: 'q1' depends on q1."),
         (HEAD + ROD + 'theta = "x"\n', "link 'rod', theta: formula 'x', column 1: the name 'x' is not known here."),
         (HEAD + ROD + "theta = nan\n", "link 'rod', theta: the value nan"),
-        (HEAD + ROD + 'type = "hinge"\n', "link 'rod', type: there is no 'hinge' here."),
+        (HEAD + ROD + 'type = "hinge"\n', "link 'rod', type: unknown value 'hinge'."),
         (HEAD + ROD + 'parent = "rot"\n', "link 'rod', parent: there is no link or body 'rot'."),
         (HEAD + ROD + ROD, "body 'rod': declared twice."),
         (HEAD + ROD + 'coordinate = "t"\n', "coordinate 't': not a usable name."),
-        (HEAD + ROD + '[[link]]\nname = "b"\ncoordinate = "q1"\n', "link 'rod' moves by the coordinate 'q1' already."),
+        (
+            HEAD + ROD + '[[link]]\nname = "b"\ncoordinate = "q1"\n',
+            "the coordinate 'q1' is already used by link 'rod'.",
+        ),
         (
             HEAD + "coordinates.q1 = { start = 1 }\n" + ROD + "start = 2\n",
-            "link 'rod', start: the value is given twice.",
+            "link 'rod', start: the value is defined twice.",
         ),
-        (HEAD + ROD + 'type = "fixed"\nrate = 2\n', "link 'rod', rate: a fixed link does not move."),
+        (HEAD + ROD + 'type = "fixed"\nrate = 2\n', "link 'rod', rate: a fixed link cannot move."),
         (HEAD + ROD + "motor = 3\n", "link 'rod', motor: got the number 3."),
         (HEAD + ROD + "motor = { ratio = 3 }\n", "link 'rod', motor: the key 'inertia' is missing."),
-        (HEAD + ROD + 'friction = { side = "left" }\n', "link 'rod', friction, side: there is no 'left' here."),
-        (HEAD + ROD + 'friction = { side = "motor" }\n', "it is told at the motor, but the motor has no ratio."),
+        (HEAD + ROD + 'friction = { side = "left" }\n', "link 'rod', friction, side: unknown value 'left'."),
+        (HEAD + ROD + 'friction = { side = "motor" }\n', "it is specified at the motor, but the motor has no ratio."),
         (
             HEAD + ROD + "motor = { inertia = 1, ratio = 0 }\n",
-            "link 'rod', motor: the ratio is 0. Expected turns of the motor",
+            "link 'rod', motor: the gear ratio is 0. Expected motor revolutions",
         ),
         (HEAD + ROD + "limits = { lower = 1, upper = 0 }\n", "link 'rod', limits: lower is 1 and upper is 0."),
         (HEAD + ROD + "[[spring]]\nstiffness = 3\n", "spring number 1: the key 'bodies' is missing."),
     ],
 )
-def test_a_wrong_table_is_told_with_its_place(text, said):
+def test_reports_element_of_table_problems(text, said):
     with pytest.raises(ModelFileError) as caught:
         loads_dh(text, "arm.toml")
     assert said in str(caught.value)
     assert str(caught.value).startswith("arm.toml")
 
 
-def test_all_problems_are_told_at_once():
+def test_reports_all_problems():
     with pytest.raises(ModelFileError) as caught:
         loads_dh(HEAD + ROD + 'mas = 1\n[[link]]\nname = "b"\nalpha = "x"\n[[spring]]\nstiffness = 3\n')
     assert len(caught.value.problems) == 3
@@ -442,15 +445,15 @@ def test_the_convention_chooses_the_importer():
         loads('convention = "mhd"', "x.toml")
 
 
-def test_odd_inertias_of_published_robots_are_told_and_not_refused():
+def test_inconsistent_inertias_of_published_robots_are_notes():
     model = loads_dh(puma_table())
     (problem,) = model.check()
-    assert "break the triangle inequality" in problem.fact
+    assert "the triangle inequality" in problem.fact
     assert not problem.blocking
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_damaged_files_raise_nothing_but_input_errors(seed):
+def test_damaged_files_raise_only_input_errors(seed):
     random = np.random.default_rng(seed)
     source = [puma_table(), block("toml", 1), block("csv")][seed % 3]
     text = list(source)

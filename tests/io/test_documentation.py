@@ -1,4 +1,4 @@
-"""The reference of the format, `docs/model-files.md`, is true."""
+"""The reference of the format, `docs/model-files.md`, matches the implementation."""
 
 import re
 from pathlib import Path
@@ -19,11 +19,11 @@ SAID = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.mark.parametrize("block", BLOCKS[:-1])
-def test_model_files_of_the_page_are_sound(block):
+def test_model_files_of_the_page_are_valid(block):
     assert loads_toml(block).check() == []
 
 
-def test_the_walk_through_shows_the_file_it_builds():
+def test_first_example_is_a_valid_model():
     assert loads_toml(BLOCKS[0]).coordinate_names == ("q1", "q2")
 
 
@@ -35,19 +35,19 @@ def test_the_python_example_prints_its_output(tmp_path, monkeypatch, capsys):
         assert f"    {line}" in PAGE
 
 
-def test_the_broken_file_gives_the_printed_message():
+def test_documented_message_of_invalid_file():
     with pytest.raises(ModelFileError) as caught:
         loads_toml(BLOCKS[-1], "two-link.toml")
     assert str(caught.value) == SAID[0].strip()
 
 
-def test_the_broken_line_gives_the_printed_message():
+def test_documented_message_of_invalid_line():
     with pytest.raises(ModelFileError) as caught:
         loads_toml("name = 'a'\nmass = m", "two-link.toml")
     assert str(caught.value) == SAID[1].strip()
 
 
-def test_the_printed_problem_is_found_by_the_check():
+def test_documented_problem_is_found_by_check():
     text = BLOCKS[0].replace('parent = "upper"', 'parent = "uper"')
     assert [str(problem) for problem in loads_toml(text).check()] == [SAID[2].strip()]
 
@@ -64,7 +64,7 @@ def test_the_printed_problem_is_found_by_the_check():
         *(("### Joints", keys) for keys in toml_reader.joint_keys().values()),
     ],
 )
-def test_every_key_is_described(title, keys):
+def test_every_key_is_documented(title, keys):
     # the first table after the line of the reference that begins with the title or names it in a heading
     reference = PAGE[PAGE.index("## The reference") :]
     start = re.search(rf"^(### .*)?{re.escape(title)}", reference, re.MULTILINE)
@@ -75,7 +75,7 @@ def test_every_key_is_described(title, keys):
         assert f"| `{key}` |" in table.group(), key
 
 
-def test_every_section_function_and_limit_is_described():
+def test_every_section_function_and_limit_is_documented():
     for section in toml_reader.sections():
         assert f"`{section}`" in PAGE or f"[{section}]" in PAGE, section
     for function in FUNCTIONS:

@@ -1,4 +1,4 @@
-"""ReDySim's arrays in TOML, JSON and MATLAB, the small part of MATLAB that is read, and what is said of wrong inputs."""
+"""ReDySim's arrays in TOML, JSON and MATLAB, the supported subset of MATLAB, and messages for invalid inputs."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def block(kind, place=0):
 
 
 def arrays(count=1, **changes):
-    """A chain of rods; None takes a key away."""
+    """A chain of rods; None removes a key."""
     n = count
     data = {"name": "rods", "n": n, "bt": list(range(n)), "g": [0, -9.81, 0]}
     data |= {key: [0] * n for key in ("alp", "a", "b", "th", "dy", "dz", "Icxx", "Icyy", "Icxy", "Icyz", "Iczx")}
@@ -39,7 +39,7 @@ def arrays(count=1, **changes):
     return {key: value for key, value in data.items() if value is not None}
 
 
-# what the arrays become
+# conversion of the arrays
 
 
 def test_the_three_kinds_of_files_are_the_same_robot(tmp_path):
@@ -62,7 +62,7 @@ def test_the_three_kinds_of_files_are_the_same_robot(tmp_path):
     assert [model.name for model in (first, *others)] == ["inputs", "rods", "rods", "rods", "inputs"]
 
 
-def test_the_pages_examples_are_sound():
+def test_examples_of_the_page_are_valid():
     assert loads(block("toml", 2)).check() == []
     rod = loads_redysim(block("json"), kind="json")
     assert (rod.name, rod.check()) == ("rod", [])
@@ -71,7 +71,7 @@ def test_the_pages_examples_are_sound():
     )
 
 
-def test_every_key_is_described():
+def test_every_key_is_documented():
     for key in (*KEYS, "names", "quaternion"):
         assert f"`{key}`" in PAGE, key
 
@@ -132,8 +132,8 @@ def test_the_first_link_floats(nq, quaternion, names, joint):
     assert np.linalg.eigvalsh(M)[0] > 1e-3
 
 
-def test_a_floating_arm_keeps_its_mass_centre_and_momentum():
-    # torques in the joints are inside: what floats without momentum stays where it is
+def test_floating_arm_conserves_mass_center_and_momentum():
+    # joint torques are internal: without initial momentum the mass center stays fixed
     data = json.loads(PAPERS.read_text())["floating_base/fordyn/3-link"]
     model = from_arrays({"name": "arm", **data}, "x")
     model.joint_torque("link2", "3*sin(t)").joint_torque("link3", "-2*cos(3*t)")
@@ -148,26 +148,26 @@ def test_a_floating_arm_keeps_its_mass_centre_and_momentum():
         np.testing.assert_allclose(center.astype(float), [60 / 530, 0, 0], atol=1e-11)
 
 
-def test_a_quaternion_may_be_asked_for_in_the_file():
+def test_quaternion_option_in_the_file():
     assert "e0" in from_arrays(arrays(2, nq=1, quaternion=True), "x").coordinate_names
 
 
-# what is told
+# notes and problems
 
 
-def test_what_is_left_out_is_told():
+def test_reports_ignored_inputs():
     notes = from_arrays(arrays(2, al=[1, 1], aj=[1, 1], type=1, dof=1), "x").notes
-    assert notes[0].startswith("left out, since the equations of motion do not need it: al (")
-    assert "the arrays hold its open tree only, with 2 degrees of freedom, of which 1 are left" in notes[1]
+    assert notes[0].startswith("ignored, since the equations of motion do not need it: al (")
+    assert "the arrays describe only its open tree, with 2 degrees of freedom, of which 1 remain" in notes[1]
     assert "[[loop]]" in notes[1]
     assert len(notes) == 2
     (note,) = from_arrays(arrays(2, dof=3), "x").notes
-    assert note == "dof says 3 degrees of freedom, but the tree has 2."
+    assert note == "dof is 3, but the tree has 2 degrees of freedom."
     assert from_arrays(arrays(2, dof=2, type=0), "x").notes == ()
     assert from_arrays(arrays(3, nq=1, dof=8), "x").notes == ()
 
 
-def test_time_is_told_by_tp_and_steps():
+def test_tp_and_steps_set_the_simulation():
     model = from_arrays(arrays(Tp=2, steps=0.05), "x")
     assert (model.duration, model.samples) == (2, 41)
 
@@ -200,9 +200,9 @@ def test_time_is_told_by_tp_and_steps():
         ({"dof": 1.5}, "dof: got the number 1.5."),
         ({"Tp": -1}, "Tp: got the number -1. Expected a positive time."),
         ({"steps": 0.1}, "steps: the time Tp is missing."),
-        ({"Tp": 1, "steps": 1e-9}, "asks for 1e+09 samples."),
-        ({"Tp": 1, "simulation": {"duration": 2}}, "the section [simulation] is there too."),
-        ({"gravity": [0, 0, 0]}, "gravity: ReDySim's arrays have it as g."),
+        ({"Tp": 1, "steps": 1e-9}, "gives 1e+09 samples."),
+        ({"Tp": 1, "simulation": {"duration": 2}}, "the section [simulation] is also defined."),
+        ({"gravity": [0, 0, 0]}, "gravity: ReDySim's arrays define it as g."),
         ({"quaternion": 1}, "quaternion: got the number 1."),
         ({"names": ["a", "b"]}, "names: got an array of 2."),
         ({"names": [""]}, "names, link 1"),
@@ -211,13 +211,13 @@ def test_time_is_told_by_tp_and_steps():
         ({"nq": 1, "a": [0.5]}, "a, link 1: the floating base has the value 0.5."),
     ],
 )
-def test_wrong_arrays_are_told(changes, said):
+def test_reports_wrong_arrays(changes, said):
     with pytest.raises(ModelFileError) as caught:
         from_arrays(arrays(**changes), "x")
     assert said in str(caught.value)
 
 
-def test_a_link_hangs_on_one_before_it():
+def test_parent_must_precede_link():
     with pytest.raises(ModelFileError, match=r"bt, link 2: the parent is 2\. Expected a number from 0 to 1\."):
         from_arrays(arrays(3, bt=[0, 2, 1]), "x")
     with pytest.raises(ModelFileError, match=r"bt, link 3: the parent is 0\. Expected a number from 1 to 2\."):
@@ -232,31 +232,31 @@ def test_a_link_hangs_on_one_before_it():
     [
         ("", "inputs.json, line 1: not valid JSON"),
         ("{", "inputs.json, line 1: not valid JSON"),
-        ("[1]", "there is no object at the top."),
-        ('{"n": 1, "n": 2}', "the name 'n' is there twice"),
+        ("[1]", "the top level is not an object."),
+        ('{"n": 1, "n": 2}', "duplicate name 'n'"),
         ('{"n": NaN}', "NaN is not a finite number."),
         ('{"n": -Infinity}', "-Infinity is not a finite number."),
         ('{"n": 1e999}', "inputs.json, n: got inf."),
         ("[" * 100_000, "nested too deeply"),
         ('{"n": ' + "1" * 5000 + "}", "too many digits"),
-        ('{"a": {"n": 1}, "b": {"n": 2}}', "the file holds 2 robots. Choose one by model=..., such as 'a'."),
+        ('{"a": {"n": 1}, "b": {"n": 2}}', "the file contains 2 robots. Select one with model=..., such as 'a'."),
     ],
 )
-def test_wrong_json_is_told(text, said):
+def test_reports_wrong_json(text, said):
     with pytest.raises(ModelFileError) as caught:
         loads_redysim(text, "inputs.json", kind="json")
     assert said in str(caught.value)
 
 
-def test_a_robot_is_chosen_by_name(tmp_path):
+def test_selects_robot_by_name(tmp_path):
     with pytest.raises(ModelFileError, match="there is no robot 'legged_robot/fordyn/bipd'"):
         read_redysim(PAPERS, "legged_robot/fordyn/bipd")
     assert read_redysim(PAPERS, "legged_robot/fordyn/biped").name == "biped"
-    with pytest.raises(ModelFileError, match="the file holds one robot"):
+    with pytest.raises(ModelFileError, match="the file contains one robot"):
         loads_redysim(json.dumps(arrays()), kind="json", model="x")
     with pytest.raises(ModelFileError, match="only JSON files hold several robots"):
         loads_redysim("n=1", kind="matlab", model="x")
-    with pytest.raises(ModelFileError, match=r"the ending '\.xml' is not known"):
+    with pytest.raises(ModelFileError, match=r"unknown suffix '\.xml'"):
         read_redysim(tmp_path / "inputs.xml")
     with pytest.raises(InputError, match="there is no kind 'xml'"):
         loads_redysim("", kind="xml")
@@ -325,53 +325,53 @@ def test_a_robot_is_chosen_by_name(tmp_path):
         ("x = [atan2(1, -1) mod(-1, 3) max(2, 3) ceil(1.2) floor(-1.2) cot(pi/4)]", (3 * np.pi / 4, 2, 3, 2, -2, 1)),
     ],
 )
-def test_matlab_is_worked_out(text, value):
+def test_evaluates_matlab(text, value):
     assert read_assignments(text)["x"] == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x = 1\ny = 2 3", "line 2: the statement goes on with '3'."),
-        ("x = y", "the name 'y' has no value here."),
-        ("al = 1;\nx = all", "line 2: the name 'all' has no value here. Did you mean 'al'?"),
-        ("x = sin", "the name 'sin' has no value here. Write its arguments in brackets."),
-        ("x = system(1)", "the function or vector 'system' is not known."),
-        ("load inputs", "load asks for 'inputs', but a text has no directory."),
+        ("x = 1\ny = 2 3", "line 2: the statement continues with '3'."),
+        ("x = y", "the name 'y' has no value."),
+        ("al = 1;\nx = all", "line 2: the name 'all' has no value. Did you mean 'al'?"),
+        ("x = sin", "the name 'sin' has no value. Write its arguments in parentheses."),
+        ("x = system(1)", "unknown function or vector 'system'."),
+        ("load inputs", "load needs the file 'inputs', but a string has no directory."),
         (
             "x = load('../inputs.mat')",
-            "load asks for '../inputs.mat'. Expected the name of a .mat file in the same directory",
+            "load has the argument '../inputs.mat'. Expected the name of a .mat file in the same directory",
         ),
         ("load /etc/inputs.mat", "'load' is followed by '/', not by '='."),
-        ("x = load('/etc/inputs.mat')", "load asks for '/etc/inputs.mat'. Expected the name of a .mat file"),
-        ("load('a/../../inputs.mat')", "load asks for 'a/../../inputs.mat'."),
-        (r"load('C:\inputs.mat')", "load asks for 'C:"),
-        ("x = y(end)", "the name 'end' has no value here."),
-        ("x = [1 2 3]; x(1:2) = [1 2 3]", "'x' gets 3 values at 2 places."),
-        ("x = inputs_file.n", "'inputs_file' is no file that was loaded. Write inputs_file = load('inputs.mat')."),
-        ("[n] = inputs()", "the function 'inputs' is not known. None can be called here."),
+        ("x = load('/etc/inputs.mat')", "load has the argument '/etc/inputs.mat'. Expected the name of a .mat file"),
+        ("load('a/../../inputs.mat')", "load has the argument 'a/../../inputs.mat'."),
+        (r"load('C:\inputs.mat')", "load has the argument 'C:"),
+        ("x = y(end)", "the name 'end' has no value."),
+        ("x = [1 2 3]; x(1:2) = [1 2 3]", "3 values are assigned to 2 entries of 'x'."),
+        ("x = inputs_file.n", "'inputs_file' is not a loaded file. Write inputs_file = load('inputs.mat')."),
+        ("[n] = inputs()", "unknown function 'inputs'. No function is available here."),
         ("[q, 3] = trajectory(0)", "expected ']', got '3'."),
         ("x = 'text'", 'expected a value, got "\'".'),
-        ('x = "text"', "the character '\"' cannot be read here."),
+        ('x = "text"', "unexpected character '\"'."),
         ("for i = 1:3", "a block has no 'end'."),
-        ("for i = 1:3\nelse\nend", "'else' stands in a loop without 'if'."),
-        ("for i = 1:1e9\nend", "the file takes too long to work out."),
-        ("for i = 1:900\nfor j = 1:900\nx = i*j;\nend\nend", "the file takes too long to work out."),
+        ("for i = 1:3\nelse\nend", "'else' in a loop without 'if'."),
+        ("for i = 1:1e9\nend", "the code needs too many operations."),
+        ("for i = 1:900\nfor j = 1:900\nx = i*j;\nend\nend", "the code needs too many operations."),
         ("for i = 1:0:3\nend", "':' of  is not a finite number."),
-        ("for i = [1 2]:3\nend", "a range begins, steps or ends with a vector."),
+        ("for i = [1 2]:3\nend", "a range bound or step is a vector."),
         ("if 1, " * 100_000, "a block has no 'end'."),
         ("if 1\n" * 50 + "end\n" * 50, "brackets or blocks are nested deeper than"),
         ("while 1\nend", "'while' is followed by '1', not by '='."),
-        ("function x = f(\nx = 1;", "the head of the function cannot be read."),
+        ("function x = f(\nx = 1;", "the function header is invalid."),
         ("function x = f()\nx = 1;\nfunction y = g()\ny = 2;", "line 3: a second function begins here."),
-        ("x = atan2(1)", "atan2 is given 1 arguments. Expected two."),
-        ("if x", "the name 'x' has no value here."),
+        ("x = atan2(1)", "atan2 has 1 arguments. Expected two."),
+        ("if x", "the name 'x' has no value."),
         ("x == 1", "'x' is followed by '==', not by '='."),
-        ("x = {1}", "the character '{' cannot be read here."),
+        ("x = {1}", "unexpected character '{'."),
         ("s.m = 1", "the field 's.m' cannot be assigned."),
-        ("x = s.m.n", "the character '.' cannot be read here."),
-        ("x = @sin", "the character '@' cannot be read here."),
-        ("[a, b] = size(3)", "the function 'size' is not known."),
+        ("x = s.m.n", "unexpected character '.'."),
+        ("x = @sin", "unexpected character '@'."),
+        ("[a, b] = size(3)", "unknown function 'size'."),
         ("x = [1 2", "expected ',' or ']', got the end of the file."),
         ("x = [1 2)", "expected ',' or ']', got ')'."),
         ("x = (1", "expected ')', got the end of the file."),
@@ -380,47 +380,47 @@ def test_matlab_is_worked_out(text, value):
         ("x = 1/0", "'/' of 1, 0 is not a finite number."),
         ("x = 10^400", "is not a finite number."),
         ("x = 1e300*1e300", "line 1: '*' of 1e+300, 1e+300 is not a finite number."),
-        ("x = 1e999", "a value grows beyond all numbers."),
+        ("x = 1e999", "numeric overflow."),
         ("x = (-8)^(1/3)", "is not a finite number."),
         ("x = log(0)", "'log' of 0 is not a finite number."),
-        ("x = [1 2]*[3 4]", "'*' stands between vectors. Write .* to work entry by entry."),
-        ("x = 1/[3 4]", "'/' stands between vectors. Write ./ to work entry by entry."),
-        ("x = [1 2] + [1 2 3]", "'+' stands between vectors of 2 and 3 entries."),
-        ("x = [1 2]; y = x(3)", "'x' has 2 entries, but x(3) is asked for."),
+        ("x = [1 2]*[3 4]", "'*' between vectors. Write .* for an elementwise operation."),
+        ("x = 1/[3 4]", "'/' between vectors. Write ./ for an elementwise operation."),
+        ("x = [1 2] + [1 2 3]", "'+' between vectors of 2 and 3 entries."),
+        ("x = [1 2]; y = x(3)", "index out of range: x(3), but 'x' has 2 entries."),
         ("x = [1 2]; y = x(2,2)", "'x' has 2 indices."),
         ("x(0) = 1", "the index of 'x' is 0. Expected a number from 1 to 2000."),
         ("x(1.5) = 1", "the index of 'x' is 1.5."),
         ("x(1e9) = 1", "the index of 'x' is 1e+09."),
-        ("x(2) = [1 2]", "'x' gets 2 values at 1 places. Expected one value, or one for each place."),
-        ("x = zeros(3)", "zeros is given 1 sizes, [3]. Expected a vector: zeros(n,1) or zeros(1,n)."),
-        ("x = zeros(3,3)", "zeros is given 2 sizes, [3, 3]."),
+        ("x(2) = [1 2]", "2 values are assigned to 1 entries of 'x'. Expected one value, or one for each entry."),
+        ("x = zeros(3)", "zeros has 1 sizes, [3]. Expected a vector: zeros(n,1) or zeros(1,n)."),
+        ("x = zeros(3,3)", "zeros has 2 sizes, [3, 3]."),
         ("x = zeros(99999,1)", "the index of 'zeros' is 99999."),
-        ("x = sin(1, 2)", "sin is given 2 arguments. Expected one."),
-        ("pi = 3", "'pi' has a meaning of its own and cannot be assigned."),
+        ("x = sin(1, 2)", "sin has 2 arguments. Expected one."),
+        ("pi = 3", "'pi' is a predefined name and cannot be assigned."),
         ("end end", "'end' is followed by 'end'."),
         ("x = " + "(" * (MAX_DEPTH + 1) + "1", "brackets or blocks are nested deeper than"),
         ("x = " + "[" * 100_000, "brackets or blocks are nested deeper than"),
         ("x = " + "-" * 100_000 + "1; y = " + "2^" * 500 + "2", "is not a finite number."),
-        ("y = ones(1,2000); x = " + "+".join(["y"] * 2000), "the file takes too long to work out."),
+        ("y = ones(1,2000); x = " + "+".join(["y"] * 2000), "the code needs too many operations."),
         ("y = ones(1,2000); x = [y y]", "the vector has more than 2000 entries."),
-        ("x = 1" + " " * 1_000_001, "the text is larger than 1000000 characters."),
+        ("x = 1" + " " * 1_000_001, "the input is larger than 1000000 characters."),
     ],
 )
-def test_everything_else_of_matlab_is_refused(text, said):
+def test_rejects_unsupported_matlab(text, said):
     with pytest.raises(ModelFileError) as caught:
         read_assignments(text, "inputs.m")
     assert said in str(caught.value)
     assert str(caught.value).startswith("inputs.m")
 
 
-def test_the_printed_message_is_what_a_wrong_file_gives():
+def test_documented_message_matches_wrong_file():
     with pytest.raises(ModelFileError) as caught:
         read_assignments("n = 1;\nal = 0.3;\ndx = all/2;", "inputs.m")
     assert str(caught.value) == block("text", 1).strip()
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_damaged_files_raise_nothing_but_input_errors(seed):
+def test_damaged_files_raise_only_input_errors(seed):
     random = np.random.default_rng(seed)
     kind = ("matlab", "json", "toml")[seed % 3]
     text = list(block("toml", 2) if kind == "toml" else block(kind))

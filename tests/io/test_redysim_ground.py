@@ -1,4 +1,4 @@
-"""ReDySim's ground: contacts under the feet, by its own numbers, and what is said of wrong ones."""
+"""ReDySim's ground: contacts under the feet, and messages for invalid properties."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def arrays(**changes):
 
 
 @pytest.mark.parametrize(("name", "feet"), [("hexapod", 6), ("quadruped", 4), ("biped", 2)])
-def test_the_last_links_stand_on_their_tips(name, feet):
+def test_ground_contacts_are_at_the_tips_of_the_last_links(name, feet):
     data, model = MODELS[f"legged_robot/fordyn/{name}"], read_redysim(FILE, f"legged_robot/fordyn/{name}")
     K, C, _, mu, b = data["g_prop"][:5]
     for load in model.loads:
@@ -47,10 +47,10 @@ def test_the_last_links_stand_on_their_tips(name, feet):
         assert float(load.center[0]) == pytest.approx(behind if load.name.startswith("heel") else tip)
     assert len({load.body for load in model.loads}) == feet  # pyright: ignore[reportAttributeAccessIssue]
     assert len(model.loads) == (4 if name == "biped" else feet)
-    assert f"a contact under each of the {feet} last links. Its speed 4.5 is not used" in model.notes[0]
+    assert f"a contact under each of the {feet} last links. Its speed 4.5 is ignored" in model.notes[0]
 
 
-def test_the_ground_pushes_as_redysim_says():
+def test_ground_forces_match_redysim():
     """K δ + Cv δ̇ upwards, and Ch times the slip against it, at most μ N."""
     model = from_arrays(arrays(), "x")
     q = np.array([0, 0.29, 0, 0, 0, 0, -np.pi / 2, -np.pi / 2])[:, None]
@@ -77,12 +77,12 @@ def test_a_ground_without_friction_or_upside_down():
         ({"g_prop": [0, *GROUND[1:]]}, "g_prop: the stiffness is 0. Expected a positive number."),
         ({"g_prop": [*GROUND[:3], -1, *GROUND[4:]]}, "g_prop: the friction is -1."),
         ({"g_prop": [*GROUND[:5], 2, 2, 3]}, "g_prop: the axes are [2, 2, 3]. Expected 1, 2 and 3 in some order"),
-        ({"g": [0, 0, -9.81]}, "g_prop: the ground presses along axis 2, but gravity is [0, 0, -9.81]."),
+        ({"g": [0, 0, -9.81]}, "g_prop: the ground normal is axis 2, but gravity is [0, 0, -9.81]."),
         ({"alt": None}, "g_prop: the array 'alt' is missing. Add alt with 3 entries"),
         ({"alt": [1]}, "alt: got an array of 1. Expected an array of 3, one entry for each link."),
     ],
 )
-def test_a_wrong_ground_is_told(changes, said):
+def test_reports_ground_problems(changes, said):
     with pytest.raises(ModelFileError) as caught:
         from_arrays(arrays(**changes), "x")
     assert said in str(caught.value)

@@ -1,4 +1,4 @@
-"""ReDySim's data files: inputs.mat, the inputs.m that loads it, initials.m beside them, and files that are none of these."""
+"""ReDySim's data files: inputs.mat, the inputs.m that loads it, initials.m, and invalid files."""
 
 import json
 import struct
@@ -30,7 +30,7 @@ VERIFIED = tuple(
 
 
 def columns(data):
-    """Arrays as MATLAB stores them: columns, whole numbers in as few bytes as they need."""
+    """Arrays as MATLAB stores them: columns, integers in the smallest type."""
     out = {}
     for key, value in data.items():
         array = np.array(value, dtype=float).reshape(-1, 1)
@@ -50,7 +50,7 @@ def data_of(name: str = FOURBAR, **changes: Any) -> dict[str, Any]:
 
 
 def same(found, known):
-    """Whether two models are the same but for their names."""
+    """True if two models are equal except for their names."""
     q, qd = known.initial
     return (
         found.bodies == known.bodies
@@ -76,14 +76,14 @@ def test_formalisms_agree_on_stored_robots(name, tmp_path):
 
 
 @pytest.mark.parametrize("options", [{"format": "4"}, {"do_compression": False}, {"oned_as": "row"}])
-def test_older_plain_and_row_files_are_read_too(options, tmp_path):
+def test_reads_level_4_uncompressed_and_row_files(options, tmp_path):
     path = tmp_path / "robot.mat"
     arrays = {key: np.array(value, dtype=float) for key, value in data_of().items()}
     savemat(path, arrays, **{"oned_as": "column", **options})
     assert same(dl.load(path), read_redysim(FILE, FOURBAR))
 
 
-def test_options_go_to_the_reader(tmp_path):
+def test_options_are_passed_to_the_reader(tmp_path):
     path = write(tmp_path / "arm.mat", MODELS["floating_base/fordyn/7-link"])
     assert "e0" in dl.load(path, quaternion=True).coordinate_names
     with pytest.raises(ModelFileError, match="only JSON files hold several robots"):
@@ -108,7 +108,7 @@ def wrapper(data, load="inputs_file = load ('inputs.mat');"):
         "disp('loading')\ninputs_file = load inputs.mat;",
     ],
 )
-def test_inputs_m_takes_its_fields_from_the_file_beside_it(load, tmp_path):
+def test_inputs_m_loads_fields_from_mat_file(load, tmp_path):
     write(tmp_path / "inputs.mat", data_of())
     (tmp_path / "inputs.m").write_text(wrapper(data_of(), load))
     found = dl.load(tmp_path / "inputs.m")
@@ -116,7 +116,7 @@ def test_inputs_m_takes_its_fields_from_the_file_beside_it(load, tmp_path):
     assert same(found, read_redysim(FILE, FOURBAR))
 
 
-def test_loaded_arrays_can_be_worked_with(tmp_path):
+def test_loaded_arrays_in_expressions(tmp_path):
     write(tmp_path / "inputs.mat", data_of())
     (tmp_path / "inputs.m").write_text("load inputs.mat\nm(1) = 2*m(2);")
     assert [float(body.mass) for body in dl.load(tmp_path / "inputs.m").bodies] == [10, 5, 3]
@@ -124,7 +124,7 @@ def test_loaded_arrays_can_be_worked_with(tmp_path):
     assert float(dl.load(tmp_path / "inputs.m").bodies[0].mass) == 0.15
 
 
-def test_load_takes_some_names_and_files_below(tmp_path):
+def test_load_of_selected_names_and_subfolders(tmp_path):
     (tmp_path / "default_input").mkdir()
     write(tmp_path / "default_input" / "inputs.mat", data_of())
     path, words = tmp_path / "inputs.m", " ".join(data_of())
@@ -140,54 +140,56 @@ def test_load_takes_some_names_and_files_below(tmp_path):
     with pytest.raises(ModelFileError, match=r"line 2: there is no 'g' in .*inputs.mat. Known names: m, n"):
         dl.load(path)
     path.write_text("load default_input/inputs.mat -ascii")
-    with pytest.raises(ModelFileError, match=r"load is given '-ascii'\. Expected names of arrays behind the file"):
+    with pytest.raises(
+        ModelFileError, match=r"load has the argument '-ascii'\. Expected names of arrays after the file"
+    ):
         dl.load(path)
 
 
-def test_a_missing_file_or_field_is_told(tmp_path):
+def test_reports_missing_file_or_field(tmp_path):
     path = tmp_path / "inputs.m"
     path.write_text(wrapper(data_of()))
     with pytest.raises(ModelFileError) as caught:
         dl.load(path)
     advice = "there is no such file. Copy it into the directory of inputs.m."
-    assert str(caught.value) == f"{path}, line 2: load fails. {tmp_path / 'inputs.mat'}: {advice}"
+    assert str(caught.value) == f"{path}, line 2: load failed. {tmp_path / 'inputs.mat'}: {advice}"
     write(tmp_path / "inputs.mat", data_of(dx=None))
     with pytest.raises(ModelFileError, match=r"inputs\.m, line \d+: there is no 'dx' in .*inputs\.mat\. Known names: "):
         dl.load(path)
 
 
-# what a file may hold beside its robot
+# other content of a file
 
 
-def test_what_redysim_does_not_read_is_told(tmp_path):
+def test_reports_inputs_that_redysim_does_not_read(tmp_path):
     path = tmp_path / "robot.mat"
     arm = data_of("floating_base/fordyn/3-link", r=[1, 1], th=[0.3, 0.4], gx=1, gy=0, gz=0, Tp=0, steps=0.01)
     savemat(path, {**columns(arm), "handles": {"figure": 1}, "names": ["a", "b"], "ans": np.eye(3)})
     model = dl.load(path)
     assert same(model, read_redysim(FILE, "floating_base/fordyn/3-link"))
     assert model.notes[1:] == (
-        "r has 2 entries and is not used: with nq ReDySim does not read it.",
-        "th has 2 entries and is not used: with nq ReDySim does not read it.",
-        "gravity is g = [0.0, 0.0, 0.0], which ReDySim reads, and not [1.0, 0.0, 0.0] of gx, gy, gz.",
-        "Tp is 0 and not used: no time to simulate is set.",
-        "not read, since ReDySim has no inputs of these names: ans, handles, names.",
+        "r has 2 entries and is ignored: with nq ReDySim does not read it.",
+        "th has 2 entries and is ignored: with nq ReDySim does not read it.",
+        "gravity is g = [0.0, 0.0, 0.0], which ReDySim reads, not [1.0, 0.0, 0.0] of gx, gy, gz.",
+        "Tp is 0 and ignored: no simulation time is set.",
+        "ignored, since ReDySim has no inputs of these names: ans, handles, names.",
     )
 
 
-def test_arrays_of_a_longer_robot_are_read_up_to_link_n(tmp_path):
+def test_longer_arrays_are_truncated_to_n(tmp_path):
     long = {key: [*MODELS[FOURBAR][key], 9.0] for key in ("m", "dx", "th", "bt")}
     model = dl.load(write(tmp_path / "robot.mat", data_of(FOURBAR, **long)))
     assert same(model, read_redysim(FILE, FOURBAR))
-    assert model.notes[-1] == "more than n = 3 entries, of which ReDySim reads the first: bt, th, dx, m."
+    assert model.notes[-1] == "arrays with more than n = 3 entries, of which ReDySim reads the first n: bt, th, dx, m."
 
 
-def test_what_the_equations_do_not_need_may_be_anything(tmp_path):
+def test_unneeded_inputs_are_not_checked(tmp_path):
     path = tmp_path / "inputs.mat"
     odd = {"aj": np.eye(3), "al": "long", "Tp": [], "steps": []}
     savemat(path, {**columns(data_of()), **odd})
     model, known = dl.load(path), read_redysim(FILE, FOURBAR)
     assert (model.bodies, model.notes[0]) == (known.bodies, known.notes[0])
-    assert model.notes[2:] == ("Tp is empty and not used.", "steps is empty and not used.")
+    assert model.notes[2:] == ("Tp is empty and ignored.", "steps is empty and ignored.")
     (tmp_path / "inputs.m").write_text(wrapper(data_of()))
     assert dl.load(tmp_path / "inputs.m").description == model.description
 
@@ -207,7 +209,7 @@ def test_numbers_may_be_of_any_size(kinds, tmp_path):
 
 
 def big_endian(arrays):
-    """A file of level 5 as a machine writes it whose largest byte comes first."""
+    """A big-endian file of level 5."""
 
     def element(kind, data):
         return struct.pack(">II", kind, len(data)) + data + bytes(-len(data) % 8)
@@ -232,7 +234,7 @@ def test_files_of_other_machines_are_read(tmp_path):
     assert same(dl.load(path), read_redysim(FILE, FOURBAR))
 
 
-def test_gravity_of_the_window_serves_where_there_is_no_other(tmp_path):
+def test_gravity_defaults_to_gx_gy_gz(tmp_path):
     model = dl.load(write(tmp_path / "robot.mat", data_of(g=None, gx=0, gy=0, gz=-1.62)))
     assert [float(x) for x in model.gravity] == [0, 0, -1.62]
 
@@ -251,17 +253,17 @@ def test_gravity_of_the_window_serves_where_there_is_no_other(tmp_path):
         ({"r": np.array([[1], [2], [1]])}, "r, link 2: got 2.0. Expected 1 (revolute) or 0 (prismatic)."),
         ({"bt": np.array([[0], [0], [3]])}, "bt, link 3: the parent is 3.0."),
         ({"n": None}, "the key 'n' is missing."),
-        ({"n": None, "inputs_file": {"n": 3}}, "there is no 'n'. The file holds inputs_file (of class struct)."),
+        ({"n": None, "inputs_file": {"n": 3}}, "'n' is missing. The file contains inputs_file (of class struct)."),
         (
             {"g": -9.81},
             "has 1 problem:\n  - g: got an array of 1. Expected an array of 3, the acceleration of gravity.",
         ),
-        ({"steps": 1e-320}, "Tp: Tp/steps asks for inf samples. Expected from 2 to 1000000."),
+        ({"steps": 1e-320}, "Tp: Tp/steps gives inf samples. Expected 2 to 1000000."),
         ({"m": csc_matrix(np.ones((3, 1)))}, "'m' in robot.mat is of class sparse."),
         ({"dx": None}, "the array 'dx' is missing."),
     ],
 )
-def test_wrong_arrays_are_told_by_name(changes, said, tmp_path, monkeypatch):
+def test_reports_wrong_arrays_by_name(changes, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arrays = {**columns(data_of()), **changes}
     savemat("robot.mat", {key: value for key, value in arrays.items() if value is not None})
@@ -270,7 +272,7 @@ def test_wrong_arrays_are_told_by_name(changes, said, tmp_path, monkeypatch):
     assert said in str(caught.value)
 
 
-# files that are none, or damaged
+# invalid and damaged files
 
 
 def level_5(*elements, mark=b"IM"):
@@ -280,17 +282,17 @@ def level_5(*elements, mark=b"IM"):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "this is not a MAT file of level 4 or 5, or it is damaged"),
-        (b"# Created by Octave 8.4\n# name: n\n", "In MATLAB or Octave write it by save('inputs.mat', '-v7')."),
-        (b"MATLAB 7.3 MAT-file", "this is a MAT file of version 7.3, which is HDF5."),
-        (b"\x89HDF\r\n\x1a\n", "this is a MAT file of version 7.3, which is HDF5."),
+        (b"", "the file is not a MAT file of level 4 or 5, or it is damaged"),
+        (b"# Created by Octave 8.4\n# name: n\n", "In MATLAB or Octave save it with save('inputs.mat', '-v7')."),
+        (b"MATLAB 7.3 MAT-file", "MAT files of version 7.3 (HDF5) are not supported."),
+        (b"\x89HDF\r\n\x1a\n", "MAT files of version 7.3 (HDF5) are not supported."),
         (b"\0" * 200, "it is damaged"),
         (level_5(struct.pack("<II", 14, 1000)), "it is damaged"),
         (level_5(struct.pack("<II", 15, 8) + b"no zlib!"), "it is damaged"),
         (b"x" * 1_000_001, "the file is larger than 1000000 bytes."),
     ],
 )
-def test_other_files_are_told(data, said, tmp_path):
+def test_rejects_other_files(data, said, tmp_path):
     path = tmp_path / "robot.mat"
     path.write_bytes(data)
     with pytest.raises(ModelFileError) as caught:
@@ -299,21 +301,21 @@ def test_other_files_are_told(data, said, tmp_path):
     assert str(path) in str(caught.value)
 
 
-def test_small_files_cannot_unpack_to_large_ones():
+def test_limits_unpacked_size():
     packed = zlib.compress(bytes(50 * MAX_UNPACKED))
-    with pytest.raises(ModelFileError, match="its arrays take more than 1000000 bytes"):
+    with pytest.raises(ModelFileError, match="the arrays are larger than 1000000 bytes"):
         stored(level_5(struct.pack("<II", 15, len(packed)), packed))
 
 
-def test_names_are_stored_once():
+def test_rejects_duplicate_names():
     savemat(file := BytesIO(), {"n": 1.0}, do_compression=False)
     twice = file.getvalue() + file.getvalue()[128:]
-    with pytest.raises(ModelFileError, match="the name 'n' is stored twice"):
+    with pytest.raises(ModelFileError, match="duplicate name 'n'"):
         stored(twice)
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_damaged_files_raise_nothing_but_input_errors(seed, tmp_path):
+def test_damaged_files_raise_only_input_errors(seed, tmp_path):
     random = np.random.default_rng(seed)
     options = [{"do_compression": True}, {"do_compression": False}, {"format": "4"}][seed % 3]
     savemat(file := BytesIO(), columns(data_of()), **options)
@@ -350,27 +352,27 @@ end
 """
 
 
-def test_initials_beside_the_inputs_give_start_and_time(tmp_path):
+def test_initials_next_to_inputs_set_state_and_time(tmp_path):
     write(tmp_path / "inputs.mat", data_of())
     (tmp_path / "initials.m").write_text(INITIALS)
     model = dl.load(tmp_path / "inputs.mat")
     assert [x.tolist() for x in model.initial] == [pytest.approx(np.radians([0, 145.54, 130.54])), [0.5, 0, 0]]
     assert (model.duration, model.samples) == (1.33, 134)
-    assert model.notes[-1] == "start and time are those of initials.m."
-    # another name is another robot, unless they are asked for
+    assert model.notes[-1] == "initial state and time span are those of initials.m."
+    # a file with another name does not use initials.m by default
     path = write(tmp_path / "leg.mat", data_of())
     assert dl.load(path).duration == 10
     assert dl.load(path, initials=tmp_path / "initials.m").duration == 1.33
 
 
-def test_initials_may_take_all_that_inputs_gives(tmp_path):
+def test_initials_may_call_inputs(tmp_path):
     write(tmp_path / "inputs.mat", data_of())
     (tmp_path / "inputs.m").write_text(wrapper(data_of()))
     head = f"[{' '.join(data_of())}] = inputs();"
     rest = "q=th; q(1) = al(4);\ny0=[q; zeros(n,1); 0];\nt_initial=0; t_final=Tp/2; incr=steps;"
     (tmp_path / "initials.m").write_text(f"function [y0, t_initial, t_final, incr]=initials()\n{head}\n{rest}")
     model = dl.load(tmp_path / "inputs.m")
-    assert model.notes[-1] == "start and time are those of initials.m."
+    assert model.notes[-1] == "initial state and time span are those of initials.m."
     assert model.initial[0] == pytest.approx([0.15, *MODELS[FOURBAR]["th"][1:]])
     assert (model.duration, model.samples) == (5, 501)
 
@@ -393,30 +395,30 @@ def test_initials_of_a_floating_base_begin_with_six_coordinates(name, joints, st
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[q, dq] = trajectory(0);", "line 1: the function 'trajectory' is not known."),
-        ("n = 3;", "there is no y0. Give the state at the start, y0 = [q; dq; 0]."),
+        ("[q, dq] = trajectory(0);", "line 1: unknown function 'trajectory'."),
+        ("n = 3;", "y0 is missing. Define the initial state, y0 = [q; dq; 0]."),
         ("y0 = zeros(5,1);", "y0 has 5 entries. Expected at least 6: 3 coordinates, then their rates."),
     ],
 )
-def test_initials_that_cannot_be_used_are_told(text, said, tmp_path):
+def test_reports_unusable_initials(text, said, tmp_path):
     path = write(tmp_path / "inputs.mat", data_of())
     (tmp_path / "initials.m").write_text(text)
     model = dl.load(path)
     assert same(model, read_redysim(FILE, FOURBAR))
-    assert model.notes[-1].startswith("initials.m is not used, and the robot starts as the arrays say: ")
+    assert model.notes[-1].startswith("initials.m is ignored, and the initial state is that of the arrays: ")
     assert said in model.notes[-1]
     with pytest.raises(ModelFileError) as caught:
         dl.load(path, initials=tmp_path / "initials.m")
     assert said in str(caught.value)
 
 
-def test_initials_do_not_leave_the_plane_nor_turn_a_quaternion(tmp_path):
+def test_rejects_initials_out_of_plane_or_with_quaternion(tmp_path):
     flat = write(tmp_path / "flat.mat", MODELS["floating_base/fordyn/3-link"])
     (tmp_path / "initials.m").write_text("y0 = ones(18,1);")
     with pytest.raises(ModelFileError, match="y0 moves the base out of the plane"):
         dl.load(flat, initials=tmp_path / "initials.m")
     arm = write(tmp_path / "arm.mat", MODELS["floating_base/fordyn/7-link"])
-    with pytest.raises(ModelFileError, match="y0 has angles of the base, but the model a quaternion"):
+    with pytest.raises(ModelFileError, match="y0 has base angles, but the model has a quaternion"):
         dl.load(arm, quaternion=True, initials=tmp_path / "initials.m")
 
 
@@ -438,7 +440,7 @@ end
 """
 
 
-def test_the_motion_of_a_trajectory_takes_the_torques_redysim_prints(tmp_path):
+def test_trajectory_torques_match_redysim(tmp_path):
     path = tmp_path / "trajectory.m"
     path.write_text(TRAJECTORY)
     shipped = published("denoc")["kuka-kr5"]
@@ -465,18 +467,18 @@ def test_initials_may_start_on_a_trajectory(tmp_path):
 @pytest.mark.parametrize(
     ("text", "times", "said"),
     [
-        ("x = 1;", [0], "there is no function. Expected function [...] = name(...) at the top."),
-        (TRAJECTORY, [], "the number of results changes with time, or there is no time."),
+        ("x = 1;", [0], "the file defines no function. Expected function [...] = name(...) at the top."),
+        (TRAJECTORY, [], "the number of results changes with time, or `times` is empty."),
         ("function q = f(t)\nq = [0];\nif t > 0\nq = [1 2];\nend", [0, 1], "the number of results changes with time"),
     ],
 )
-def test_wrong_trajectories_are_told(text, times, said, tmp_path):
+def test_reports_wrong_trajectories(text, times, said, tmp_path):
     (tmp_path / "trajectory.m").write_text(text)
     with pytest.raises(ModelFileError) as caught:
         read_trajectory(tmp_path / "trajectory.m", times)
     assert said in str(caught.value)
 
 
-def test_check_on_the_command_line_tells_of_open_loops(tmp_path, capsys):
+def test_check_command_reports_open_loops(tmp_path, capsys):
     assert main(["check", str(write(tmp_path / "robot.mat", data_of()))]) == 0
     assert "closed loops" in " ".join(capsys.readouterr().out.split())

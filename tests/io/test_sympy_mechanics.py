@@ -1,4 +1,4 @@
-"""Systems of SymPy's mechanics become models that move as SymPy says."""
+"""Systems of SymPy's mechanics: the accelerations of the models match those of SymPy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rates_by_sympy(method, values: dict, q: np.ndarray, u: np.ndarray) -> np.nda
 
 
 def require_same(system, method, values: dict, start: dict, speeds: list[float], verified: bool = True) -> dl.Model:
-    """At a state, SymPy's u̇ are those that follow from our accelerations."""
+    """At a state, SymPy's u̇ match our accelerations."""
     q, u = [*method.q], [*method.u]
     at = dict(zip(q, [start.get(x, 0.0) for x in q], strict=True)) | dict(zip(u, speeds, strict=True)) | values
     kinematic = method.kindiffdict()
@@ -74,7 +74,7 @@ def n_link_pendulum(n: int) -> tuple[Any, dict, me.ReferenceFrame]:
 
 
 def rolling_disc() -> tuple[Any, dict, me.ReferenceFrame]:
-    """The disc of SymPy's pages: its centre has a velocity, and no place."""
+    """The disc of SymPy's pages: its center has a velocity, but no position."""
     q, u = me.dynamicsymbols("q1:4"), me.dynamicsymbols("u1:4")
     r, m, g = sm.symbols("r m g")
     N = me.ReferenceFrame("N")
@@ -154,7 +154,7 @@ def test_the_n_link_pendulum_as_a_system_is_verified():
 
 
 @pytest.mark.nightly
-def test_the_rolling_disc_gets_a_place_for_its_centre():
+def test_rolling_disk_has_coordinates_of_its_center():
     kane, values, N = rolling_disc()
     start, speeds = dict(zip(kane.q, (0.3, 0.4, 0.2), strict=True)), [0.5, 3.0, -0.2]
     require_same(kane, kane, values, start, speeds, verified=False)
@@ -198,14 +198,14 @@ def test_lagranges_method_is_read_with_its_forces_and_constraints():
     assert qdd @ np.array([0.6, -0.8]) == pytest.approx(-1.0)
 
 
-def test_what_cannot_be_read_is_refused_with_its_reason():
+def test_rejects_unsupported_systems_with_reason():
     kane, values, _ = n_link_pendulum(1)
     values.pop(sm.Symbol("g"))
     values.pop(me.dynamicsymbols("F"))
     with pytest.raises(InputError, match=r"there is no value for F\(t\), g"):
         dl.load(kane, parameters=values)
     x, y = me.dynamicsymbols("x y")
-    with pytest.raises(InputError, match=r"start: y\(t\) is no coordinate"):
+    with pytest.raises(InputError, match=r"start: y\(t\) is not a coordinate"):
         dl.load(me.LagrangesMethod(x.diff() ** 2, [x]), start={y: 1.0})
     N, P = me.ReferenceFrame("N"), me.Point("P")
     u, aux = me.dynamicsymbols("u a")

@@ -1,4 +1,4 @@
-"""Model files: what they become, and what is said of those that cannot become anything."""
+"""Model files: the resulting models, and messages for invalid files."""
 
 import os
 import tomllib
@@ -116,7 +116,7 @@ def problems(text: str) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_every_element_reaches_the_model():
+def test_reads_every_element():
     model = loads_toml(EVERYTHING)
     assert (model.name, model.text) == ("everything", "One of each.")
     assert str(model.gravity) == "(0, -g, 0)"
@@ -159,7 +159,7 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
         ("[bodies]", "model file: there is no key or section 'bodies'. Did you mean 'body'?"),
         (
             "[body]\nname = 'a'",
-            "body: this is not an array of elements. Write its header with double brackets: [[body]].",
+            "body: not an array of tables. Write its header with double brackets: [[body]].",
         ),
         ("speeds = 3", "speeds: got the number 3. Expected a table: the header [speeds] and a line for each."),
         (
@@ -221,7 +221,7 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
     ],
 )
 def test_sections(addition, message):
-    # keys of the head stand before the first table
+    # keys of the head come before the first table
     assert problems(f"{addition}\n{HEAD}" if addition[0] != "[" else f"{HEAD}\n{addition}") == [message]
 
 
@@ -326,7 +326,7 @@ def test_bodies(element, message):
     assert problems(f"{HEAD}[[{element.replace('body', 'body]]', 1)}\njoint = {{ type = 'fixed' }}") == [message]
 
 
-def test_a_body_is_declared_once():
+def test_rejects_duplicate_bodies():
     assert problems(HEAD + CART + CART) == ["body 'cart': declared twice. Give each body its own name."]
 
 
@@ -335,7 +335,7 @@ def test_a_body_is_declared_once():
     [
         ("1", f"body 'a', joint: got the number 1. Expected a table with a type ({KINDS})."),
         ("[]", "body 'a', joint: got an array of 0. Expected 1 to 2000 joints."),
-        ("{}", f"body 'a', joint: the key 'type' is missing. Give one of {KINDS}."),
+        ("{}", f"body 'a', joint: the key 'type' is missing. Add one of {KINDS}."),
         ("{ type = 1 }", f"body 'a', joint, type: got the number 1. Expected one of {KINDS}."),
         (
             "{ type = 'hinge' }",
@@ -523,7 +523,7 @@ assemble = true
 """
 
 
-def test_drives_friction_rotors_limits_and_shapes_reach_the_model():
+def test_reads_drives_friction_rotors_limits_and_shapes():
     model = loads_toml(HEAD + CART + DRIVEN)
     gust, twist, plain, motor, other, spring, friction = model.loads
     assert isinstance(gust, Force)
@@ -671,7 +671,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from places(entry, (*path, key))
 
 
-def test_wrong_values_anywhere_are_problems_and_nothing_else():
+def test_wrong_values_raise_only_model_file_errors():
     text = HEAD + CART + DRIVEN
     random = Random(7)
     said = []
@@ -699,7 +699,7 @@ def test_the_name_is_required():
     ]
 
 
-def test_all_problems_are_told_at_once():
+def test_reports_all_problems():
     text = HEAD + "z = 1\n[[body]]\nname = 'a'\nmass = 'p'\ncenter = ['q', 'r', 0]\njoint = [{}, 1]"
     with pytest.raises(ModelFileError) as caught:
         loads_toml(text, "sample.toml")
@@ -707,7 +707,7 @@ def test_all_problems_are_told_at_once():
     assert str(caught.value).startswith("sample.toml has 6 problems:\n  - coordinate 'z': got")
 
 
-def test_very_many_problems_are_cut():
+def test_limits_the_list_of_problems():
     with pytest.raises(ModelFileError) as caught:
         loads_toml("name = 'a'\n" + "\n".join(f"k{i} = 1" for i in range(5000)))
     assert len(caught.value.problems) == 100
@@ -719,7 +719,7 @@ def test_very_many_problems_are_cut():
     [
         (
             "name = 'a'\nmass = m\n",
-            "f.toml, line 2: not valid TOML: Invalid value, at 'mass = m'. Text and formulas stand in "
+            "f.toml, line 2: not valid TOML: Invalid value, at 'mass = m'. Put strings and formulas in "
             'quotation marks, as in mass = "2*m".',
         ),
         (
@@ -729,33 +729,33 @@ def test_very_many_problems_are_cut():
         ),
         (
             "name = 'a'\nx =",
-            "f.toml, line 2: not valid TOML: Invalid value, at 'x ='. Text and formulas stand in quotation "
+            "f.toml, line 2: not valid TOML: Invalid value, at 'x ='. Put strings and formulas in quotation "
             'marks, as in mass = "2*m".',
         ),
         (
             "name = 'a'\nname = 'b'\n",
-            "f.toml, line 2: not valid TOML: Cannot overwrite a value, at \"name = 'b'\". Something is "
-            "written twice: keep one of the two, or use [[...]] for elements of which there are many.",
+            "f.toml, line 2: not valid TOML: Cannot overwrite a value, at \"name = 'b'\". A table or "
+            "key is defined twice: remove one of them, or use [[...]] for repeated elements.",
         ),
         ("a = " + "[" * 100_000, "f.toml: arrays or tables are nested too deeply. Expected at most a few levels."),
-        ("a = " + "9" * 5000, "f.toml: a whole number has too many digits. Write it as 1.5e10."),
+        ("a = " + "9" * 5000, "f.toml: an integer has too many digits. Write it as a float such as 1.5e10."),
         (
             "a = '" + "x" * 1_000_000 + "'",
-            "f.toml: the text is larger than 1000000 bytes. Split the system into several models.",
+            "f.toml: the input is larger than 1000000 bytes. Split the system into several models.",
         ),
         (
             "\n" + "a." * 200_000 + "a = 1",
-            "f.toml, line 2: more than 16 names are joined by points. Write tables under their own "
+            "f.toml, line 2: a key has more than 16 dotted parts. Write tables under separate "
             "headers, such as [parameters].",
         ),
         (
             '"a" . ' * 20 + "a = 1",
-            "f.toml, line 1: more than 16 names are joined by points. Write tables under their own "
+            "f.toml, line 1: a key has more than 16 dotted parts. Write tables under separate "
             "headers, such as [parameters].",
         ),
     ],
 )
-def test_what_is_not_toml(text, message):
+def test_rejects_invalid_toml(text, message):
     with pytest.raises(ModelFileError) as caught:
         loads_toml(text, "f.toml")
     assert str(caught.value) == message
@@ -765,12 +765,15 @@ def test_what_is_not_toml(text, message):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"name = 'a'\nx = '\xff'", "line 2: the byte 0xff is not UTF-8. Save the file in the encoding UTF-8."),
-        (b"name = 'a'\n\n\0", "line 3: there is a NUL character. Expected a text file; save it as UTF-8 text."),
+        (b"name = 'a'\nx = '\xff'", "line 2: the byte 0xff is not UTF-8. Save the file in UTF-8 encoding."),
+        (
+            b"name = 'a'\n\n\0",
+            "line 3: the line contains a NUL character. Expected a text file; save it as UTF-8 text.",
+        ),
         (b"#" * 1_000_001, "the file is larger than 1000000 bytes. Split the system into several models."),
     ],
 )
-def test_what_is_not_text(data, message, tmp_path):
+def test_rejects_binary_content(data, message, tmp_path):
     file = tmp_path / "model.toml"
     file.write_bytes(data)
     with pytest.raises(ModelFileError) as caught:
@@ -779,7 +782,7 @@ def test_what_is_not_text(data, message, tmp_path):
     assert str(caught.value).startswith(str(file))
 
 
-def test_what_is_no_file(tmp_path: Path):
+def test_reports_paths_that_are_not_files(tmp_path: Path):
     (tmp_path / "pendulum.toml").write_text("name = 'a'")
 
     def said(path) -> str:
@@ -787,7 +790,7 @@ def test_what_is_no_file(tmp_path: Path):
             read_toml(path)
         return str(caught.value)
 
-    assert "this is a directory. Give the path of a model file" in said(tmp_path)
+    assert "the path is a directory. Expected the path of a model file" in said(tmp_path)
     assert said(tmp_path / "pendlum.toml").endswith("there is no such file. Did you mean 'pendulum.toml'?")
     assert "there is no such file. There is no directory" in said(tmp_path / "no" / "a.toml")
     (tmp_path / "empty").mkdir()
@@ -796,14 +799,14 @@ def test_what_is_no_file(tmp_path: Path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_a_pipe_is_not_waited_for(tmp_path):
+def test_rejects_pipes(tmp_path):
     os.mkfifo(tmp_path / "pipe.toml")
-    with pytest.raises(ModelFileError, match="this is not a regular file"):
+    with pytest.raises(ModelFileError, match="the path is not a regular file"):
         read_toml(tmp_path / "pipe.toml")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(tmp_path):
+def test_reports_missing_read_permission(tmp_path):
     file = tmp_path / "model.toml"
     file.write_text("name = 'a'")
     file.chmod(0)
@@ -812,16 +815,16 @@ def test_a_file_that_may_not_be_read(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["parameters", "coordinates", "speeds"])
-def test_the_number_of_names_is_bounded(kind):
+def test_limits_the_number_of_names(kind):
     entries = "\n".join(f"a{i} = {{}}" for i in range(2001))
     assert problems(f"name = 'a'\n[{kind}]\n{entries}") == [
-        f"{kind}: the file has 2001 of them. Expected at most 2000 in one file."
+        f"{kind}: the file has 2001 elements of this kind. Expected at most 2000 in one file."
     ]
 
 
-def test_the_number_of_elements_is_bounded():
+def test_limits_the_number_of_elements():
     assert problems("name = 'a'\n" + "[[body]]\n" * 2001) == [
-        "body: the file has 2001 of them. Expected at most 2000 in one file."
+        "body: the file has 2001 elements of this kind. Expected at most 2000 in one file."
     ]
 
 

@@ -1,4 +1,4 @@
-"""Joints of every kind and loops in model files: the same as what the Python interface makes, and wrong ones are refused."""
+"""Joints of every kind and loops in model files: equal to those of the Python interface; invalid ones are rejected."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ y = {}
 z = {}
 """
 NAMES = ("q1", "q2", "q3", "w", "x", "y", "z")
-# a joint as it stands in a file, and the same by the Python interface
+# a joint in a file, and the same joint by the Python interface
 EVERY = {
     "fixed": ("position = ['a', 0, 0]", lambda m: m.fixed(("a", 0, 0))),
     "revolute": ("axis = [0, 0, 2], angle = 'q1'", lambda m: m.revolute((0, 0, 2), "q1")),
@@ -75,7 +75,7 @@ def test_the_table_of_this_file_is_complete():
 
 
 @pytest.mark.parametrize("key", EVERY)
-def test_a_joint_of_a_file_is_the_joint_of_python(key):
+def test_toml_joint_equals_python_joint(key):
     text, make = EVERY[key]
     model = loads_toml(f"{HEAD}[[body]]\nname = 'b'\nmass = 1\njoint = {{ type = '{kind_of(key)}', {text} }}")
     assert model.bodies[0].joints == (make(in_python()),)
@@ -149,7 +149,7 @@ formula = "a*sin(q1) + b*sin(q1 + q2) - c*sin(q3)"
 """
 
 
-def test_a_loop_moves_as_the_constraints_written_by_hand():
+def test_loop_motion_equals_explicit_constraints():
     loop, written = loads_toml(FOUR_BAR + PIN), loads_toml(FOUR_BAR + BY_HAND)
     assert dl.mobility(loop).degrees_of_freedom == dl.mobility(written).degrees_of_freedom == 1
     start = dl.assemble(written, [1.0, -0.6, 1.4], [1.0, -0.5, 0.7])
@@ -191,7 +191,7 @@ def test_a_loop_moves_as_the_constraints_written_by_hand():
         ("type = 'cylindrical', axis = [0, 0, 1], angle = 'q1'", "(cylindrical): the key 'displacement' is missing."),
     ],
 )
-def test_what_a_joint_needs(joint, message):
+def test_reports_missing_or_wrong_joint_keys(joint, message):
     with pytest.raises(ModelFileError) as caught:
         loads_toml(f"{HEAD}[[body]]\nname = 'b'\njoint = {{ {joint} }}")
     (problem,) = caught.value.problems
@@ -228,7 +228,7 @@ def test_what_a_joint_needs(joint, message):
         ),
     ],
 )
-def test_what_a_loop_needs(loop, message):
+def test_reports_missing_or_wrong_loop_keys(loop, message):
     body = "[[body]]\nname = 'b'\njoint = { type = 'revolute', axis = [0, 0, 1], angle = 'q1' }\n"
     with pytest.raises(ModelFileError) as caught:
         loads_toml(f"{HEAD}{body}[[loop]]\n{loop}")

@@ -30,7 +30,7 @@ NOT_IN_A_FILE = ("symbols", "gravity_given", "notes")
 
 
 def content(model: Model) -> dict[str, Any]:
-    """Everything a model holds; what comes back ordered by kind is told by name."""
+    """The content of a model; elements that are reordered by kind are compared by name."""
     out = {key: getattr(model, key) for key in FIELDS if key not in NOT_IN_A_FILE}
     for key in ORDERED_BY_KIND:
         out[key] = {element.name: element for element in out[key]}
@@ -38,7 +38,7 @@ def content(model: Model) -> dict[str, Any]:
 
 
 def returned(model: Model) -> Model:
-    """The model after a journey through a file, which must have changed nothing."""
+    """The model after a round trip through a file, which must not change it."""
     text = to_toml(model)
     back = loads_toml(text)
     before, after = content(model), content(back)
@@ -61,7 +61,7 @@ def same_accelerations(model: Model, back: Model, seed: int = 3) -> None:
 
 
 @pytest.mark.parametrize("name", gallery.names())
-def test_the_whole_gallery_comes_back(name):
+def test_gallery_round_trip(name):
     returned(gallery.load(name))
 
 
@@ -110,7 +110,7 @@ def on(joint: Callable[[Model], Any]) -> Model:
 
 
 @pytest.mark.parametrize("kind", JOINTS)
-def test_every_joint_comes_back(kind):
+def test_joint_round_trip(kind):
     model = on(JOINTS[kind])
     back = returned(model)
     if kind not in ("revolute", "prismatic"):  # one motion of two coordinates has a singular mass matrix
@@ -215,14 +215,14 @@ def with_load(add: Callable[[Model], Any]) -> Model:
 
 
 @pytest.mark.parametrize("kind", LOADS)
-def test_every_load_comes_back(kind):
+def test_load_round_trip(kind):
     model = with_load(LOADS[kind])
     back = returned(model)
     assert [type(load) for load in back.loads] == [type(load) for load in model.loads]
     same_accelerations(model, back)
 
 
-def test_elements_are_written_as_what_they_are():
+def test_elements_are_written_by_kind():
     def kinds(key: str) -> set[str]:
         return set(tomllib.loads(to_toml(with_load(LOADS[key])))) - {
             "name",
@@ -240,7 +240,7 @@ def test_elements_are_written_as_what_they_are():
     assert tomllib.loads(to_toml(with_load(LOADS["even actuator"])))["actuator"][0]["effort"] == "-9*x*min(x, y, 1)"
 
 
-def test_a_long_table_with_level_stretches_keeps_its_values():
+def test_long_table_with_constant_segments_round_trip():
     random = np.random.default_rng(5)
     times = np.cumsum(random.uniform(0.01, 0.1, 1500)).tolist()
     rows = random.uniform(-1, 1, (1500, 3))
@@ -267,7 +267,7 @@ LOOPS: dict[str, Callable[[Model], Any]] = {
 
 
 @pytest.mark.parametrize("kind", LOOPS)
-def test_every_loop_comes_back(kind):
+def test_loop_round_trip(kind):
     model = with_load(lambda m: None)
     more = {"position": (1, "k", 0), "rotation": (0, 0, 0.3), "description": "cut", "feedback": (100, "k")}
     model.loop("pin", ("arm", "slider"), LOOPS[kind](model), **more)
@@ -275,7 +275,7 @@ def test_every_loop_comes_back(kind):
     returned(model)
 
 
-def test_constraints_contacts_speeds_and_forces_come_back():
+def test_constraints_contacts_speeds_and_forces_round_trip():
     model = with_load(lambda m: None)
     model.drive("x", "k*sin(t)").holonomic("w - y", "tied", "equal", feedback=("k", 2))
     model.drive("y", "1 + t").drive("z", "exp(-t)/2 + k - t", name="lift")
@@ -287,13 +287,13 @@ def test_constraints_contacts_speeds_and_forces_come_back():
     model.speed("dot(x) + y*dot(w)", "u", "mixed").speed("dot(y)")
     model.non_ideal({"x": "-k*dot(x)", "z": 1})
     back = returned(model)
-    # a drive in front of a formula stays in front of it, so it is written as a formula
+    # a drive before a formula keeps its order, so it is written as a formula
     assert [c.name for c in back.holonomic_constraints] == ["drive of x", "tied", "drive of y", "lift"]
     data = tomllib.loads(to_toml(model))
     assert (len(data["holonomic"]), [drive["coordinate"] for drive in data["drive"]]) == (2, ["y", "z"])
 
 
-def test_a_model_of_sympy_comes_back():
+def test_sympy_model_round_trip():
     x, y = dynamicsymbols("x y")
     m, k = sympy.symbols("m k", positive=True)
     model = Model.from_energies(
@@ -364,13 +364,13 @@ TABLE = {"x": 0.37, "y": 1.21, "k": 0.83, "t": 0.4, "dot(x)": -0.6, "dot(y)": 0.
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_a_formula_is_read_back_as_it_was(text):
+def test_formula_round_trip(text):
     formula = parse(text, **NAMES)
     assert parse(written(formula), **NAMES) == formula
 
 
 @pytest.mark.parametrize("text", [text for text in FORMULAS if "piecewise" not in text and "dot" not in text])
-def test_the_text_of_a_formula_means_the_same_to_sympy(text):
+def test_formula_strings_match_sympy(text):
     words = {"min": sympy.Min, "max": sympy.Max, "abs": sympy.Abs}
     symbols = {name: sympy.Symbol(name) for name in ("x", "y", "k", "t")}
     formula = parse(text, **NAMES)
@@ -380,7 +380,7 @@ def test_the_text_of_a_formula_means_the_same_to_sympy(text):
 
 
 def random_formula(random: Random, depth: int) -> str:
-    """A formula with all signs and functions of the language."""
+    """A formula with all operators and functions of the language."""
 
     def part() -> str:
         return random_formula(random, depth - 1)
@@ -409,7 +409,7 @@ def random_formula(random: Random, depth: int) -> str:
     )()
 
 
-def test_random_formulas_are_read_back():
+def test_random_formula_round_trip():
     random = Random(20)
     exact = near = 0
     for _ in range(600):
@@ -440,7 +440,7 @@ def test_numbers_keep_every_digit():
         assert parse(written(product), coordinates=("x",), parameters=(), where="n") == product
 
 
-def test_slanted_axes_come_back_to_the_last_digit():
+def test_oblique_axes_round_trip_exactly():
     random = np.random.default_rng(2)
     model = Model("axes").coordinates("q")
     axes = [
@@ -490,7 +490,7 @@ def long_sum() -> sympy.Expr:
         ),
     ],
 )
-def test_what_a_file_cannot_hold_is_refused(spoil, message):
+def test_rejects_models_that_files_cannot_store(spoil, message):
     model = with_load(lambda m: None)
     spoil(model)
     with pytest.raises(InputError) as caught:
@@ -506,14 +506,14 @@ def test_what_a_file_cannot_hold_is_refused(spoil, message):
         (lambda m: m.speed("dot(x)", "u", "bell \x07"), "Expected text without control characters"),
     ],
 )
-def test_names_and_descriptions_no_file_can_hold_are_refused_when_declared(declare, message):
+def test_rejects_names_and_descriptions_that_files_cannot_store(declare, message):
     model = with_load(lambda m: None)
     with pytest.raises(InputError) as caught:
         declare(model)
     assert message in str(caught.value)
 
 
-def test_files_appear_only_when_they_are_complete(tmp_path):
+def test_files_are_written_atomically(tmp_path):
     model = gallery.load("cart-pendulum")
     place = tmp_path / "new" / "cart.toml"
     write_toml(model, place)
@@ -522,6 +522,6 @@ def test_files_appear_only_when_they_are_complete(tmp_path):
     with pytest.raises(InputError):
         write_toml(broken, place)
     assert read_toml(place).name == "cart-pendulum"
-    with pytest.raises(WorkError, match="the file cannot be written"):
+    with pytest.raises(WorkError, match="cannot write the file"):
         write_toml(model, place.parent)
     assert [path.name for path in tmp_path.rglob("*")] == ["new", "cart.toml"]

@@ -1,4 +1,4 @@
-"""Robots in URDF: what they become, against closed forms and models written by hand."""
+"""Robots in URDF: the resulting models against closed forms and explicit models."""
 
 import math
 
@@ -22,7 +22,7 @@ from dalembert.symbolic.floats import real
 L1, C1, C2, M1, M2, I1, I2, G = 0.7, 0.3, 0.25, 1.3, 0.8, 0.02, 0.015, 9.81
 DAMPING = 0.05
 
-# the moment about y of the first link stands as ixx, since its inertial axes are turned by 90 degrees about z
+# the moment about y of the first link is ixx, since its inertial axes are rotated by 90 degrees about z
 DOUBLE_PENDULUM = f"""<?xml version="1.0"?>
 <robot name="double pendulum">
   <link name="ceiling"/>
@@ -58,7 +58,7 @@ DOUBLE_PENDULUM = f"""<?xml version="1.0"?>
 
 
 def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
-    """M = Σ m BᵀB + Dᵀ I D at one state, from the motion in numbers."""
+    """M = Σ m BᵀB + Dᵀ I D at one state, from the numerical motion."""
     state = States(q[:, None], np.zeros((len(q), 1)), np.zeros(1))
     M = np.zeros((len(q), len(q)))
     for body in random_states.at(model, state).bodies:
@@ -72,7 +72,7 @@ def plain(entries: np.ndarray) -> np.ndarray:
 
 
 def frame(model: Model, name: str, **q: float) -> tuple[np.ndarray, np.ndarray]:
-    """R and p of a body at given coordinates."""
+    """R and p of a body at coordinates q."""
     starts = zip(model.coordinate_names, model.initial[0], strict=True)
     at = np.array([[q.get(coordinate, start)] for coordinate, start in starts])
     found = random_states.at(model, States(at, np.zeros_like(at), np.zeros(1))).frames[name]
@@ -157,7 +157,7 @@ def test_the_file_and_its_text_are_the_same(tmp_path):
 # links
 
 
-def test_inertia_is_turned_from_the_inertial_axes_to_those_of_the_link():
+def test_inertia_is_rotated_to_link_axes():
     rpy = (0.3, -0.7, 1.2)
     text = robot(
         links("base"),
@@ -182,7 +182,7 @@ def test_root_with_mass_is_a_body_fixed_to_the_world():
 
 
 @pytest.mark.parametrize("root", ['<link name="base"/>', links("world")])
-def test_root_without_mass_or_called_world_is_left_out(root):
+def test_root_without_mass_or_named_world_is_omitted(root):
     name = "world" if "world" in root else "base"
     place = '<origin xyz="1 0 0"/><axis xyz="0 0 1"/>'
     model = loads_urdf(robot(root, links("arm"), joint("turn", "continuous", name, "arm", place)))
@@ -207,12 +207,12 @@ def test_floating_root_moves_by_a_quaternion():
     assert dl.derive(model, "lagrange").accelerations(q, qd)[:3] == pytest.approx([0, 0, -9.81])
 
 
-def test_links_without_inertial_have_no_mass_and_are_told():
+def test_reports_links_without_inertial():
     text = robot(links("base", "arm"), '<link name="tool"/>\n', joint("turn", "continuous", "base", "arm"))
     text = text.replace("</robot>", joint("flange", "fixed", "arm", "tool") + "</robot>")
     model = loads_urdf(text)
     assert model.bodies[2].mass == 0
-    assert "there is no <inertial>, so the link has no mass: 'tool' (line 4)." in model.notes
+    assert "<inertial> is missing; the link has no mass: 'tool' (line 4)." in model.notes
 
 
 def test_links_on_fixed_joints_can_be_merged():
@@ -283,7 +283,7 @@ def test_every_kind_of_joint():
     assert model.initial[0][6] == 1.0
 
 
-def test_axis_is_made_a_unit_vector_and_is_x_when_missing():
+def test_axis_is_normalized_and_defaults_to_x():
     text = robot(
         links("base", "a", "b"),
         joint("slant", "continuous", "base", "a", '<axis xyz="3 0 4"/>'),
@@ -292,7 +292,7 @@ def test_axis_is_made_a_unit_vector_and_is_x_when_missing():
     model = loads_urdf(text)
     assert model.bodies[1].joints[0] == model.revolute((0.6, 0, 0.8), "slant")
     assert model.bodies[2].joints[0] == model.revolute((1, 0, 0), "plain")
-    assert any("no <axis>, so it is x" in note and "'plain' (line 6)" in note for note in model.notes)
+    assert any("<axis> is missing; the x axis is used" in note and "'plain' (line 6)" in note for note in model.notes)
 
 
 def test_limits_of_speed_and_effort_alone_and_without_end():
@@ -307,7 +307,7 @@ def test_limits_of_speed_and_effort_alone_and_without_end():
         assert model.limits["j"] == expected
 
 
-def test_friction_is_read_or_left_out_with_a_note():
+def test_friction_is_read_or_ignored_with_a_note():
     inside = '<axis xyz="0 0 1"/><dynamics damping="0.4" friction="0.3"/>'
     text = robot(links("base", "a"), joint("j", "continuous", "base", "a", inside))
     (load,) = loads_urdf(text).loads
@@ -315,10 +315,10 @@ def test_friction_is_read_or_left_out_with_a_note():
     assert (load.body, float(load.viscous), float(load.coulomb[0])) == ("a", 0.4, 0.3)
     without = loads_urdf(text, friction=False)
     assert without.loads == ()
-    assert "damping and friction are left out, as asked for: joint 'j' (line 4)." in without.notes
+    assert "damping and friction are ignored because of friction=False: joint 'j' (line 4)." in without.notes
 
 
-def test_mimic_joints_are_held_by_a_constraint():
+def test_mimic_joints_become_constraints():
     follow = '<axis xyz="0 0 1"/><mimic joint="{}" multiplier="{}" offset="{}"/>'
     text = robot(
         links("base", "a", "b", "c"),
@@ -340,7 +340,7 @@ def test_mimic_joints_are_held_by_a_constraint():
 # shapes
 
 
-def test_shapes_and_their_colours():
+def test_shapes_and_their_colors():
     text = """<robot name="painted">
     <material name="red"><color rgba="1 0 0 1"/></material>
     <link name="base">
@@ -367,11 +367,11 @@ def test_shapes_and_their_colours():
     assert model.shapes[0].position == (1, 2, 3)
     assert model.shapes[0].rotation == (0.1, 0.2, 0.3)
     assert model.shapes[4].mesh == "package://p/a.stl"
-    assert "a material is not defined, so the shape has no colour: 'no' (line 11)." in model.notes
+    assert "a material is not defined; the shape has no color: 'no' (line 11)." in model.notes
     assert "shape <torus> is not used, it cannot be drawn: line 12." in model.notes
 
 
-def test_missing_mesh_files_are_told(tmp_path):
+def test_reports_missing_mesh_files(tmp_path):
     folder = tmp_path / "arm_description" / "urdf"
     folder.mkdir(parents=True)
     (tmp_path / "arm_description" / "here.stl").write_text("")
@@ -386,7 +386,7 @@ def test_missing_mesh_files_are_told(tmp_path):
     assert not any("mesh" in note for note in loads_urdf(text).notes)
 
 
-# names and what is left out
+# names and unused content
 
 
 def test_names_become_identifiers_and_clashes_are_resolved():
@@ -414,7 +414,7 @@ def test_names_of_the_floating_base_come_before_those_of_joints():
     assert any("base_x_2 for joint 'base_x'" in note for note in model.notes)
 
 
-def test_everything_that_is_not_used_is_told_once_with_its_lines():
+def test_reports_unused_content_with_lines():
     text = robot(
         links("base", "arm"),
         joint("turn", "continuous", "base", "arm"),
@@ -422,12 +422,12 @@ def test_everything_that_is_not_used_is_told_once_with_its_lines():
     ).replace("<inertial>", "<collision/><inertial>")
     notes = loads_urdf(text).notes
     assert (
-        "element <transmission> is not used, drives are added by model.actuator and model.rotor (2 times): lines 5, 6."
+        "element <transmission> is not used, add drives with model.actuator and model.rotor (2 times): lines 5, 6."
         in notes
     )
-    assert "element <gazebo> is not used, it holds settings of another program: line 7." in notes
-    assert "element <sensor> is not used, sensors have no part in the equations: line 8." in notes
-    assert "element <strange> is not used, it is not known here: line 9." in notes
+    assert "element <gazebo> is not used, it contains settings of another program: line 7." in notes
+    assert "element <sensor> is not used, sensors are not part of the equations: line 8." in notes
+    assert "element <strange> is not used, it is unknown: line 9." in notes
     assert "element <collision> is not used, it is not needed for the equations (2 times): lines 2, 3." in notes
     assert len(notes) == 5
 

@@ -1,4 +1,4 @@
-"""Models written as URDF: reading them gives the same model, and what cannot be said is named."""
+"""Models written as URDF: reading them gives the same model; unsupported elements are reported."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from dalembert.symbolic.floats import real
 
 
 def arm() -> Model:
-    """A bit of everything that URDF can say, with parameters."""
+    """A model with all elements that URDF supports, with parameters."""
     model = Model("arm & hand", gravity=(0, "-g", 0)).parameters(g=9.81, m=1.3, l=1 / 3)
     model.coordinate("turn", 0.3, -0.2).coordinate("slide").coordinates("wrist_a", "wrist_b", "finger")
     model.body("base", joint=model.fixed((0, 0, "l"), (0.1, 0.2, 0.3)), mass="2*m", inertia=(1, 1, 1))
@@ -67,7 +67,7 @@ def batch(entries: np.ndarray, count: int) -> np.ndarray:
     return out
 
 
-def test_mass_matrix_survives_the_way_there_and_back():
+def test_mass_matrix_round_trip():
     model = arm()
     again = loads_urdf(to_urdf(model))
     assert again.coordinate_names == model.coordinate_names
@@ -77,7 +77,7 @@ def test_mass_matrix_survives_the_way_there_and_back():
     assert np.abs(matrices(again, q) - expected).max() < 1e-14
 
 
-def test_accelerations_survive_too():
+def test_accelerations_round_trip():
     model = Model("arm", gravity=(0.3, 0, -1.6)).coordinates("a", "b")
     model.body("first", joint=model.revolute((0, 1, 0), "a"), mass=1, center=(1, 0, 0), inertia=(0.1, 0.2, 0.3))
     joint = model.prismatic((1, 0, 1), "b", position=(1, 0, 0.5), rotation=(0.2, 0.3, 0.4))
@@ -121,7 +121,7 @@ def test_constraints_between_two_joints_become_mimic():
     assert float(constraint.phi.subs(q)) == pytest.approx(0.8 + 1.5 * 0.3 - 0.65)
 
 
-def test_a_second_way_changes_nothing():
+def test_second_round_trip_changes_nothing():
     text = to_urdf(loads_urdf(to_urdf(arm())))
     assert to_urdf(loads_urdf(text)) == text
 
@@ -153,16 +153,16 @@ def test_numbers_keep_all_their_digits():
     assert body.joints[0].axis == pytest.approx(model.bodies[0].joints[0].axis, rel=2e-16)
 
 
-def test_the_file_appears_when_it_is_complete(tmp_path):
+def test_file_is_written_atomically(tmp_path):
     path = tmp_path / "new" / "arm.urdf"
     write_urdf(arm(), path)
     assert path.read_text(encoding="utf-8") == to_urdf(arm())
     assert [p.name for p in path.parent.iterdir()] == ["arm.urdf"]
     assert read_urdf(path).coordinate_names == arm().coordinate_names
     (tmp_path / "file").write_text("")
-    with pytest.raises(WorkError, match="the file cannot be written"):
+    with pytest.raises(WorkError, match="cannot write the file"):
         write_urdf(arm(), tmp_path / "file" / "arm.urdf")
-    with pytest.raises(InputError, match="not the name of a file"):
+    with pytest.raises(InputError, match="not a file name"):
         write_urdf(arm(), "")
     broken = arm().force("hand", (1, 0, 0))
     with pytest.raises(InputError):
@@ -187,15 +187,15 @@ REFUSED = {
     "joint_friction 'push': its smoothing is 0.1": lambda m: m.joint_friction(
         "rod", coulomb=1, smoothing=0.1, name="push"
     ),
-    "rotor 'push': URDF has no inertia of motors": lambda m: m.rotor("rod", 1, name="push"),
+    "rotor 'push': URDF has no motor inertia": lambda m: m.rotor("rod", 1, name="push"),
     "loop 'pin': URDF describes trees": lambda m: m.loop("pin", ("bob", "world"), m.revolute((0, 1, 0), 0)),
     "knife_edge 'edge': URDF has no contacts": lambda m: m.knife_edge("rod", (1, 0, 0), name="edge"),
     "nonholonomic 'slow'": lambda m: m.nonholonomic("dot(a) - dot(b)", name="slow"),
-    "holonomic 'curve': URDF has no constraints but": lambda m: m.holonomic("a - b**2", name="curve"),
-    "holonomic 'all': URDF has no constraints but": lambda m: m.holonomic("a - b - c", name="all"),
-    "holonomic 'drive of a': URDF has no constraints but": lambda m: m.drive("a", "sin(t)"),
-    "holonomic 'moved': URDF has no constraints but": lambda m: m.holonomic("a - b - t", name="moved"),
-    "holonomic 'servo': URDF has no constraints but": lambda m: m.holonomic("a - b", name="servo", feedback=(1, 1)),
+    "holonomic 'curve': URDF has no constraints except": lambda m: m.holonomic("a - b**2", name="curve"),
+    "holonomic 'all': URDF has no constraints except": lambda m: m.holonomic("a - b - c", name="all"),
+    "holonomic 'drive of a': URDF has no constraints except": lambda m: m.drive("a", "sin(t)"),
+    "holonomic 'moved': URDF has no constraints except": lambda m: m.holonomic("a - b - t", name="moved"),
+    "holonomic 'servo': URDF has no constraints except": lambda m: m.holonomic("a - b", name="servo", feedback=(1, 1)),
     "non_ideal 'a'": lambda m: m.non_ideal({"a": "-dot(a)"}),
     "speed 'u1': URDF has no quasi-velocities": lambda m: m.speeds("dot(a) + dot(b)"),
     "shape of 'nobody': there is no such body": lambda m: m.shape("nobody", "sphere", (1,)),
@@ -204,7 +204,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("said", REFUSED)
-def test_what_urdf_cannot_say_is_named(said):
+def test_rejects_elements_unsupported_by_urdf(said):
     to_urdf(pendulum())
     model = pendulum()
     REFUSED[said](model)
@@ -217,12 +217,12 @@ def test_what_urdf_cannot_say_is_named(said):
 @pytest.mark.parametrize(
     ("motion", "said"),
     [
-        ("2*a", "body 'rod', joint 0 (revolute): it moves by the formula 2*a."),
-        ("a + t", "body 'rod', joint 0 (revolute): it moves by the formula a + t."),
+        ("2*a", "body 'rod', joint 0 (revolute): its motion is the formula 2*a."),
+        ("a + t", "body 'rod', joint 0 (revolute): its motion is the formula a + t."),
         ("b", "body 'rod', joint 0 (revolute): the coordinate b moves several joints."),
     ],
 )
-def test_formulas_as_motions_are_named(motion, said):
+def test_rejects_formulas_as_motions(motion, said):
     model = pendulum(motion)
     if motion == "b":
         model.body("other", joint=model.revolute((1, 0, 0), "a"), mass=1)
@@ -231,31 +231,31 @@ def test_formulas_as_motions_are_named(motion, said):
     assert str(caught.value).startswith(said)
 
 
-def test_joints_that_urdf_does_not_know_are_named():
+def test_rejects_unsupported_urdf_joints():
     model = Model("ball").coordinates("a", "b", "c")
     model.body("ball", joint=model.spherical(("a", "b", "c")), mass=1, inertia=(1, 1, 1))
     with pytest.raises(InputError, match=r"body 'ball', joint 0 \(spherical\): URDF has no such joint. Use a sequence"):
         to_urdf(model)
 
 
-def test_names_that_a_reader_would_change_are_named():
+def test_rejects_names_that_the_reader_would_change():
     model = Model("puck").coordinates("x", "y", "angle")
     model.body("puck", joint=model.planar((0, 0, 1), ("x", "y"), "angle"), mass=1, inertia=(1, 1, 1))
-    with pytest.raises(InputError, match="A reader of URDF would call them x_x, x_y, x_angle"):
+    with pytest.raises(InputError, match="The URDF reader names them x_x, x_y, x_angle"):
         to_urdf(model)
 
 
-def test_limits_of_joints_with_several_motions_are_named():
+def test_rejects_limits_of_joints_with_several_motions():
     model = Model("puck").coordinates("p_x", "p_y", "p_angle")
     model.body("puck", joint=model.planar((0, 0, 1), ("p_x", "p_y"), "p_angle"), mass=1, inertia=(1, 1, 1))
     model.limit("p_y", lower=0, upper=1)
-    with pytest.raises(InputError, match="limit of 'p_y': URDF has no limits of joints with several motions"):
+    with pytest.raises(InputError, match="limit of 'p_y': URDF has no limits for joints with several motions"):
         to_urdf(model)
 
 
-def test_models_of_energies_and_broken_models_are_refused():
+def test_rejects_energy_models_and_invalid_models():
     energies = Model.from_energies("oscillator", coordinates=["x"], kinetic="dot(x)**2/2")
-    with pytest.raises(InputError, match="described by energies"):
+    with pytest.raises(InputError, match="defined by energies"):
         to_urdf(energies)
     with pytest.raises(ModelError, match="its parent 'nobody' does not exist"):
         to_urdf(pendulum().body("lost", parent="nobody", joint=Model("m").fixed(), mass=1))

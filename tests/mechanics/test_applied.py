@@ -1,4 +1,4 @@
-"""The power of every load is force times velocity, with velocities taken by complex steps through positions."""
+"""The power of every load is force times velocity, with velocities from complex-step derivatives of positions."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
 
 STEP = 1e-30
-STILL = ("plain", "difference", "curved")  # no joint moves by itself, so that all velocity comes from q̇
+STILL = ("plain", "difference", "curved")  # no joint depends on time, so that all velocity comes from q̇
 seeds = pytest.mark.parametrize("seed", range(5))
 
 
@@ -60,7 +60,7 @@ class Scene:
 
     @property
     def power(self):
-        """What the library says: Σ (Jᵀ F)·q̇ of this load and its reaction."""
+        """The library's value: Σ (Jᵀ F)·q̇ of this load and its reaction."""
         mine = [a for a in applied_forces(self.motion) if self.load.name in a.name]
         return float(sum(numbers(a.J.T @ a.force, 1)[:, 0] @ self.qd for a in mine))
 
@@ -108,7 +108,7 @@ def test_power_of_a_damper_is_lost(random_tree, seed):
     assert scene.power == pytest.approx(-damping * rate**2, abs=1e-12)
 
 
-def test_a_torque_and_its_reaction_do_not_push_the_whole():
+def test_torque_and_reaction_have_no_net_force():
     model = Model("pair").coordinates("a", "b")
     model.body("first", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 1))
     model.body("second", joint=model.revolute((0, 0, 1), "b"), mass=1, inertia=(1, 1, 1))
@@ -117,7 +117,7 @@ def test_a_torque_and_its_reaction_do_not_push_the_whole():
     assert [float(Q) for Q in generalized_forces(motion)] == pytest.approx([-3.0, 3.0])
 
 
-def test_a_spring_without_natural_length_may_have_its_ends_together():
+def test_spring_of_zero_natural_length_allows_coincident_ends():
     model = Model("centre").coordinates("x")
     model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     model.spring(("mass", "world"), stiffness=4)

@@ -53,13 +53,13 @@ def test_acceleration_level_is_the_rate_of_the_velocity_level(curve):
     assert np.allclose(np.imag(single(moved.velocity)) / STEP, single(here.A) @ qdd - single(here.beta), atol=1e-14)
 
 
-def test_a_and_b_give_the_velocity_level_where_it_is_linear(curve):
+def test_a_and_b_reproduce_linear_velocity_levels(curve):
     q, qd, _, t = curve
     here = at(curved(), q, qd, t)
     assert np.allclose((single(here.A) @ qd + single(here.b))[:3], single(here.velocity)[:3], atol=1e-14)
 
 
-def test_rows_stand_in_the_order_of_declaration_holonomic_first():
+def test_rows_are_in_order_of_declaration_holonomic_first():
     facts = levels(curved())
     assert facts.names == ("circle", "closing", "blade", "fan")
     assert facts.linear == (True, True, True, False)
@@ -74,7 +74,7 @@ def test_rows_stand_in_the_order_of_declaration_holonomic_first():
         ("sqrt(1 + dot(x)**2)", False),
     ],
 )
-def test_linearity_is_seen_behind_the_form_of_the_formula(psi, linear):
+def test_linearity_does_not_depend_on_the_form_of_the_formula(psi, linear):
     model = Model("m").coordinates("x", "y").nonholonomic(psi)
     assert levels(model).linear == (linear,)
 

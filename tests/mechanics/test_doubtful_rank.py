@@ -1,4 +1,4 @@
-"""Decisions about rank that are close to the tolerance are noted, and dropped rows that do not hold are named."""
+"""Rank decisions close to the tolerance are noted, and violated dropped rows are reported."""
 
 import numpy as np
 import pytest
@@ -23,13 +23,13 @@ def notes(share: str) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize(("share", "kept"), [("1e-8", True), ("1e-9", False)])
 def test_a_rank_within_three_decades_of_the_tolerance_is_noted(share, kept):
-    said = "all of them are kept" if kept else "'second' counts as dependent"
+    said = "all of them are used" if kept else "'second' counts as dependent"
     for found in notes(share):
         assert any("decided close to the tolerance" in note and said in note for note in found)
 
 
 @pytest.mark.parametrize("share", ["0", "1e-4"])
-def test_a_clear_rank_is_not_noted(share):
+def test_unambiguous_rank_is_not_noted(share):
     assert not any("decided close to the tolerance" in note for found in notes(share) for note in found)
 
 

@@ -45,7 +45,7 @@ def test_mass_matrix_is_the_second_difference_of_the_kinetic_energy(random_tree,
 
 @every_tree
 def test_kinetic_energy_is_that_of_the_moving_mass_elements(random_tree, seed):
-    # ½ ∫ v·v dm with each body as its mass centre and six points that have its inertia
+    # ½ ∫ v·v dm with each body as its mass center and six points that have its inertia
     model = random_tree(seed, coordinates=6)
     random = np.random.default_rng(seed)
     n, t, h = len(model.coordinate_names), 0.6, 1e-30
@@ -54,7 +54,7 @@ def test_kinetic_energy_is_that_of_the_moving_mass_elements(random_tree, seed):
     total = 0.0
     for body in moved.bodies:
         inertia = np.real(numbers(body.inertia, 1)[..., 0])
-        second = np.trace(inertia) / 2 * np.eye(3) - inertia  # ∫ r rᵀ dm about the mass centre
+        second = np.trace(inertia) / 2 * np.eye(3) - inertia  # ∫ r rᵀ dm about the mass center
         spread, axes = np.linalg.eigh(second)
         for center, mass in [(np.zeros(3), body.mass - 6.0)] + [
             (sign * axis * np.sqrt(size / 2), 1.0)
@@ -90,7 +90,7 @@ def test_energies_of_a_swinging_rod():
 
 
 def test_kinetic_energy_of_a_driven_slider():
-    # V = ẋ + 0.1 cos t, so T = ½ m (ẋ² + 0.2 ẋ cos t + 0.01 cos² t): N and T₀ are not left out
+    # V = ẋ + 0.1 cos t, so T = ½ m (ẋ² + 0.2 ẋ cos t + 0.01 cos² t): N and T₀ are included
     model = Model("driven").coordinates("x")
     model.body("slider", joint=model.prismatic((1, 0, 0), "x + 0.1*sin(t)"), mass=3)
     assert kinetic_energy(model, [0.0], [2.0], 0.6) == pytest.approx(1.5 * (2.0 + 0.1 * np.cos(0.6)) ** 2)

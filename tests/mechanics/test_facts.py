@@ -1,4 +1,4 @@
-"""What is found once and reported: ignorable coordinates, independent constraints, the choice of speeds."""
+"""Structural facts: ignorable coordinates, independent constraints, choice of speeds."""
 
 import numpy as np
 import pytest
@@ -50,11 +50,11 @@ def chosen_map(model: Model) -> np.ndarray:
 # ignorable coordinates: Definition 1 of papers/volterra
 
 
-def test_a_coordinate_that_only_its_velocity_enters_is_ignorable():
+def test_coordinate_that_enters_only_by_its_velocity_is_ignorable():
     assert ignorable(plane()) == ("x", "y")
 
 
-def test_a_coordinate_that_appears_only_through_cancelling_terms_is_ignorable():
+def test_coordinate_in_canceling_terms_is_ignorable():
     # T = ½ m (ṙ² + r²φ̇²) after sin²φ + cos²φ = 1, and the spring's length is r after the same
     assert ignorable(orbit()) == ("phi",)
 
@@ -76,7 +76,7 @@ def test_a_coordinate_in_the_lagrangian_is_not_ignorable():
     assert refutations(orbit()) == {"r": "the Lagrangian depends on r"}
 
 
-def test_gravity_spoils_the_coordinate_along_it():
+def test_gravity_refutes_the_coordinate_along_it():
     model = Model("falling", gravity=(0, -9.81, 0)).coordinates("x", "y")
     model.body("stone", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
     assert refutations(model) == {"y": "the Lagrangian depends on y"}
@@ -98,7 +98,7 @@ def test_a_coordinate_with_a_generalized_force_is_not_ignorable():
     assert ignorable(model) == ("y",)
 
 
-def test_a_force_without_a_value_somewhere_is_still_a_force():
+def test_partially_undefined_force_counts_as_force():
     # sqrt(1.5 − x) has no value at some random states around x = 1
     model = plane().force("point", ("sqrt(1.5 - x)", 0, 0), name="pull")
     assert refutations(model) == {"x": "the generalized force on x is not zero"}
@@ -136,7 +136,7 @@ def test_chosen_speeds_of_random_models_determine_the_velocities(random_tree, se
     assert np.linalg.cond(chosen_map(model)).max() < 1e4
 
 
-def test_given_speeds_are_completed():
+def test_user_speeds_are_completed():
     known = facts_of(plane("theta").speed("dot(x) + dot(y)", name="sum"))
     assert known.speed_names[0] == "sum"
     assert known.d == 3
@@ -149,27 +149,27 @@ def test_names_of_added_speeds_are_free():
     assert facts_of(model).speed_names == ("u2", "u4")
 
 
-def test_too_many_speeds_are_refused():
+def test_rejects_too_many_speeds():
     model = plane().nonholonomic("dot(x) + dot(y)").speeds("dot(x)", "dot(y)")
     with pytest.raises(InputError) as caught:
         facts_of(model)
     assert str(caught.value) == (
-        "model 'plane': 2 speeds for 1 degrees of freedom (2 coordinates, 1 independent constraints). "
-        "Give at most 1 speeds, or none."
+        "model 'plane': 2 generalized speeds for 1 degrees of freedom (2 coordinates, 1 independent constraints). "
+        "Define at most 1 speeds, or none."
     )
 
 
-def test_dependent_speeds_are_refused():
+def test_rejects_dependent_speeds():
     with pytest.raises(InputError) as caught:
         facts_of(plane().speed("dot(x) + dot(y)", name="a").speed("2*dot(x) + 2*dot(y)", name="b"))
     assert str(caught.value) == (
-        "model 'plane': the speeds a, b are not independent of each other and of the constraints. "
+        "model 'plane': the speeds a, b are linearly dependent on each other or on the constraints. "
         "Expected independent combinations of the velocities. Replace one of them."
     )
 
 
-def test_a_speed_that_the_constraints_prescribe_is_refused():
-    with pytest.raises(InputError, match="not independent of each other and of the constraints"):
+def test_rejects_speed_prescribed_by_constraints():
+    with pytest.raises(InputError, match="linearly dependent on each other or on the constraints"):
         facts_of(plane().nonholonomic("dot(x) + dot(y)").speeds("dot(x) + dot(y)"))
 
 

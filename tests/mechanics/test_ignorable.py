@@ -1,4 +1,4 @@
-"""Ignorable coordinates are proved on formulas: what acts late, far away, weakly or in a narrow place is not overlooked."""
+"""Ignorable coordinates are proved symbolically: late, distant, weak or narrow forces are not overlooked."""
 
 from dataclasses import replace
 
@@ -16,10 +16,8 @@ from dalembert.simulation.workspace import forget_workspaces
 
 FORCE = "the generalized force on x is not zero"
 LAGRANGIAN = "the Lagrangian depends on x"
-PROVED = "ignorable: the Lagrangian, the constraints and the forces do not contain x, for all values of the parameters"
-GIVEN = (
-    "ignorable: the Lagrangian, the constraints and the forces do not contain x, for the given values of the parameters"
-)
+PROVED = "ignorable: the Lagrangian, the constraints and the forces do not contain x, for all parameter values"
+GIVEN = "ignorable: the Lagrangian, the constraints and the forces do not contain x, for the current values of the parameters"
 
 
 def cart() -> Model:
@@ -42,9 +40,9 @@ def found(model: Elements) -> Ignorable:
 
 
 def reason(model: Elements, name: str = "x") -> str:
-    """The sentence for a coordinate, which must agree with the places."""
+    """The reason for a coordinate, which must agree with the indices."""
     known = found(model)
-    ignorable = model.coordinate_names.index(name) in known.places
+    ignorable = model.coordinate_names.index(name) in known.indices
     assert known.reasons[name].startswith("ignorable: ") is ignorable
     assert "nan" not in known.reasons[name]
     return known.reasons[name]
@@ -63,7 +61,7 @@ def late_table() -> Model:
 
 
 @pytest.mark.parametrize("force", ["piecewise(3, t > 20, 0)", "1e-12*t", "1e-30", "sin(314*t)"])
-def test_a_force_that_comes_late_or_is_weak(force):
+def test_late_or_weak_force_refutes_ignorable_coordinate(force):
     assert reason(pushed(force)) == FORCE
 
 
@@ -82,8 +80,8 @@ LATE = {
 
 @pytest.mark.parametrize("key", ["lagrange", "volterra_reduced", "routh"])
 @pytest.mark.parametrize(("model", "pushed_by"), LATE.values(), ids=LATE)
-def test_the_motion_under_a_late_force_is_the_same_by_all(model, pushed_by, key):
-    # (M + m) x + m l sin θ moves as ∫∫ F dt dt; the first edition ended at x = 0.12 instead of 200.12
+def test_formulations_agree_under_late_force(model, pushed_by, key):
+    # (M + m) x + m l sin θ moves as ∫∫ F dt dt
     run = dl.simulate(model, 40.0, formalism=key, samples=5)
     x, theta = run.q
     assert np.isclose(3 * x[-1] + np.sin(theta[-1]) - np.sin(0.5), pushed_by, atol=1e-6)
@@ -93,12 +91,12 @@ def test_the_motion_under_a_late_force_is_the_same_by_all(model, pushed_by, key)
 @pytest.mark.parametrize(
     "force", ["-200*max(x-5,0)", "-200*min(x+5,0)", "piecewise(-3, x > 5, 0)", "-abs(x-5) + 5 - x"]
 )
-def test_a_bumper_far_away_switches(force):
+def test_distant_bumper_is_a_discontinuity(force):
     assert reason(pushed(force)).startswith("a formula switches with x, where ")
 
 
-def test_a_cart_runs_into_its_bumper_by_all():
-    # the first edition let it pass: x was called ignorable
+def test_formulations_agree_on_cart_with_bumper():
+    # x must not count as ignorable
     model = pushed("-200*max(x-5,0)").start([0, 0], [2.0, 0])
     expected = dl.simulate(model, 5.0, samples=6)
     assert expected.q[0].max() < 5.5
@@ -111,22 +109,22 @@ def test_a_cart_runs_into_its_bumper_by_all():
     "potential",
     ["10*exp(-10*(x-5)**2)", "1e12 + 1e-12*x**2/2", "1e-12*x**2/2", "1e-300*x", "x/(1e9+x**2)"],
 )
-def test_a_potential_that_is_narrow_or_weak_beside_a_constant(potential):
+def test_narrow_or_weak_potential_refutes_ignorable_coordinate(potential):
     assert reason(energies(potential)) == LAGRANGIAN
 
 
-def test_what_no_number_would_find_is_not_taken_for_nothing():
-    # 500 s after the start, or 10 mm wide at 50 m: exp underflows wherever one looks
+def test_underflowing_potential_refutes_ignorable_coordinate():
+    # 500 s after the start, or 10 mm wide at 50 m: exp underflows at all sample points
     assert reason(pushed("3*exp(-(t-500)**2)")).endswith(FORCE)
     assert reason(energies("1e-3*exp(-1e4*(x-50)**2)")).endswith(LAGRANGIAN)
 
 
 @pytest.mark.parametrize("potential", ["piecewise(1, x > 5, 0)", "sign(x-5)", "0*y + abs(x-5)"])
-def test_a_step_refutes_though_it_is_flat_on_both_sides(potential):
+def test_step_function_refutes_ignorable_coordinate(potential):
     assert reason(energies(potential)).startswith("a formula switches with x, where ")
 
 
-def test_a_step_in_time_or_of_another_coordinate_does_not():
+def test_step_in_time_or_other_coordinate_keeps_ignorable():
     assert reason(energies("piecewise(y, t > 5, 0)")) == PROVED
     assert reason(energies("max(y, 0)")) == PROVED
 
@@ -167,7 +165,7 @@ def test_a_nano_bead_on_a_spring():
     ],
 )
 @pytest.mark.parametrize("factor", ["1", "1e9"])
-def test_terms_that_cancel_leave_it_ignorable(zero, factor):
+def test_canceling_terms_keep_ignorable(zero, factor):
     # rounding of 10⁹ times the terms is far above 10⁻¹¹
     assert reason(energies(f"{factor}*({zero}) + y**2")) == PROVED
 
@@ -183,24 +181,24 @@ def test_terms_that_cancel_leave_it_ignorable(zero, factor):
         "0.1*x + 0.2*x - 0.30000000000000004*x",
     ],
 )
-def test_what_only_nearly_cancels_does_not(small):
+def test_nearly_canceling_terms_refute_ignorable_coordinate(small):
     assert reason(energies(small)) == LAGRANGIAN
 
 
 @pytest.mark.parametrize("place", range(-6, 7))
-def test_a_root_of_a_square_is_no_identity(place):
-    # √((x − c)²) − x is constant on one side of c and −2x on the other; half of all points see one side only
+def test_root_of_square_is_not_identity(place):
+    # √((x − c)²) − x is constant on one side of c and −2x on the other; half of all points are on one side only
     assert reason(energies(f"sqrt((x - {place})**2) - x")) == LAGRANGIAN
 
 
-def test_an_identity_that_the_field_does_not_know_is_told_as_undecided():
-    # never taken for proved, and not called a dependence either
+def test_unknown_identity_is_reported_as_undecided():
+    # reported neither as proved nor as a dependence
     model = energies("sin(x*(y + 1)) - sin(x*y + x)")
-    assert reason(model) == "it is not decided whether the Lagrangian depends on x"
+    assert reason(model) == "undecided whether the Lagrangian depends on x"
     assert reason(energies("sin(x*(y + 1))")) == LAGRANGIAN
 
 
-def test_a_root_that_the_field_does_not_have_lies_beyond_it():
+def test_root_in_quadratic_extension_field():
     # √47 has no residue, but one in GF(P²)
     assert reason(energies("sqrt(47)*x*(sin(x)**2 + cos(x)**2 - 1)")).startswith("ignorable")
     assert reason(energies("sqrt(47)*x*(sin(x)**2 + cos(x)**2 - 1.000000001)")) == LAGRANGIAN
@@ -237,20 +235,20 @@ def test_a_stiffness_of_zero_makes_it_ignorable_for_this_value_only(k, sentence)
 @pytest.mark.parametrize(
     ("k", "sentence"), [(-47.0, f"{GIVEN} k"), (47.0, LAGRANGIAN), (-2.0, f"{GIVEN} k"), (2.0, LAGRANGIAN)]
 )
-def test_the_sign_of_a_given_value_counts(k, sentence):
+def test_sign_of_a_parameter_value_matters(k, sentence):
     # √(k²) + k is 0 for negative k only, whether k is a square in the field, as 2 is, or not, as 47
     assert reason(energies("(sqrt(k**2) + k)*x", parameters={"k": k})) == sentence
 
 
-# formulas without a value
+# undefined formulas
 
 
 @pytest.mark.parametrize("force", ["sqrt(1.5 - x)", "log(x + 0.1)", "asin(x)", "sqrt(1.5 - x) - sqrt(1.5 - x)/2"])
-def test_a_force_without_a_value_somewhere_is_a_force(force):
+def test_partially_undefined_force_refutes_ignorable_coordinate(force):
     assert reason(pushed(force)) == FORCE
 
 
-def test_a_spring_that_starts_at_length_zero_is_seen():
+def test_spring_with_zero_initial_length_refutes_ignorable_coordinate():
     # its slope at the start is 0/0; nan is not zero
     model = Model("tie").coordinates("x")
     model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
@@ -258,7 +256,7 @@ def test_a_spring_that_starts_at_length_zero_is_seen():
     assert reason(model) == LAGRANGIAN
 
 
-# constraints and what they do
+# constraints and their forces
 
 
 def test_columns_of_constraints():
@@ -270,7 +268,7 @@ def test_columns_of_constraints():
     assert reason(late) == "the constraint 'late' has a non-zero column for x"
 
 
-def test_a_contact_by_its_rows():
+def test_contact_rows_refute_ignorable_coordinate():
     model = with_contacts(dl.load("rolling-disk"))
     for name in ("x", "y"):
         assert "has a non-zero column for" in reason(model, name)
@@ -283,20 +281,20 @@ def test_a_force_of_non_ideal_constraints():
     assert reason(other) == PROVED
 
 
-def test_the_facts_carry_the_sentences():
+def test_facts_contain_the_reasons():
     model = pushed("piecewise(3, t > 20, 0)")
     known = facts_of(model)
     assert known.ignorable == ()
     assert known.reasons == {"x": FORCE, "theta": "the Lagrangian depends on theta"}
 
 
-def test_verify_would_see_a_late_force_that_was_overlooked(monkeypatch):
-    # states are looked at over the whole time in which formulas switch
+def test_verify_detects_an_overlooked_late_force(monkeypatch):
+    # states are sampled over the time span in which formulas switch
     model = pushed("piecewise(3, t > 20, 0)")
     assert dl.verify(model, states=20, engines=["python"])
 
     def overlooked(model: Model, levels: Levels) -> Ignorable:
-        return replace(find_ignorable(model, levels), places=(0,))
+        return replace(find_ignorable(model, levels), indices=(0,))
 
     monkeypatch.setattr("dalembert.mechanics.facts.find_ignorable", overlooked)
     forget_workspaces()

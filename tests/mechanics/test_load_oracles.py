@@ -1,7 +1,7 @@
-"""An oracle for every load: its generalized force against the textbook, on every road that has one.
+"""An oracle for every load: its generalized force against the textbook, by every method that applies.
 
-The law is written out by hand for a small mechanism. Asked are the forces with their Jacobians, the potentials by a complex step,
-the wrenches on the bodies, the recursion, and the words that the principle uses.
+The law is derived by hand for a small mechanism. It is compared with the forces and their Jacobians, complex-step derivatives of
+the potentials, the wrenches on the bodies, the recursion, and the terms of the principle of virtual work.
 """
 
 from collections.abc import Callable
@@ -75,7 +75,7 @@ ROADS = {
 
 
 def pendulum() -> Model:
-    """A rod that hangs from the origin along −y, mass centre at 0.6; theta turns it about z."""
+    """A rod that hangs from the origin along −y, mass center at 0.6; theta rotates it about z."""
     model = Model("pendulum").coordinates("theta")
     rod = {"mass": 2.0, "center": (0, -0.6, 0), "inertia": (0.1, 0.1, 0.1)}
     return model.body("rod", joint=model.revolute((0, 0, 1), "theta"), **rod)
@@ -172,7 +172,7 @@ def _on_floor(press, rub):
 
 
 def _touching(meeting):
-    """The end of the rod touches with N = 900 δ + 30 δ̇; `meeting` says depth, normal and place for its centre."""
+    """The end of the rod touches with N = 900 δ + 30 δ̇; `meeting` returns depth, normal and point for its center."""
 
     def law(q, qd, t):
         theta, turning = q[-1], qd[-1]
@@ -223,7 +223,7 @@ ON_CART = {"bodies": ("rod", "world"), "points": ((0, -1, 0), (-2, 0, 0))}
 ON_PLANE: dict[str, Any] = {"axis": (0, 0, 1), "normal": (0, 1, 0)}
 
 ORACLES = (
-    # F at the mass centre, 0.6 below the pivot: δr = 0.6 (cos θ, sin θ) δθ
+    # F at the mass center, 0.6 below the pivot: δr = 0.6 (cos θ, sin θ) δθ
     Oracle(
         "force at the mass centre",
         lambda: pendulum().force("rod", (3, "2*t", 5)),
@@ -570,7 +570,7 @@ def test_a_rotor_resists_by_the_square_of_its_ratio(key):
 
 
 @pytest.mark.parametrize("key", ["lagrange", "dalembert", "newton_euler"])
-def test_a_drive_takes_the_force_that_its_motion_needs(key):
+def test_drive_multiplier_is_the_required_force(key):
     # λ of θ − 0.2 t² = 0 is (I + m l²) θ̈ + m g l sin θ
     model = pendulum()
     model.gravity_given = (0, -9.81, 0)

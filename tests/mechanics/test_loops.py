@@ -1,4 +1,4 @@
-"""Loops: every row of every kind of cut joint against complex steps, and the forces that keep it against virtual work."""
+"""Loops: every row of every kind of cut joint against complex steps, and its constraint forces against virtual work."""
 
 from typing import Any
 
@@ -76,7 +76,10 @@ def phi(model, q, t):
 
 def test_the_table_of_this_file_is_complete():
     made = {make(Model("m").parameters(l=1.0)).kind for make in CUTS.values()}
-    assert made == {joint.kind for joint in JOINTS} - {"quaternion", "free"}  # these need coordinates, or hold nothing
+    assert made == {joint.kind for joint in JOINTS} - {
+        "quaternion",
+        "free",
+    }  # these need coordinates, or constrain nothing
 
 
 @every_cut
@@ -106,7 +109,7 @@ def test_the_velocity_level_is_the_rate_of_the_position_level(cut):
 
 @every_cut
 @pytest.mark.parametrize("ends", [("right", "hand"), ("world", "hand"), ("hand", "world")], ids=lambda e: "-".join(e))
-def test_the_wrench_of_a_row_does_the_work_that_the_row_says(cut, ends):
+def test_wrench_of_a_row_matches_virtual_work(cut, ends):
     # a unit wrench on the second body at its point, and the opposite on the first
     model = frame(cut, ends)
     q, qd, t = state(model, 4)
@@ -120,7 +123,7 @@ def test_the_wrench_of_a_row_does_the_work_that_the_row_says(cut, ends):
         assert np.allclose(plain(row.a), work, atol=1e-12)
 
 
-def test_rows_stand_between_formulas_and_in_the_order_of_declaration():
+def test_rows_are_between_formulas_in_order_of_declaration():
     model = frame("spherical", ("left", "right"))
     model.holonomic("q1 - q2", name="tie").nonholonomic("dot(q3) - q1*dot(q4)", name="skate")
     model.loop("second", ("world", "hand"), model.planar((0, 0, 1), (0, 0), 0))
@@ -139,7 +142,7 @@ def test_rows_stand_between_formulas_and_in_the_order_of_declaration():
     assert plain(known.velocity)[7] == pytest.approx(qd[2] - q[0] * qd[3])
 
 
-def test_several_states_at_once_are_each_by_itself():
+def test_batch_of_states_equals_single_states():
     model = frame("screw", ("left", "right"))
     q, qd, t = (np.stack([state(model, seed)[i] for seed in range(4)], axis=-1) for i in range(3))
     together = Constraints(at(model, q, qd, t), levels(model))
@@ -150,7 +153,7 @@ def test_several_states_at_once_are_each_by_itself():
         assert np.allclose(numbers(together.velocity, 4)[:, k], plain(alone.velocity), atol=1e-14)
 
 
-# what a cut joint measures
+# displacement of a cut joint
 
 
 BETWEEN = {
@@ -166,7 +169,7 @@ BETWEEN = {
 
 
 @pytest.mark.parametrize("kind", BETWEEN)
-def test_a_cut_joint_measures_how_far_it_has_moved(kind):
+def test_cut_joint_measures_its_displacement(kind):
     # the same joint in the tree, moved by known values, and cut once more between the same two bodies
     values, make = BETWEEN[kind]
     names = [f"s{i}" for i in range(len(values))]
@@ -174,7 +177,7 @@ def test_a_cut_joint_measures_how_far_it_has_moved(kind):
     model.body("base", joint=model.revolute((1, 0, 0), "a"), mass=1)
     behind: dict[str, Any] = {"position": (0.1, 0.2, 0.3), "rotation": (0.2, -0.4, 0.6)}
     model.body("top", parent="base", joint=[make(model, *names), model.fixed(**behind)], mass=1)
-    # M sits on the body where the fixed placement began
+    # M is on the body at the start of the fixed placement
     back = Rotation.from_euler("xyz", behind["rotation"]).inv()
     place = {"position": -back.apply(behind["position"]), "rotation": back.as_euler("xyz")}
     model.loop("cut", ("base", "top"), make(model, *[0] * len(values)), **{k: v.tolist() for k, v in place.items()})
@@ -184,7 +187,7 @@ def test_a_cut_joint_measures_how_far_it_has_moved(kind):
     assert np.allclose(found, values, atol=1e-12)
 
 
-# the acceleration level, through the accelerations of a formalism
+# the acceleration level, with the accelerations of a formulation
 
 
 def after(model, q, qd, qdd, t):
@@ -205,7 +208,7 @@ def test_accelerations_keep_the_velocity_level(cut):
 
 
 @pytest.mark.parametrize("cut", ["spherical", "universal"])
-def test_stabilisation_reaches_loops(cut):
+def test_stabilization_applies_to_loops(cut):
     # off the constraint: φ̈ + β φ̇ + α φ = 0
     plain_model = frame(cut, ("left", "right"))
     model = plain_model.stabilized(16.0, 9.0)
@@ -222,11 +225,11 @@ def test_a_loop_can_have_its_own_feedback():
     qdd = dl.derive(model, "udwadia_kalaba").accelerations(q, qd, t)
     change, velocity, position = after(frame("spherical", ("left", "right")), q, qd, qdd, t)
     assert np.allclose(change + 10 * velocity + 25 * position, 0, atol=1e-9 * np.abs(qdd).max())
-    # what has feedback of its own keeps it
+    # explicit feedback is not changed
     assert model.stabilized(1.0, 1.0).loops == model.loops
 
 
-def test_a_stabilised_run_pulls_a_loop_shut():
+def test_stabilization_closes_an_open_loop():
     # φ̈ + 2·5 φ̇ + 25 φ = 0 from rest: φ = φ₀ (1 + 5t) exp(−5t)
     model = Model("rod and bob", gravity=(0, -9.81, 0)).coordinates("x", "y", "a").start([0.55, -0.8, -0.9], [0, 0, 0])
     model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)

@@ -48,11 +48,11 @@ def test_a_massless_coordinate_follows_its_constraint(make, key):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("make", "able"), [(massless, ENERGIES), (light_body, BODIES)])
-def test_every_formulation_that_allows_it_takes_a_massless_coordinate(make, able):
+def test_massless_coordinate_in_all_applicable_formulations(make, able):
     require_motion(make, able)
 
 
-def test_the_other_formulations_name_the_massless_coordinate_and_the_remedy():
+def test_other_formulations_report_the_massless_coordinate_and_the_fix():
     for key in set(KEYS) - set(BODIES):
         with pytest.raises(
             dl.NotApplicableError, match=r"mass matrix is singular.*without inertia: q.*such as lagrange"
@@ -60,7 +60,7 @@ def test_the_other_formulations_name_the_massless_coordinate_and_the_remedy():
             dl.derive(light_body(), key)
 
 
-def test_a_mass_matrix_that_is_singular_along_a_combination_is_taken_too():
+def test_mass_matrix_singular_along_combination_is_supported():
     """T = (ẋ + q̇)²/2 and V = q²/2 with q = x/2: by hand T = 9 ẋ²/8 and V = x²/8."""
     model = massless("q - x/2", "(dot(x) + dot(q))**2/2").start([0.4, 0.2], [1.0, 0.5])
     w = np.sqrt((1 / 4) / (9 / 4))
@@ -69,13 +69,13 @@ def test_a_mass_matrix_that_is_singular_along_a_combination_is_taken_too():
         assert run.q[0, -1] == pytest.approx(0.4 * np.cos(w) + np.sin(w) / w, abs=1e-8), key
 
 
-def test_a_massless_coordinate_without_a_constraint_is_refused():
+def test_rejects_massless_coordinate_without_constraint():
     model = dl.Model.from_energies("open", coordinates=["x", "q"], kinetic="dot(x)**2/2", potential="q**2/2")
     with pytest.raises(dl.ModelError, match=r"dot\(q\) does not appear.*needs a constraint that determines it"):
         dl.derive(model, "lagrange")
 
 
-def test_a_massless_coordinate_that_its_constraint_leaves_free_is_refused():
+def test_rejects_massless_coordinate_left_free_by_its_constraint():
     model = dl.Model.from_energies(
         "open", coordinates=["x", "y", "q"], kinetic="dot(x)**2/2", potential="q**2/2", holonomic=["q - y"]
     )
@@ -90,7 +90,7 @@ def polar(r: float) -> dl.Model:
 
 
 def test_coordinates_that_are_singular_at_a_state_are_named():
-    said = r"the coordinates r, theta are singular at r = 0: a rate of theta moves nothing there"
+    said = r"the coordinates r, theta are singular at r = 0: a rate of theta produces no motion there"
     with pytest.raises(dl.SingularError, match=said):
         dl.derive(polar(0.0), "lagrange")
     with pytest.raises(dl.SingularError, match=said):

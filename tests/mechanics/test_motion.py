@@ -1,4 +1,4 @@
-"""Positions against SciPy's rotations; velocities and Jacobians against complex steps through the positions."""
+"""Positions against SciPy's rotations; velocities and Jacobians against complex-step derivatives of the positions."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def slope(model, entries, q, qd, t, dq, dt=0.0):
 
 
 def placed_by_scipy(model, q, t):
-    """Rotation and mass centre of every body, by SciPy's rotations alone."""
+    """Rotation and mass center of every body, by SciPy's rotations alone."""
     values = {**dict(zip(model.coordinate_names, q, strict=True)), "t": t, **model.parameter_values}
 
     def number(formula):
@@ -57,7 +57,7 @@ def placed_by_scipy(model, q, t):
 
 
 @every_tree
-def test_placements_are_those_of_scipy(random_tree, seed):
+def test_placements_match_scipy(random_tree, seed):
     model = random_tree(seed, bodies=4, coordinates=6)
     q, qd, t = state(model, seed)
     for name, (R, p) in placed_by_scipy(model, q, t).items():
@@ -76,7 +76,7 @@ def test_rotations_are_orthonormal_and_right_handed(random_tree, seed):
 
 
 @every_tree
-def test_B_and_C_are_the_derivatives_of_the_mass_centre(random_tree, seed):
+def test_B_and_C_are_the_derivatives_of_the_mass_center(random_tree, seed):
     model = random_tree(seed, bodies=4, coordinates=6)
     q, qd, t = state(model, seed)
     motion = at(model, q, qd, t)
@@ -89,7 +89,7 @@ def test_B_and_C_are_the_derivatives_of_the_mass_centre(random_tree, seed):
 
 
 @every_tree
-def test_angular_velocity_is_the_turning_of_the_axes(random_tree, seed):
+def test_angular_velocity_is_the_rotation_rate_of_the_axes(random_tree, seed):
     # ω× = Rᵀ dR/dt in body axes
     model = random_tree(seed, bodies=4, coordinates=6)
     q, qd, t = state(model, seed)
@@ -115,7 +115,7 @@ def test_joint_rates_are_the_derivatives_of_the_joint_motions(random_tree, seed)
 
 
 @every_tree
-def test_a_batch_of_states_is_each_state_by_itself(random_tree, seed):
+def test_batch_evaluation_equals_single_states(random_tree, seed):
     model = random_tree(seed, coordinates=6)
     random = np.random.default_rng(seed)
     q, qd = random.uniform(-1, 1, (2, len(model.coordinate_names), 3))

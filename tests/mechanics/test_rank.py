@@ -1,4 +1,4 @@
-"""One rank with one tolerance: the same in every unit, and the same for everyone who asks."""
+"""One rank with one tolerance, independent of units and the same in all modules."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_inertia_measures_coordinates_in_any_unit(seed):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(6, 6))
     M, A, units = root @ root.T, rows_of_rank(seed, 4, 6, 2), 10 ** rng.uniform(-6, 6, 6)
-    M[0] = M[:, 0] = 0  # a coordinate without inertia is measured by its column
+    M[0] = M[:, 0] = 0  # a coordinate without inertia is scaled by its column
     other = M / units[:, None] / units, A / units
     assert np.allclose(rank.inertia_scale(*other) / units, rank.inertia_scale(M, A), rtol=1e-9)
 
@@ -64,7 +64,7 @@ def test_combinations_are_orthonormal_and_span_the_rows():
     assert np.allclose((T @ A) @ (T @ A).T, np.eye(2), atol=1e-9)
 
 
-def test_a_row_that_is_rounding_is_no_row():
+def test_rounding_row_counts_as_zero():
     assert rank.numeric_rank(np.array([[1.0, 0.0], [0.0, 1e-16]])) == 1
     assert rank.numeric_rank(np.array([[1.0, 0.0], [0.0, 1e-12]])) == 2
 
@@ -78,7 +78,7 @@ def slides(factor: str, mass: float = 2.0) -> Model:
 
 
 @pytest.mark.parametrize("factor", ["1e-4", "1e-7"])
-def test_nearly_dependent_constraints_are_two_for_everyone(factor):
+def test_nearly_dependent_constraints_count_as_two(factor):
     model = slides(factor)
     report = dl.mobility(model)
     assert (report.degrees_of_freedom, report.redundant) == (1, ())
@@ -107,7 +107,7 @@ def test_multipliers_of_nearly_dependent_constraints_balance_the_forces():
     assert np.allclose(lam, [4e4 - 1, -4e4], rtol=1e-9)
 
 
-def test_below_the_tolerance_they_are_one():
+def test_constraints_below_tolerance_count_as_one():
     report = dl.mobility(slides("1e-11"))
     assert (report.degrees_of_freedom, len(report.redundant)) == (2, 1)
 

@@ -1,4 +1,4 @@
-"""Random states lie on the constraints, whatever the constraints are."""
+"""Random states satisfy all kinds of constraints."""
 
 import re
 
@@ -54,7 +54,7 @@ def test_states_of_the_gallery_are_consistent(name):
     assert model.holonomic_constraints or model.loops or far.max() <= 1 + 1e-12
 
 
-def test_servo_constraints_are_looked_at_off_their_target():
+def test_servo_constraints_are_sampled_off_their_target():
     model = gallery.load("tracking")
     assert np.abs(residuals(model, random_states.consistent(model, 10))).min() > 1e-6
 
@@ -65,7 +65,7 @@ def ring(radius: float = 1.0) -> Model:
     return model.holonomic("x**2 + y**2 - l**2", name="ring")
 
 
-def test_nonlinear_constraints_are_met_on_both_levels():
+def test_nonlinear_constraints_are_satisfied_on_both_levels():
     model = ring().nonholonomic("dot(x)**2 + dot(y)**2 - 2", name="pace").start([1, 0], [0, np.sqrt(2)])
     states = random_states.consistent(model, 20)
     assert np.allclose(np.hypot(*states.q), 1, atol=1e-10)
@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_states():
     assert not np.array_equal(first.q, other.q)
 
 
-def test_the_initial_state_comes_first_when_asked_for():
+def test_initial_state_comes_first_on_request():
     states = random_states.consistent(ring(), 4, include_initial=True)
     assert len(states) == 4
     assert states.q[:, 0].tolist() == [1.0, 0.0]
@@ -91,23 +91,23 @@ def test_parameters_can_differ_from_the_model():
     assert np.allclose(np.hypot(*states.q), 2)
 
 
-def test_constraints_that_cannot_be_met_are_told():
+def test_reports_unsatisfiable_constraints():
     model = ring().holonomic("x - 5 - t**2", name="far")
     with pytest.raises(InconsistentStateError) as caught:
         random_states.consistent(model, 3)
     found = re.fullmatch(
-        r"model 'ring': only 0 of 3 random states could be brought onto the constraints; "
-        r"the nearest leaves '(ring|far)' at (\S+) on position level\. "
-        r"Expected a neighbourhood of the initial state in which the constraints can be met\. "
-        r"Start the model from a state that fulfils them\.",
+        r"model 'ring': only 0 of 3 random states could be projected onto the constraints; "
+        r"the nearest has a residual of (\S+) in '(ring|far)' at position level\. "
+        r"Expected a neighborhood of the initial state in which the constraints can be satisfied\. "
+        r"Start the model from a state that satisfies them\.",
         str(caught.value),
     )
-    # on the ring x is 1 at most, and on the line 5 at least
+    # on the ring x ≤ 1, and on the line x ≥ 5
     assert found is not None
-    assert abs(float(found[2])) > 1
+    assert abs(float(found[1])) > 1
 
 
-def test_states_at_which_a_formula_has_no_value_are_left_out():
+def test_states_with_undefined_formulas_are_omitted():
     model = Model("root").coordinate("x", 1.0)
     model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass=1).force("mass", ("sqrt(1.5 - x)", 0, 0))
     states = random_states.consistent(model, 30)

@@ -1,4 +1,4 @@
-"""The user's speeds are obeyed: d of them, fewer, or the d − s of the reduced equations; else the reason is said."""
+"""The user's speeds are used: d, fewer, or the d − s of the reduced equations; otherwise a note reports the reason."""
 
 import numpy as np
 import pytest
@@ -36,14 +36,14 @@ def test_as_many_speeds_as_reduced_equations_are_the_ones_used(formula):
     assert np.allclose(qdd, expected(1.3, 0.7, -0.8), rtol=1e-12)
 
 
-def test_given_speeds_keep_their_order_and_names_in_every_formalism():
+def test_user_speeds_keep_order_and_names():
     model = orbit(("second", "dot(phi)"), ("first", "dot(r) + dot(z)"))
     kane = dl.derive(model, "kane", engine="python")
     assert kane.velocity_names[:2] == ("second", "first")
     assert any(note.startswith("the declared speeds were completed by u3 = dot(") for note in kane.notes)
 
 
-def test_speeds_that_are_constants_of_the_motion_cannot_serve():
+def test_rejects_speeds_that_are_constants_of_the_motion():
     # r² φ̇ is the constant momentum itself, so it does not determine ṙ
     model = orbit(("momentum", "r**2*dot(phi)"))
     with pytest.raises(NotApplicableError) as caught:
@@ -56,19 +56,19 @@ def test_speeds_that_are_constants_of_the_motion_cannot_serve():
     assert agreement.formalisms["kane"].status == "agrees"
 
 
-def test_of_more_speeds_those_without_ignorable_velocities_stay_and_the_others_are_told():
+def test_reduced_speeds_avoid_ignorable_velocities_and_note_the_others():
     model = orbit(("turn", "dot(phi)"), ("mixed", "dot(r) + dot(z)"), ("pure", "2*dot(r)"))
     reduced = dl.derive(model, "volterra_reduced", engine="python")
     assert tuple(reduced.speeds) == ("pure",)
     (told,) = [note for note in reduced.notes if "left out" in note]
     assert told == (
-        "of the 3 given speeds 1 serves as u_NI; turn, mixed were left out: they contain velocities of ignorable coordinates, "
-        "and the constant momenta stand in their place"
+        "of the 3 user-defined speeds 1 serves as u_NI; turn, mixed were left out: they contain velocities of ignorable "
+        "coordinates, and the constant momenta replace them"
     )
     assert not any("left out" in note for note in dl.derive(model, "kane", engine="python").notes)
 
 
-def test_two_given_speeds_for_one_reduced_equation():
+def test_two_user_speeds_for_one_reduced_equation():
     reduced = dl.derive(orbit(("mixed", "dot(r) + dot(z)"), ("turn", "dot(phi)")), "volterra_reduced", engine="python")
     assert tuple(reduced.speeds) == ("mixed",)
     assert any("turn was left out" in note for note in reduced.notes)
@@ -82,6 +82,6 @@ def test_a_speed_may_be_small_or_large(unit):
     assert np.allclose(reduced.accelerations([1.3, 0.4, 0.1], [0.7, -0.8, 0.5]), expected(1.3, 0.7, -0.8), rtol=1e-10)
 
 
-def test_completed_speeds_do_not_replace_given_ones():
+def test_completed_speeds_do_not_replace_user_speeds():
     known = facts_of(orbit(("given", "dot(r) + 0.001*dot(z)")))
     assert (known.given, known.speed_names[0], known.reduced) == (1, "given", (0,))

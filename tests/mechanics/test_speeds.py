@@ -27,7 +27,7 @@ def test_speeds_and_velocities_determine_each_other(random_tree, seed):
         rows = [(limits.A[list(known.rows)], limits.b[list(known.rows)])]
         speeds = invert(motion, u, Y, Z, rows, known.order)
         assert np.allclose(numbers(speeds.qd, 1)[:, 0], states.qd[:, k], atol=1e-8)
-        # any u gives velocities that the constraints allow and that have this u
+        # any u gives velocities that satisfy the constraints and reproduce u
         free = speeds.W @ vector(np.arange(1.0, len(u) + 1).tolist()) + speeds.X
         assert np.allclose(numbers(Y @ free + Z, 1)[:, 0], np.arange(1.0, len(u) + 1), atol=1e-9)
         assert np.allclose(numbers(rows[0][0] @ free + rows[0][1], 1), 0, atol=1e-9)

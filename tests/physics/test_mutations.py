@@ -385,13 +385,13 @@ def getter(owner: type, name: str, change: Callable) -> Callable[[pytest.MonkeyP
 
 def body(**changes: Callable) -> Callable[[pytest.MonkeyPatch], None]:
     """Change facts of moving bodies."""
-    return method(motion._Walk, "visit", lambda b: replace(b, **{k: f(getattr(b, k)) for k, f in changes.items()}))
+    return method(motion._Recursion, "visit", lambda b: replace(b, **{k: f(getattr(b, k)) for k, f in changes.items()}))
 
 
 def declared_body(change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
     """Let the traversal read another body than the declared one."""
-    right = motion._Walk.visit
-    return lambda patch: patch.setattr(motion._Walk, "visit", lambda self, b: right(self, change(b)))
+    right = motion._Recursion.visit
+    return lambda patch: patch.setattr(motion._Recursion, "visit", lambda self, b: right(self, change(b)))
 
 
 def load(kind: type[Load], change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
@@ -594,7 +594,9 @@ MATRIX = (
         "velocity along turned axes",
         arm,
         method(
-            resolved_velocities._Place, "at", lambda place: replace(place, own=(place.own[0] * 1.1, place.own[1] * 1.1))
+            resolved_velocities._MovingFrame,
+            "at",
+            lambda place: replace(place, own=(place.own[0] * 1.1, place.own[1] * 1.1)),
         ),
         "FRP",
     ),
@@ -602,7 +604,7 @@ MATRIX = (
         "turns of the axes",
         arm,
         method(
-            resolved_velocities._Place,
+            resolved_velocities._MovingFrame,
             "turned",
             lambda place: replace(place, axes=replace(place.axes, w=place.axes.w * 1.1)),
         ),
@@ -611,15 +613,18 @@ MATRIX = (
     Mutation("position of a point", arm, frame("point", 0, lambda p: p * 1.1), "RP"),
     Mutation("lever arm of a point", arm, frame("point", 1, lambda J: J * 1.1), "FRP"),
     Mutation("drift of a point", driven, frame("point", 2, lambda c: c * 1.1), "RP"),
-    Mutation("drift of joints", driven, method(motion._Walk, "_motion", lambda j: replace(j, drift=0)), "RP"),
+    Mutation("drift of joints", driven, method(motion._Recursion, "_motion", lambda j: replace(j, drift=0)), "RP"),
     Mutation(
         "gradient of joints",
         arm,
-        method(motion._Walk, "_motion", lambda j: replace(j, gradient=j.gradient * 1.1)),
+        method(motion._Recursion, "_motion", lambda j: replace(j, gradient=j.gradient * 1.1)),
         "RP",
     ),
     Mutation(
-        "rotor of a motor", loaded("rotor"), function(motion._on_rail, lambda b: replace(b, mass=b.mass * 3)), "RP"
+        "rotor of a motor",
+        loaded("rotor"),
+        function(motion._particle_on_line, lambda b: replace(b, mass=b.mass * 3)),
+        "RP",
     ),
     # gravity
     Mutation("gravity's force", arm, gravity(lambda g: replace(g, force=-g.force)), "F"),
@@ -717,7 +722,7 @@ MATRIX = (
     # quantities shared by formalisms
     Mutation("kinetic energy", arm, function(energies.kinetic, lambda T: T * 1.1), "FRP"),
     Mutation("potential energy", arm, function(energies.potential, lambda V: V * 1.1), "FRP"),
-    Mutation("given kinetic energy", given, function(energies._given, lambda T: T * 1.1), "P"),
+    Mutation("given kinetic energy", given, function(energies._user_kinetic, lambda T: T * 1.1), "P"),
     Mutation("given potential energy", given, function(energies.potential, lambda V: V * 1.1), "P"),
     Mutation("given forces", given, function(applied.generalized_forces, negated), "P"),
     Mutation(

@@ -230,12 +230,12 @@ def test_notes_and_elements_of_robot_files():
     assert panda.limits["panda_joint4"].upper == pytest.approx(-0.0698)
     assert len(panda.shapes) > 8
     romeo = pair("romeo", False).model
-    assert any("moves without any mass" in note and "'LFinger11Link' (line 987)" in note for note in romeo.notes)
+    assert any("a moving link has no mass" in note and "'LFinger11Link' (line 987)" in note for note in romeo.notes)
     assert len(romeo.holonomic_constraints) == 22
     icub = pair("icub", False).model
-    assert any("so small that it is taken as 0" in note and "'head' (line 50)" in note for note in icub.notes)
+    assert any("negligible and set to 0" in note and "'head' (line 50)" in note for note in icub.notes)
     anymal = pair("anymal c", False).model
-    said = "break the triangle inequality"
+    said = "violate the triangle inequality"
     assert any(said in note and "'depth_camera_front_camera'" in note for note in anymal.notes)
 
 

@@ -1,10 +1,10 @@
-"""Plain arrays of numbers out of MATLAB's data files (`.mat`), levels 4 and 5; whatever else such a file holds is only named.
+"""Reader of numeric arrays in MATLAB data files (`.mat`), levels 4 and 5; of other content only names and types are read.
 
     level 5     a header of 128 bytes, then elements (kind, size, data); an array is an element of elements:
-                flags, dimensions, name, numbers. A compressed element holds another one.
-    level 4     for each array five whole numbers (kind, rows, columns, complex or not, length of the name), name, numbers
+                flags, dimensions, name, numbers. A compressed element contains another one.
+    level 4     for each array five integers (kind, rows, columns, complex or not, length of the name), name, numbers
 
-Kept by hand: SciPy's reader builds cells, structures and objects, unpacks without bound, and damaged files can end the process.
+SciPy's reader is not used: it builds cells, structures and objects, unpacks without limit, and can crash on damaged files.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _OBJECT = 17  # class of an array that has no dimensions
 _CLASSES = {1: "cell", 2: "struct", 3: "object", 4: "char", 5: "sparse", 16: "function_handle", _OBJECT: "object"}
 _NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _NUMBERS_4 = {0: "f8", 1: "f4", 2: "i4", 3: "i2", 4: "u2", 5: "u1"}
-_SAVE = "In MATLAB or Octave write it by save('inputs.mat', '-v7')."
+_SAVE = "In MATLAB or Octave save it with save('inputs.mat', '-v7')."
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What a file holds: its vectors of numbers by name, and what the other names stand for."""
+    """Content of a file: its numeric vectors by name, and the types of the other names."""
 
     source: str
     vectors: Mapping[str, Values]
     others: Mapping[str, str]
 
     def vector(self, name: str, where: str) -> Values:
-        """One of the vectors; `where` is the place that asks for it."""
+        """One of the vectors; `where` is the location of the request in messages."""
         if name in self.others:
             fact = f"{quote(name)} in {self.source} is {self.others[name]}."
             raise failure(where, fact, "Expected a vector of real numbers.")
@@ -55,13 +55,13 @@ class Stored:
         return self.vectors[name]
 
     def only(self, names: Iterable[str]) -> Stored:
-        """What stands under these names."""
+        """The content with these names."""
         chosen = set(names)
         vectors = {name: value for name, value in self.vectors.items() if name in chosen}
         return Stored(self.source, vectors, {name: it for name, it in self.others.items() if name in chosen})
 
     def without(self, names: Iterable[str]) -> Stored:
-        """The same with empty vectors where something else stands under one of these names, which are not read."""
+        """The same content with empty vectors for these names if they are not vectors."""
         empty = {name: () for name in names if name in self.others}
         return Stored(
             self.source, {**self.vectors, **empty}, {name: it for name, it in self.others.items() if name not in empty}
@@ -69,7 +69,7 @@ class Stored:
 
 
 class _Array(NamedTuple):
-    """An array of a file: its name, its numbers or none, and what it is if it is no vector of real numbers."""
+    """An array of a file: its name, its numbers or None, and its type if it is not a real vector."""
 
     name: str
     numbers: np.ndarray | None
@@ -77,7 +77,7 @@ class _Array(NamedTuple):
 
 
 def read_mat(path: str | Path) -> Stored:
-    """The vectors of a `.mat` file.
+    """Read the vectors of a `.mat` file.
 
     >>> from dalembert.errors import ModelFileError
     >>> try:
@@ -90,7 +90,7 @@ def read_mat(path: str | Path) -> Stored:
 
 
 def stored(data: bytes, source: str = "<bytes>") -> Stored:
-    """The vectors in the bytes of a `.mat` file.
+    """Read the vectors from the bytes of a `.mat` file.
 
     >>> from io import BytesIO
     >>> from scipy.io import savemat
@@ -100,7 +100,7 @@ def stored(data: bytes, source: str = "<bytes>") -> Stored:
     ({'n': (2.0,), 'm': (0.5, 0.4)}, {'label': 'of class char'})
     """
     if data.startswith((b"MATLAB 7.3", b"\x89HDF")):
-        raise failure(source, "this is a MAT file of version 7.3, which is HDF5.", _SAVE)
+        raise failure(source, "MAT files of version 7.3 (HDF5) are not supported.", _SAVE)
     order = {b"IM": "<", b"MI": ">"}.get(data[_HEADER - 2 : _HEADER])
     vectors: dict[str, Values] = {}
     others: dict[str, str] = {}
@@ -108,7 +108,7 @@ def stored(data: bytes, source: str = "<bytes>") -> Stored:
         arrays = _level_4(data) if order is None or 0 in data[:4] else _level_5(data, order, source)
         for name, numbers, other in arrays:
             if name in vectors or name in others:
-                raise failure(source, f"the name {quote(name)} is stored twice.", "Save the file again.")
+                raise failure(source, f"duplicate name {quote(name)}.", "Save the file again.")
             if numbers is None:
                 others[name] = other
             else:
@@ -116,33 +116,33 @@ def stored(data: bytes, source: str = "<bytes>") -> Stored:
     except ModelFileError:
         raise
     except (ValueError, KeyError, struct.error, zlib.error) as error:
-        raise failure(source, "this is not a MAT file of level 4 or 5, or it is damaged.", _SAVE) from error
+        raise failure(source, "the file is not a MAT file of level 4 or 5, or it is damaged.", _SAVE) from error
     return Stored(source, vectors, others)
 
 
 def _level_5(data: bytes, order: str, source: str) -> Iterator[_Array]:
-    at, room = _HEADER, MAX_UNPACKED
+    at, remaining = _HEADER, MAX_UNPACKED
     while at < len(data):
         kind, element, at = _element(data, at, order, padded=False)
         if kind == _COMPRESSED:
-            unpacked = zlib.decompressobj().decompress(element, room + 1)
-            room -= len(unpacked)
-            if room < 0:
-                fact = f"its arrays take more than {MAX_UNPACKED} bytes."
+            unpacked = zlib.decompressobj().decompress(element, remaining + 1)
+            remaining -= len(unpacked)
+            if remaining < 0:
+                fact = f"the arrays are larger than {MAX_UNPACKED} bytes."
                 raise failure(source, fact, "Save only the inputs of the robot.")
             kind, element, _ = _element(unpacked, 0, order)
         if kind != _ARRAY:
-            raise ValueError("there is something that is no array")
+            raise ValueError("unexpected non-array element")
         array = _array(element, order)
-        if array.name:  # without one it belongs to the objects of the file
+        if array.name:  # arrays without a name belong to objects
             yield array
 
 
 def _element(data: bytes, at: int, order: str, *, padded: bool = True) -> tuple[int, bytes, int]:
-    """Kind and data of the element at a place, and where the next begins; parts of an array fill whole eights."""
+    """Kind and data of the element at an offset, and the offset of the next; parts of an array are padded to 8 bytes."""
     kind, size = struct.unpack_from(f"{order}II", data, at)
     start = at + 8
-    if kind >> 16:  # a small one, with its data in place of its size
+    if kind >> 16:  # small element: the data replaces the size
         kind, size, start = kind & 0xFFFF, kind >> 16, at + 4
         after = at + 8
     else:
@@ -195,9 +195,9 @@ def _level_4(data: bytes) -> Iterator[_Array]:
 
 
 def _shaped(name: str, numbers: np.ndarray, shape: list[int]) -> _Array:
-    """A vector, or the size of what is none."""
+    """A vector, or the shape of an array that is not a vector."""
     if len(shape) < 2 or prod(shape) != numbers.size:
-        raise ValueError("the numbers of an array are not as many as its size says")
+        raise ValueError("array data does not match its declared size")
     if sum(size > 1 for size in shape) > 1:
         return _Array(name, None, f"an array of {'×'.join(str(size) for size in shape)}")
     return _Array(name, numbers, "")

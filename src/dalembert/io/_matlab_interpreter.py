@@ -1,4 +1,4 @@
-"""A small part of MATLAB, read and worked out in numbers: assignments of scalars and vectors, loops and conditions.
+"""Interpreter of a subset of MATLAB: assignments of scalars and vectors, loops and conditions.
 
     statement   function [...] = name(...)   |   name = sum   |   name(sum) = sum   |   end   |   return
                 load('file.mat')   |   name = load('file.mat')   |   save ...   |   [name, ...] = name(...)
@@ -8,9 +8,9 @@
     product     signed { (* | / | .* | ./) signed }
     signed      { + | - } power
     power       item { (^ | .^) { + | - } item }
-    item        number | name | name.field | name(sum, ...) | (logic) | [sum, sum; sum ...]      each with ' behind it or not
+    item        number | name | name.field | name(sum, ...) | (logic) | [sum, sum; sum ...]      each optionally followed by '
 
-`matlab_values` works out everything from `logic` on.
+`_matlab_values` evaluates everything from `logic` on.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def read_assignments(
     load: Callable[[str], Stored] | None = None,
     functions: Mapping[str, Function] | None = None,
 ) -> dict[str, Values]:
-    """The values of all names that the text assigns, each as a tuple of numbers.
+    """The values of all names that the code assigns, each as a tuple of floats.
 
-    `load` opens the data file of a name, for texts that say load('inputs.mat'); `functions` are those of other files.
+    `load` opens a data file by name, for code with load('inputs.mat'); `functions` are those of other files.
 
     >>> read_assignments("m = [2 3]; al(2) = 0.5; % lengths\\nI = m(1)*al(2)^2/12;")["I"]
     (0.041666666666666664,)
@@ -58,7 +58,7 @@ def call(
     functions: Mapping[str, Function] | None = None,
     load: Callable[[str], Stored] | None = None,
 ) -> list[Values]:
-    """What the function in a text gives for these arguments: its results, up to the first that is never assigned.
+    """Call the function defined by the code: its results, up to the first that is not assigned.
 
     >>> call("function [s, d] = f(x, n)\\nfor i = 1:n\\n s(i) = i*x;\\nend\\nd = sum(s);", "f.m", [(0.5,), (3.0,)])
     [(0.5, 1.0, 1.5), (3.0,)]
@@ -66,7 +66,7 @@ def call(
     program = _Program(text, source, load, functions or {})
     program.run(arguments)
     if program.results is None:
-        raise failure(source, "there is no function.", "Expected function [...] = name(...) at the top.")
+        raise failure(source, "the file defines no function.", "Expected function [...] = name(...) at the top.")
     out = []
     for name in program.results:
         if name not in program.values:
@@ -76,7 +76,7 @@ def call(
 
 
 class _Program(Reader):
-    """Works out the statements of a text, one after the other."""
+    """Executes the statements of the code in order."""
 
     def __init__(
         self, text: str, source: str, load: Callable[[str], Stored] | None, functions: Mapping[str, Function]
@@ -84,7 +84,7 @@ class _Program(Reader):
         super().__init__(tokens_of(text, source), source, functions)
         self._load = load
         self._arguments_given: Sequence[Values] = ()
-        self.results: list[str] | None = None  # of the function, once its head is read
+        self.results: list[str] | None = None  # of the function, after its head was read
 
     def run(self, arguments: Sequence[Values]) -> None:
         self._arguments_given = arguments
@@ -96,10 +96,10 @@ class _Program(Reader):
                 self._take()
                 continue
             word = self._next.text if self._next.kind == "name" else ""
-            begun = "the statement goes on with"
+            begun = "the statement continues with"
             if word in _FRAME:
                 begun = f"{self._frame()!r} is followed by"
-            elif word == "save":  # what it stores is in the values already
+            elif word == "save":  # the values are already known
                 self._line()
             elif word == "for":
                 self._loop()
@@ -108,7 +108,7 @@ class _Program(Reader):
             elif self._next.kind == "load":
                 self.values.update(self._loaded().vectors)
             elif self._found("["):
-                self._several()
+                self._assign_results()
             else:
                 self._assignment()
             if self._at < stop and not self._ended(";", ","):
@@ -123,14 +123,14 @@ class _Program(Reader):
             return word
         found = _HEAD.fullmatch(self._line().rstrip(" ;"))
         if found is None or self.results is not None:
-            fact = "the head of the function cannot be read." if found is None else "a second function begins here."
+            fact = "the function header is invalid." if found is None else "a second function begins here."
             raise self._error(fact, "Expected one function [...] = name(...).")
         self.results, parameters = ((group or "").replace(",", " ").split() for group in found.groups())
         self.values.update(zip(parameters, self._arguments_given, strict=False))
         return word
 
     def _line(self) -> str:
-        """What is left of this line."""
+        """The rest of this line."""
         words = []
         while self._next.kind not in ("line", "end"):
             words.append(self._take().text)
@@ -139,17 +139,17 @@ class _Program(Reader):
     # blocks
 
     def _end_of_block(self) -> int:
-        """Where the block ends that begins here: at its end, or at an else of its own."""
+        """The index of the end of the current block: its `end`, `else` or `elseif`."""
         depth = brackets = 0
         start = self._at
-        for place in range(self._at, len(self._tokens)):
-            kind, text = self._tokens[place].kind, self._tokens[place].text
+        for index in range(self._at, len(self._tokens)):
+            kind, text = self._tokens[index].kind, self._tokens[index].text
             if kind == "sign":
                 brackets += (text in "([") - (text in ")]")
             elif kind == "name" and not brackets:
                 if depth == 0 and text in ("end", "else", "elseif"):
-                    self._count((place - start) // 10)
-                    return place
+                    self._count((index - start) // 10)
+                    return index
                 depth += (text in _BLOCKS) - (text == "end")
         raise self._error("a block has no 'end'.", "Add it.")
 
@@ -160,7 +160,7 @@ class _Program(Reader):
         steps = self._range()
         body, stop = self._at, self._end_of_block()
         if self._tokens[stop].text != "end":
-            raise self._error(f"{self._tokens[stop].text!r} stands in a loop without 'if'.")
+            raise self._error(f"{self._tokens[stop].text!r} in a loop without 'if'.")
         self._depth += 1
         for step in steps:
             self._count((stop - body) // 10)
@@ -172,7 +172,7 @@ class _Program(Reader):
         self._at = stop + 1
 
     def _branches(self) -> None:
-        """if, elseif and else: the first whose condition holds is worked out."""
+        """if, elseif and else: execute the first whose condition holds."""
         word, done = self._take().text, False
         self._depth += 1
         while word != "end":
@@ -192,30 +192,30 @@ class _Program(Reader):
         if self._next.kind != "name":
             raise self._error(f"a statement begins with {self._shown()}.")
         name = self._free_name()
-        places = None
+        indices = None
         if self._found("("):
             self._take()
             arguments = self._arguments(several=True, within=len(self.values.get(name, ())))
-            places = [self._index((place,), name) for place in self._place(name, arguments)]
+            indices = [self._index((x,), name) for x in self._indices(name, arguments)]
         if not self._found("="):
             raise self._error(f"{quote(name)} is followed by {self._shown()}, not by '='.")
         self._take()
-        if self._next.kind == "load" and places is None:
+        if self._next.kind == "load" and indices is None:
             self._files[name] = self._loaded()
             return
         value = self._sum()
-        self.values[name] = value if places is None else self._changed(name, places, value)
+        self.values[name] = value if indices is None else self._changed(name, indices, value)
 
     def _free_name(self) -> str:
         """A name that can be assigned."""
         name = self._take().text
         if name in KNOWN:
-            raise self._error(f"{name!r} has a meaning of its own and cannot be assigned.", "Use another name.")
+            raise self._error(f"{name!r} is a predefined name and cannot be assigned.", "Use another name.")
         if "." in name:
-            raise self._error(f"the field {quote(name)} cannot be assigned.", "Assign a name without a point.")
+            raise self._error(f"the field {quote(name)} cannot be assigned.", "Assign a name without a dot.")
         return name
 
-    def _several(self) -> None:
+    def _assign_results(self) -> None:
         """[a, b] = name(...): the results of a function of another file."""
         self._take()
         names = []
@@ -228,8 +228,8 @@ class _Program(Reader):
         self._expect("=")
         function = self._take().text
         if function not in self.functions:
-            known = nearest(function[:MAX_NAME], self.functions) if self.functions else "None can be called here."
-            raise self._error(f"the function {quote(function)} is not known.", known)
+            known = nearest(function[:MAX_NAME], self.functions) if self.functions else "No function is available here."
+            raise self._error(f"unknown function {quote(function)}.", known)
         arguments = []
         if self._found("("):
             self._take()
@@ -237,39 +237,39 @@ class _Program(Reader):
         self._count(CALL)
         results = self.functions[function](arguments)
         if len(results) < len(names):
-            fact = f"{quote(function)} gives {len(results)} values for {len(names)} names."
+            fact = f"{quote(function)} returns {len(results)} values for {len(names)} names."
             raise self._error(fact, "Expected at least as many values.")
         self.values.update(zip(names, results, strict=False))
 
     def _loaded(self) -> Stored:
-        """The data file that load names, which stands beside the text or below it, or some of its names."""
-        said = self._next.text[len("load") :]
-        word, *wanted = [part for group in _QUOTES.findall(said) for part in group if part] or said.split() or [""]
+        """The data file of a load statement, in the directory of the code or below, or some of its names."""
+        rest = self._next.text[len("load") :]
+        word, *wanted = [part for group in _QUOTES.findall(rest) for part in group if part] or rest.split() or [""]
         if not _PATH.fullmatch(word):
-            fact = f"load asks for {quote(word)}."
+            fact = f"load has the argument {quote(word)}."
             raise self._error(fact, "Expected the name of a .mat file in the same directory, such as 'inputs.mat'.")
         if self._load is None:
-            fact = f"load asks for {quote(word)}, but a text has no directory."
-            raise self._error(fact, "Give the path of the file.")
+            fact = f"load needs the file {quote(word)}, but a string has no directory."
+            raise self._error(fact, "Read the code from a file.")
         names = [name for name in wanted if name != "-mat"]
         if odd := [name for name in names if not name.isidentifier()]:
-            raise self._error(f"load is given {quote(odd[0])}.", "Expected names of arrays behind the file.")
+            raise self._error(f"load has the argument {quote(odd[0])}.", "Expected names of arrays after the file.")
         try:
             stored = self._load(word if word.lower().endswith(".mat") else f"{word}.mat")
         except ModelFileError as error:
             (problem,) = error.problems
-            raise self._error(f"load fails. {problem.path}: {problem.fact}", problem.advice) from error
+            raise self._error(f"load failed. {problem.path}: {problem.fact}", problem.advice) from error
         self._take()
         return stored.only(names) if names else stored
 
-    def _changed(self, name: str, places: list[int], value: Values) -> Values:
-        """The vector with other values at some places; it grows by zeros."""
-        if len(value) not in (1, len(places)):
-            fact = f"{quote(name)} gets {len(value)} values at {len(places)} places."
-            raise self._error(fact, "Expected one value, or one for each place.")
-        old, most = self.values.get(name, ()), max(places, default=0)
-        self._count(max(most, len(old)) + len(places))
+    def _changed(self, name: str, indices: list[int], value: Values) -> Values:
+        """The vector with new values at some indices; it is extended with zeros."""
+        if len(value) not in (1, len(indices)):
+            fact = f"{len(value)} values are assigned to {len(indices)} entries of {quote(name)}."
+            raise self._error(fact, "Expected one value, or one for each entry.")
+        old, most = self.values.get(name, ()), max(indices, default=0)
+        self._count(max(most, len(old)) + len(indices))
         entries = [*old, *[0.0] * (most - len(old))]
-        for place, x in zip(places, value * len(places) if len(value) == 1 else value, strict=True):
-            entries[place - 1] = x
+        for index, x in zip(indices, value * len(indices) if len(value) == 1 else value, strict=True):
+            entries[index - 1] = x
         return tuple(entries)

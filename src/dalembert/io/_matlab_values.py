@@ -1,7 +1,7 @@
-"""Values of a small part of MATLAB: text becomes signs and words, and these become numbers. `matlab` reads the statements.
+"""Tokens and expressions of a subset of MATLAB; `_matlab_interpreter` executes the statements.
 
-Every value is a vector, a scalar one of length 1; rows and columns are not distinguished. Nothing is ever run as code.
-Kept by hand: [1 -2] has two entries here, [1 - 2] has one, and 2^3^2 is 64, which no parser of the standard library knows.
+Every value is a vector, a scalar is one of length 1; rows and columns are not distinguished. Nothing is executed as code.
+No parser of the standard library fits: in MATLAB [1 -2] has two entries, [1 - 2] has one, and 2^3^2 is 64.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     r"|(?P<sign>\.\*|\./|\.\^|[=~<>]=|&&|\|\||[-+*/^()\[\],;:=<>~'])",
     re.ASCII,
 )
-# what clears or prints and changes no value: commands at the start of a line, and lines that are one call
+# statements that clear or print and change no value: commands at the start of a line, and lines with one call
 _SILENT = re.compile(
     r"(?:[ \t]*(?:clc|clear|clearvars|close|format|warning)(?:[ \t]+\w+)*[ \t]*(?:[;,]|$))+"
     r"|[ \t]*(?:disp|fprintf)[ \t]*\(.*\)[ \t]*;?[ \t]*$",
@@ -67,24 +67,24 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
 }
 KNOWN = (*_FUNCTIONS, *_PAIRS, "zeros", "ones", "sum", "length", "numel", "pi")
-SUBSET = "Only assignments of numbers and vectors can be read, such as m = [1; 2] or al(1) = 0.3."
+SUBSET = "Only assignments of numbers and vectors are supported, such as m = [1; 2] or al(1) = 0.3."
 MAX_DEPTH = 40
 MAX_WORK = 1_000_000  # operations on numbers
-CALL = MAX_WORK // 10  # what a call of another file counts
+CALL = MAX_WORK // 10  # cost of a call of another file
 Function = Callable[[list[Values]], Sequence[Values]]  # arguments to results
 
 
 class Token(NamedTuple):
-    """A word, a number or a sign, and where it stands."""
+    """A name, a number or an operator, and its position."""
 
     kind: str  # number, name, sign, load, line, end
     text: str
     line: int
-    space: bool  # whether there is space in front of it
+    space: bool  # is there whitespace before it?
 
 
 def tokens_of(text: str, source: str) -> list[Token]:
-    """The words, numbers and signs of a text, without its comments.
+    """The tokens of the code, without comments.
 
     >>> [token.text for token in tokens_of("m = 2*al; % mass", "inputs.m")][:5]
     ['m', '=', '2', '*', 'al']
@@ -96,7 +96,7 @@ def tokens_of(text: str, source: str) -> list[Token]:
     while position < len(plain):
         match = _TOKEN.match(plain, position)
         if match is None:
-            fact = f"the character {plain[position]!r} cannot be read here."
+            fact = f"unexpected character {plain[position]!r}."
             raise failure(f"{source}, line {line}", fact, SUBSET)
         position, kind = match.end(), str(match.lastgroup)
         if kind != "space":
@@ -106,19 +106,19 @@ def tokens_of(text: str, source: str) -> list[Token]:
 
 
 def _without_comments(text: str) -> str:
-    """The text without comments, line by line; a block comment stands between lines %{ and %}."""
+    """The code without comments, line by line; block comments are between lines %{ and %}."""
     lines, depth = [], 0
     for line in text.split("\n"):
         word = line.strip()
         depth += word == "%{"
-        said = _SILENT.match(line.rstrip("\r"))
-        lines.append("" if depth else _COMMENT.split(line[said.end() if said else 0 :], maxsplit=1)[0])
+        silent = _SILENT.match(line.rstrip("\r"))
+        lines.append("" if depth else _COMMENT.split(line[silent.end() if silent else 0 :], maxsplit=1)[0])
         depth -= word == "%}" and depth > 0
     return "\n".join(lines)
 
 
 class Reader:
-    """Walks along the tokens and works out the values on the way."""
+    """Recursive-descent evaluator of the tokens."""
 
     def __init__(self, tokens: list[Token], source: str, functions: Mapping[str, Function]) -> None:
         self._tokens, self._source = tokens, source
@@ -126,12 +126,12 @@ class Reader:
         self._at = 0
         self._depth = 0
         self._work = 0
-        self._listing = False  # directly between [ and ], where a space ends an entry
-        self._within: int | None = None  # entries of the vector whose index is read: what `end` and `:` stand for
+        self._listing = False  # directly inside [ ], where a space separates entries
+        self._within: int | None = None  # length of the indexed vector, for `end` and `:`
         self.values: dict[str, Values] = {}
-        self._files: dict[str, Stored] = {}  # by the name that load was assigned to
+        self._files: dict[str, Stored] = {}  # by the name assigned from load
 
-    # where we are
+    # position
 
     @property
     def _next(self) -> Token:
@@ -146,7 +146,7 @@ class Reader:
         return self._next.kind == "sign" and self._next.text in texts
 
     def _ended(self, *signs: str) -> bool:
-        """Whether the line ends here, or one of the signs stands here."""
+        """True at the end of a line or at one of the signs."""
         return self._next.kind == "line" or self._found(*signs)
 
     def _expect(self, text: str) -> None:
@@ -172,7 +172,7 @@ class Reader:
     def _sum(self) -> Values:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise self._error(f"brackets or blocks are nested deeper than {MAX_DEPTH} levels.", "Use fewer of them.")
+            raise self._error(f"brackets or blocks are nested deeper than {MAX_DEPTH} levels.", "Use fewer levels.")
         value = self._product()
         while self._found("+", "-") and not self._begins_an_entry():
             sign = self._take().text
@@ -181,7 +181,7 @@ class Reader:
         return value
 
     def _begins_an_entry(self) -> bool:
-        """In [1 -2] the sign belongs to the second entry, in [1 - 2] it does not."""
+        """True for the sign in [1 -2], which belongs to the second entry, False in [1 - 2]."""
         return self._listing and self._next.space and not self._tokens[self._at + 1].space
 
     def _product(self) -> Values:
@@ -192,7 +192,7 @@ class Reader:
         return value
 
     def _signed(self, operand: Callable[[], Values]) -> Values:
-        """What stands behind any number of signs, with the sign that they make together."""
+        """An operand with any number of leading signs."""
         negative = False
         while self._found("+", "-"):
             negative ^= self._take().text == "-"
@@ -229,7 +229,7 @@ class Reader:
         if self._within is not None and self._found(":"):
             self._take()
             self._count(self._within)
-            return tuple(float(place) for place in range(1, self._within + 1))
+            return tuple(float(index) for index in range(1, self._within + 1))
         parts = [self._logic()]
         while self._found(":") and len(parts) < 3:
             self._take()
@@ -237,14 +237,14 @@ class Reader:
         if len(parts) == 1:
             return parts[0]
         if any(len(part) != 1 for part in parts):
-            raise self._error("a range begins, steps or ends with a vector.", "Expected numbers, such as 1:n.")
+            raise self._error("a range bound or step is a vector.", "Expected scalars, such as 1:n.")
         first, step, last = parts[0][0], parts[1][0] if len(parts) == 3 else 1.0, parts[-1][0]
-        count = math.floor(self._worked_out(":", lambda: (last - first) / step) + 1e-10) + 1
+        count = math.floor(self._evaluated(":", lambda: (last - first) / step) + 1e-10) + 1
         self._count(max(count, 0))
-        return tuple(first + step * place for place in range(count))
+        return tuple(first + step * k for k in range(count))
 
     def _logic(self) -> Values:
-        """A comparison, or several joined by && and ||, which is 1 or 0; or a sum by itself."""
+        """One or several comparisons joined by && and ||, which give 1 or 0; or a sum."""
         value = self._comparison()
         while self._found("&&", "||"):
             sign, other = self._take().text, self._comparison()
@@ -253,15 +253,15 @@ class Reader:
         return value
 
     def _comparison(self) -> Values:
-        turned = None
+        negated = None
         while self._found("~"):
             self._take()
-            turned = not turned
+            negated = not negated
         value = self._sum()
         if self._next.text in _COMPARISONS and self._next.kind == "sign":
             sign = self._take().text
             value = self._pairwise(sign, _COMPARISONS[sign], value, self._sum())
-        return value if turned is None else (float(all(value) != turned),)
+        return value if negated is None else (float(all(value) != negated),)
 
     def _named(self, token: Token) -> Values:
         name = token.text
@@ -276,31 +276,31 @@ class Reader:
         if value is None and name == "pi":
             return (math.pi,)
         if value is None:
-            advice = "Write its arguments in brackets." if name in KNOWN else nearest(name[:MAX_NAME], self.values)
-            raise self._error(f"the name {quote(name)} has no value here.", advice)
+            advice = "Write its arguments in parentheses." if name in KNOWN else nearest(name[:MAX_NAME], self.values)
+            raise self._error(f"the name {quote(name)} has no value.", advice)
         return value
 
     def _field(self, name: str, field: str) -> Values:
         if name not in self._files:
             advice = f"Write {name[:MAX_NAME]} = load('inputs.mat')."
-            raise self._error(f"{quote(name)} is no file that was loaded.", advice)
+            raise self._error(f"{quote(name)} is not a loaded file.", advice)
         return self._files[name].vector(field, f"{self._source}, line {self._next.line}")
 
     def _entries(self, name: str, value: Values, arguments: list[Values]) -> Values:
         out = []
-        for place in self._place(name, arguments):
-            index = self._index((place,), name)
+        for x in self._indices(name, arguments):
+            index = self._index((x,), name)
             if index > len(value):
-                fact = f"{quote(name)} has {len(value)} entries, but {name}({index}) is asked for."
-                raise self._error(fact, "Correct one.")
+                fact = f"index out of range: {name}({index}), but {quote(name)} has {len(value)} entries."
+                raise self._error(fact, "Correct the index.")
             out.append(value[index - 1])
         return tuple(out)
 
-    def _place(self, name: str, arguments: list[Values]) -> Values:
-        """The index of a vector; of two indices, as in x(i,1), one has to be 1."""
+    def _indices(self, name: str, arguments: list[Values]) -> Values:
+        """The index of a vector; of two indices, as in x(i,1), one must be 1."""
         others = [argument for argument in arguments if argument != (1.0,)]
         if not arguments or len(arguments) > 2 or len(others) > 1:
-            raise self._error(f"{quote(name)} has {len(arguments)} indices.", "Expected one: vectors have no more.")
+            raise self._error(f"{quote(name)} has {len(arguments)} indices.", "Expected one index for a vector.")
         return others[0] if others else (1.0,)
 
     def _call(self, name: str, arguments: list[Values]) -> Values:
@@ -308,31 +308,31 @@ class Reader:
             sizes = [self._index(argument, name) for argument in arguments]
             if len(sizes) != 2 or 1 not in sizes:
                 advice = f"Expected a vector: {name}(n,1) or {name}(1,n)."
-                raise self._error(f"{name} is given {len(sizes)} sizes, {sizes}.", advice)
+                raise self._error(f"{name} has {len(sizes)} sizes, {sizes}.", advice)
             self._count(max(sizes))
             return (0.0 if name == "zeros" else 1.0,) * max(sizes)
         if name in self.functions:
             self._count(CALL)
             results = self.functions[name](arguments)
             if not results:
-                raise self._error(f"{quote(name)} gives nothing.", "Expected a value.")
+                raise self._error(f"{quote(name)} returns no value.", "Expected a value.")
             return results[0]
         if name in _PAIRS and len(arguments) == 2:
             return self._pairwise(name, _PAIRS[name], *arguments)
         if name not in KNOWN or name == "pi":
-            raise self._error(f"the function or vector {quote(name)} is not known.", nearest(name[:MAX_NAME], KNOWN))
+            raise self._error(f"unknown function or vector {quote(name)}.", nearest(name[:MAX_NAME], KNOWN))
         if len(arguments) != 1 or name in _PAIRS:
             expected = "two" if name in _PAIRS else "one"
-            raise self._error(f"{name} is given {len(arguments)} arguments.", f"Expected {expected}.")
+            raise self._error(f"{name} has {len(arguments)} arguments.", f"Expected {expected}.")
         self._count(len(arguments[0]))
         if name == "sum":
             return (self._finite(math.fsum(arguments[0])),)
         if name in ("length", "numel"):
             return (float(len(arguments[0])),)
-        return tuple(self._worked_out(name, _FUNCTIONS[name], x) for x in arguments[0])
+        return tuple(self._evaluated(name, _FUNCTIONS[name], x) for x in arguments[0])
 
     def _arguments(self, *, several: bool = False, within: int | None = None) -> list[Values]:
-        """What stands between round brackets; `within` is how many entries the vector in front of them has."""
+        """The content of parentheses; `within` is the length of the vector before them."""
         before = self._listing, self._within
         self._listing, self._within = False, within if several else self._within
         found = [] if several and self._found(")") else [self._range()]
@@ -344,7 +344,7 @@ class Reader:
         return found
 
     def _list(self) -> Values:
-        """What stands between square brackets, end to end."""
+        """The concatenated content of square brackets."""
         before, self._listing = self._listing, True
         found: list[float] = []
         while not self._found("]"):
@@ -366,32 +366,32 @@ class Reader:
     def _join(self, sign: str, left: Values, right: Values) -> Values:
         equal = len(left) == len(right) or 1 in (len(left), len(right))
         if equal and ((sign == "*" and min(len(left), len(right)) > 1) or (sign in "/^" and len(right) > 1)):
-            raise self._error(f"{sign!r} stands between vectors.", f"Write .{sign} to work entry by entry.")
+            raise self._error(f"{sign!r} between vectors.", f"Write .{sign} for an elementwise operation.")
         return self._pairwise(sign, _OPERATIONS[sign.lstrip(".")], left, right)
 
     def _pairwise(self, sign: str, work: Callable[[float, float], float], left: Values, right: Values) -> Values:
-        """Entry by entry; a number goes with every entry of a vector."""
+        """An elementwise operation; a scalar is combined with every entry of a vector."""
         if len(left) != len(right) and 1 not in (len(left), len(right)):
-            fact = f"{sign!r} stands between vectors of {len(left)} and {len(right)} entries."
-            raise self._error(fact, "Expected equal ones.")
+            fact = f"{sign!r} between vectors of {len(left)} and {len(right)} entries."
+            raise self._error(fact, "Expected equal lengths.")
         count = max(len(left), len(right)) if left and right else 0
         self._count(count)
         pairs = zip(left * count if len(left) == 1 else left, right * count if len(right) == 1 else right, strict=False)
-        return tuple(self._worked_out(sign, work, x, y) for x, y in pairs)
+        return tuple(self._evaluated(sign, work, x, y) for x, y in pairs)
 
-    def _worked_out(self, name: str, work: Callable[..., float], *given: float) -> float:
+    def _evaluated(self, name: str, work: Callable[..., float], *operands: float) -> float:
         try:
-            return self._finite(float(work(*given)))
+            return self._finite(float(work(*operands)))
         except (ArithmeticError, ValueError):
-            shown = ", ".join(f"{x:g}" for x in given)
+            shown = ", ".join(f"{x:g}" for x in operands)
             raise self._error(f"{name!r} of {shown} is not a finite number.", "Change this formula.") from None
 
     def _finite(self, x: float) -> float:
         if not math.isfinite(x):
-            raise self._error("a value grows beyond all numbers.", "Expected finite numbers.")
+            raise self._error("numeric overflow.", "Expected finite numbers.")
         return x
 
     def _count(self, operations: int) -> None:
         self._work += operations + 1
         if self._work > MAX_WORK:
-            raise self._error("the file takes too long to work out.", f"Expected less than {MAX_WORK} operations.")
+            raise self._error("the code needs too many operations.", f"Expected less than {MAX_WORK}.")

@@ -1,7 +1,7 @@
-"""Robots from the arrays of ReDySim: one entry for each link, as its users write them in `inputs.m`.
+"""Robots from the arrays of ReDySim: one entry for each link, as in `inputs.m`.
 
-The arrays can stand in a TOML file with `convention = "redysim"`, in JSON, or in ReDySim's own files `inputs.m` and
-`inputs.mat`; their meaning is documented in `redysim_arrays`. `docs/robot-tables.md` is the reference.
+The arrays are read from a TOML file with `convention = "redysim"`, from JSON, or from ReDySim's own files `inputs.m` and
+`inputs.mat`; their meaning is documented in `_redysim_arrays`. `docs/robot-tables.md` is the reference.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KINDS = {".toml": "toml", ".json": "json", ".m": "matlab", ".mat": "mat"}
 MAX_SHOWN = 20  # names in a message
 FIELDS = ("gx", "gy", "gz")
 TIMES = ("Tp", "steps")
-SPAN = (("ti", "t_initial"), ("tf", "t_final"), ("incr",))  # in initials.m, as editions name them
+SPAN = (("ti", "t_initial"), ("tf", "t_final"), ("incr",))  # names in initials.m of different ReDySim versions
 LINKS = ("bt", "r", "th", *STEP, *BODY)  # arrays with an entry for each link
 INPUTS, INITIALS, TRAJECTORY = "inputs.m", "initials.m", "trajectory.m"
 
@@ -46,22 +46,22 @@ INPUTS, INITIALS, TRAJECTORY = "inputs.m", "initials.m", "trajectory.m"
 def read_redysim(
     path: str | Path, model: str | None = None, *, quaternion: bool = False, initials: str | Path | None = None
 ) -> Model:
-    """The robot described by a file with ReDySim's arrays: .toml, .json, or ReDySim's own inputs.m and inputs.mat.
+    """Read a robot from a file with ReDySim's arrays: .toml, .json, or ReDySim's own inputs.m and inputs.mat.
 
-    A JSON file may hold several robots by name; `model` chooses one. With `quaternion` a base that floats in space has
-    a quaternion in place of its three angles. `initials` is ReDySim's file of that name, with the start and the time; the
-    one beside inputs.m or inputs.mat is read without being asked for.
+    A JSON file may contain several robots by name; `model` selects one. With `quaternion` a spatial floating base has
+    a quaternion instead of three angles. `initials` is ReDySim's file of that name, with the initial state and the time span;
+    a file initials.m next to inputs.m or inputs.mat is read by default.
     """
     path = Path(path)
     kind = KINDS.get(path.suffix.lower())
     if kind is None:
         expected = f"Expected {', '.join(KINDS)}."
-        raise failure(str(path), f"the ending {quote(path.suffix)} is not known.", expected)
+        raise failure(str(path), f"unknown suffix {quote(path.suffix)}.", expected)
     if kind == "mat":
         _require_one(model, str(path))
         robot = _stored(opened(path), path.stem, quaternion=quaternion)
     else:
-        robot = _worded(read_text(path), str(path), kind, model, path.stem, quaternion, opener(path))
+        robot = _from_string(read_text(path), str(path), kind, model, path.stem, quaternion, opener(path))
     return started(robot, path, initials, quaternion=quaternion)
 
 
@@ -74,7 +74,7 @@ def loads_redysim(
     quaternion: bool = False,
     name: str = "robot",
 ) -> Model:
-    """The robot described by a text of the given kind: toml, json or matlab; `name` is for texts that tell none.
+    """Read a robot from a string of the given kind: toml, json or matlab; `name` is used if the string has none.
 
     >>> loads_redysim('''
     ... n = 1; alp = 0; a = 0; b = 0; th = pi/3; r = 1; bt = 0;
@@ -86,10 +86,10 @@ def loads_redysim(
     kinds = [kind for kind in KINDS.values() if kind != "mat"]
     if kind not in kinds:
         raise InputError(f"redysim: there is no kind {kind!r}. Expected {', '.join(kinds)}.")
-    return _worded(text, source, kind, model, name, quaternion, None)
+    return _from_string(text, source, kind, model, name, quaternion, None)
 
 
-def _worded(
+def _from_string(
     text: str,
     source: str,
     kind: str,
@@ -98,7 +98,7 @@ def _worded(
     quaternion: bool,
     load: Callable[[str], Stored] | None,
 ) -> Model:
-    """The robot described by a text; `load` opens the data files that a MATLAB text asks for."""
+    """The robot described by a string; `load` opens the data files that MATLAB code loads."""
     if kind != "json":
         _require_one(model, source)
     if kind == "toml":
@@ -109,33 +109,33 @@ def _worded(
         data, chosen = _chosen(_json(text, source), model, source)
         data = {"name": chosen or name, **data}
     else:
-        # names that are no inputs were steps on the way to them
+        # other names are intermediate results
         values = read_assignments(text, source, load=load)
         return from_matlab(values, source, name, quaternion=quaternion)
     return from_arrays(data, source, quaternion=quaternion)
 
 
 def _stored(found: Stored, name: str, *, quaternion: bool) -> Model:
-    """The robot whose arrays a data file holds; what else it holds is noted."""
+    """The robot whose arrays a data file contains; other content is noted."""
     for key in found.others.keys() & set(KEYS):
-        found.vector(key, found.source)  # which says what is wrong with it
+        found.vector(key, found.source)  # raises with the reason
     if "n" not in found.vectors and found.others:
-        held = ", ".join(f"{name[:MAX_NAME]} ({what})" for name, what in list(found.others.items())[:MAX_SHOWN])
-        raise failure(found.source, f"there is no 'n'. The file holds {held}.", "Save each array under its own name.")
+        content = ", ".join(f"{name[:MAX_NAME]} ({what})" for name, what in list(found.others.items())[:MAX_SHOWN])
+        raise failure(found.source, f"'n' is missing. The file contains {content}.", "Save each array by name.")
     model = from_matlab(found.vectors, found.source, name, quaternion=quaternion)
     if unknown := sorted((found.vectors.keys() | found.others.keys()) - set(KEYS)):
         shown = ", ".join(key[:MAX_NAME] for key in unknown[:MAX_SHOWN]) + (", ..." if unknown[MAX_SHOWN:] else "")
-        model.note(f"not read, since ReDySim has no inputs of these names: {shown}.")
+        model.note(f"ignored, since ReDySim has no inputs of these names: {shown}.")
     return model
 
 
 def _require_one(model: str | None, source: str) -> None:
     if model is not None:
-        raise failure(source, f"only JSON files hold several robots, but {quote(model)} is asked for.", "Leave it out.")
+        raise failure(source, f"`model` is {quote(model)}, but only JSON files hold several robots.", "Omit `model`.")
 
 
 def _json(text: str, source: str) -> Table:
-    """The objects of a JSON text: no names twice, no infinite numbers, not too large and not too deep."""
+    """Parse a JSON object without duplicate names or infinite numbers, with limited size and depth."""
     require_short(len(text), source)
 
     def once(pairs: list[tuple[str, object]]) -> Table:
@@ -143,7 +143,7 @@ def _json(text: str, source: str) -> Table:
         if len(out) < len(pairs):
             names = [key for key, _ in pairs]
             twice = next(key for key in names if names.count(key) > 1)
-            raise failure(source, f"the name {quote(twice)} is there twice in one object.", "Keep one of them.")
+            raise failure(source, f"duplicate name {quote(twice)} in one object.", "Keep one of them.")
         return out
 
     def infinite(word: str) -> NoReturn:
@@ -159,32 +159,32 @@ def _json(text: str, source: str) -> Table:
     except (RecursionError, ValueError) as error:
         raise beyond_bounds(error, source, "objects") from error
     if not isinstance(data, dict):
-        raise failure(source, "there is no object at the top.", "Expected { ... } with the arrays of a robot.")
+        raise failure(source, "the top level is not an object.", "Expected { ... } with the arrays of a robot.")
     return data
 
 
 def _chosen(data: Table, model: str | None, source: str) -> tuple[Table, str | None]:
-    """One robot of a file, and its name where the file holds several."""
+    """One robot of a file, and its name if the file contains several."""
     several = bool(data) and "n" not in data and all(isinstance(value, dict) for value in data.values())
     if not several:
         if model is not None:
-            raise failure(source, f"the file holds one robot, but {quote(model)} is asked for.", "Leave the name out.")
+            raise failure(source, f"`model` is {quote(model)}, but the file contains one robot.", "Omit `model`.")
         return data, None
     if model is None:
-        advice = f"Choose one by model=..., such as {next(iter(data))[:MAX_NAME]!r}."
-        raise failure(source, f"the file holds {len(data)} robots.", advice)
+        advice = f"Select one with model=..., such as {next(iter(data))[:MAX_NAME]!r}."
+        raise failure(source, f"the file contains {len(data)} robots.", advice)
     if model not in data:
         raise failure(source, f"there is no robot {quote(model)}.", nearest(model[:MAX_NAME], data))
     return data[model], model.rsplit("/", 1)[-1]
 
 
 def opened(path: Path) -> Stored:
-    """What a data file holds; what the equations of motion do not need may be anything."""
+    """The content of a data file; values that the equations of motion do not need are not checked."""
     return read_mat(path).without(APART)
 
 
 def opener(path: Path) -> Callable[[str], Stored]:
-    """What opens the data files that a MATLAB text asks for, in its directory or below."""
+    """A function that opens the data files that MATLAB code loads, in its directory or below."""
 
     def load(name: str) -> Stored:
         file = path.parent / name.replace("\\", "/")
@@ -196,12 +196,12 @@ def opener(path: Path) -> Callable[[str], Stored]:
 
 
 def from_matlab(values: Mapping[str, Values], source: str, name: str, *, quaternion: bool) -> Model:
-    """The robot of ReDySim's arrays as MATLAB holds them, all of them vectors.
+    """The robot of ReDySim's arrays as MATLAB vectors.
 
     >>> names = ("n", "alp", "a", "b", "th", "bt", "r", "dx", "dy", "dz", "m", "Icxx", "Icyy", "Iczz")
     >>> one = dict.fromkeys(names, (0.0,)) | dict.fromkeys(("n", "r", "m", "dx"), (1.0,)) | {"g": (0.0, -9.81, 0.0)}
     >>> from_matlab(one | {"Tp": (0.0,)}, "inputs.mat", "rod", quaternion=False).notes
-    ('Tp is 0 and not used: no time to simulate is set.',)
+    ('Tp is 0 and ignored: no simulation time is set.',)
     """
     data: Table = {"name": name, **{key: list(value) for key, value in values.items() if key in KEYS}}
     remarks = [*_left_over(data), *_too_long(data), *_gravity(data), *_empty(data), *_times(data)]
@@ -212,15 +212,15 @@ def from_matlab(values: Mapping[str, Values], source: str, name: str, *, quatern
 
 
 def _left_over(data: Table) -> Iterator[str]:
-    """ReDySim's floating bases have revolute joints that start elsewhere: r and th are left from another robot."""
+    """Remove unused r and th: with a floating base ReDySim's joints are revolute, and their start is defined elsewhere."""
     for key in ("r", "th") if "nq" in data else ():
         if key in data and [len(data[key])] != data.get("n"):
             count = len(data.pop(key))
-            yield f"{key} has {count} entries and is not used: with nq ReDySim does not read it."
+            yield f"{key} has {count} entries and is ignored: with nq ReDySim does not read it."
 
 
 def _too_long(data: Table) -> Iterator[str]:
-    """ReDySim goes from link 1 to link n, so arrays that are longer are left from a longer robot."""
+    """Truncate arrays that are longer than n: ReDySim reads links 1 to n."""
     n = data["n"][0] if len(data.get("n", ())) == 1 else 0.0
     if n < 1 or not n.is_integer():
         return
@@ -229,19 +229,19 @@ def _too_long(data: Table) -> Iterator[str]:
     for key in long:
         data[key] = data[key][: int(n)]
     if long:
-        yield f"more than n = {n:g} entries, of which ReDySim reads the first: {', '.join(long)}."
+        yield f"arrays with more than n = {n:g} entries, of which ReDySim reads the first n: {', '.join(long)}."
 
 
 def _empty(data: Table) -> Iterator[str]:
-    """Scalars that were left empty, []."""
+    """Remove empty scalars, []."""
     for key in SCALARS:
         if key in data and not data[key]:
             del data[key]
-            yield f"{key} is empty and not used."
+            yield f"{key} is empty and ignored."
 
 
 def _gravity(data: Table) -> Iterator[str]:
-    """g is what ReDySim reads; what its window shows stands in gx, gy, gz."""
+    """ReDySim reads g; its window displays gx, gy, gz."""
     if not all(len(data.get(key, ())) == 1 for key in FIELDS):
         return
     shown = [data[key][0] for key in FIELDS]
@@ -250,23 +250,23 @@ def _gravity(data: Table) -> Iterator[str]:
         for key in FIELDS:
             del data[key]
     elif data["g"] != shown:
-        yield f"gravity is g = {data['g']}, which ReDySim reads, and not {shown} of gx, gy, gz."
+        yield f"gravity is g = {data['g']}, which ReDySim reads, not {shown} of gx, gy, gz."
 
 
 def _times(data: Table) -> Iterator[str]:
-    """ReDySim's window stores 0 where a time was left empty."""
+    """Remove zero times: ReDySim's window stores 0 for an empty field."""
     for key in TIMES:
         if data.get(key) == [0]:
             del data[key]
-            yield f"{key} is 0 and not used: no time to simulate is set."
+            yield f"{key} is 0 and ignored: no simulation time is set."
     if "Tp" not in data:
         data.pop("steps", None)
 
 
 def started(model: Model, path: Path, initials: str | Path | None, *, quaternion: bool) -> Model:
-    """The model with the start and the time of `initials`, or of the initials.m beside ReDySim's inputs.
+    """The model with the initial state and time span of `initials`, or of the initials.m next to ReDySim's inputs.
 
-    A file that was asked for has to be sound; a note says why the one beside the inputs was left out.
+    An explicit file must be valid; a note reports why the file next to the inputs was ignored.
     """
     if initials is not None:
         return _started(model, Path(initials), quaternion=quaternion)
@@ -276,7 +276,7 @@ def started(model: Model, path: Path, initials: str | Path | None, *, quaternion
     try:
         return _started(model, beside, quaternion=quaternion)
     except InputError as error:
-        return model.note(f"{INITIALS} is not used, and the robot starts as the arrays say: {error}")
+        return model.note(f"{INITIALS} is ignored, and the initial state is that of the arrays: {error}")
 
 
 def _started(model: Model, path: Path, *, quaternion: bool) -> Model:
@@ -285,29 +285,29 @@ def _started(model: Model, path: Path, *, quaternion: bool) -> Model:
     values = read_assignments(read_text(path), source, functions=_functions(path, links))
     state = values.get("y0", values.get("yo"))
     if state is None:
-        raise failure(source, "there is no y0.", "Give the state at the start, y0 = [q; dq; 0].")
+        raise failure(source, "y0 is missing.", "Define the initial state, y0 = [q; dq; 0].")
     names = model.coordinate_names
     if quaternion and "e0" in names:
-        raise failure(source, "y0 has angles of the base, but the model a quaternion.", "Leave out quaternion=True.")
+        raise failure(source, "y0 has base angles, but the model has a quaternion.", "Omit quaternion=True.")
     q, qd = _halves(state, names, source)
     first, last, step = (_first(values, keys) for keys in SPAN)
     if len(first) == len(last) == len(step) == 1 and step[0] > 0 and last[0] > first[0]:
         time = last[0] - first[0]
         model.simulation(time, sample_count(time, step[0], f"{source}: (tf - ti)/incr"))
-    return model.start(q, qd).note(f"start and time are those of {path.name}.")
+    return model.start(q, qd).note(f"initial state and time span are those of {path.name}.")
 
 
 def _first(values: Mapping[str, Values], keys: Iterable[str]) -> Values:
-    """What stands under the first of these names that is there; nothing where none is."""
+    """The value of the first of these names that exists; empty if there is none."""
     return next((values[key] for key in keys if key in values), ())
 
 
 def _functions(path: Path, links: float) -> dict[str, Function]:
-    """What initials.m can call: the inputs.m and trajectory.m beside it; inputs() is the number of links where there is none."""
+    """Functions for initials.m: inputs.m and trajectory.m next to it; without inputs.m, inputs() is the number of links."""
     found: dict[str, Function] = {"inputs": lambda arguments: [(links,)]}
     if (inputs_file := path.with_name(INPUTS)).is_file():
-        said = read_text(inputs_file)
-        found["inputs"] = lambda arguments: call(said, str(inputs_file), arguments, load=opener(inputs_file))
+        code = read_text(inputs_file)
+        found["inputs"] = lambda arguments: call(code, str(inputs_file), arguments, load=opener(inputs_file))
     if (beside := path.with_name(TRAJECTORY)).is_file():
         text, inputs = read_text(beside), dict(found)
         found["trajectory"] = lambda arguments: call(text, str(beside), arguments, inputs)
@@ -315,7 +315,7 @@ def _functions(path: Path, links: float) -> dict[str, Function]:
 
 
 def read_trajectory(path: str | Path, times: Iterable[float], *others: float) -> tuple[np.ndarray, ...]:
-    """The designed motion in ReDySim's trajectory.m at many times: q, q̇ and q̈, an entry of the function's results in each row.
+    """The motion in ReDySim's trajectory.m at many times: q, q̇ and q̈, one row for each entry of the function's results.
 
     The function is called with the time and `others`, as in trajectory(tim, dof, Tp).
     """
@@ -323,13 +323,13 @@ def read_trajectory(path: str | Path, times: Iterable[float], *others: float) ->
     found = [call(text, str(path), [(float(time),), *rest]) for time in times]
     rows = [[len(result) for result in results] for results in found]
     if not found or any(row != rows[0] for row in rows):
-        fact = "the number of results changes with time, or there is no time."
-        raise failure(str(path), fact, "Expected equal ones.")
+        fact = "the number of results changes with time, or `times` is empty."
+        raise failure(str(path), fact, "Expected the same number at all times.")
     return tuple(np.array(result).T for result in zip(*found, strict=True))
 
 
 def _halves(state: Values, names: tuple[str, ...], source: str) -> tuple[list[float], list[float]]:
-    """q and q̇ of ReDySim's state [base; joints; their rates; energies], whose base in the plane has six places too."""
+    """q and q̇ of ReDySim's state [base; joints; their rates; energies], in which a planar base also has six entries."""
     planar = names[:3] == ("x", "y", "phi")
     n = len(names) + (3 if planar else 0)
     if len(state) < 2 * n:

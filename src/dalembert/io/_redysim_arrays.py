@@ -1,8 +1,8 @@
-"""What ReDySim's arrays mean: a tree of links in modified Denavit–Hartenberg steps, on the ground or on a floating base.
+"""Conversion of ReDySim's arrays: a tree of links in modified Denavit–Hartenberg parameters, on the ground or a floating base.
 
-A step from the parent's frame to the link's is Rx(alp) Tx(a) Rz(th) Tz(b). A revolute joint (r = 1) has q in place of th,
-a prismatic one (r = 0) in place of b, so th and b are where such a joint starts. With `nq` the first link floats: in the x-y
-plane if it is 0, in space if it is 1, turned by three angles about z, x and y.
+The transform from the parent's frame to the link's is Rx(alp) Tx(a) Rz(th) Tz(b). In a revolute joint (r = 1) q replaces th, in
+a prismatic joint (r = 0) it replaces b, so th and b are initial values. With `nq` the first link floats: in the x-y plane
+if it is 0, in space if it is 1, rotated by three angles about z, x and y.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dalembert.model.model import Model
 from dalembert.model.values import WORLD
 
 STEP = ("alp", "a", "b")
-PRODUCTS = ("Icxy", "Icyz", "Iczx")  # zero where they are not given
+PRODUCTS = ("Icxy", "Icyz", "Iczx")  # zero by default
 BODY = ("dx", "dy", "dz", "m", "Icxx", "Icyy", "Iczz", *PRODUCTS)
 NEEDED = ("n", "bt", "g", *STEP, *(key for key in BODY if key not in PRODUCTS))
 SCALARS = ("dof", "nq", "type", "Tp", "steps")
 TIPS, LENGTHS = "alt", "al"
-# what ReDySim needs for drawings and control, and the equations of motion do not; lengths and tips tell where feet are
+# inputs for drawings and control, not for the equations of motion; lengths and tips are the positions of the feet
 APART = {
     LENGTHS: "the lengths of the links",
     TIPS: "the tips of the links",
@@ -38,7 +38,7 @@ APART = {
 GROUND = "g_prop"
 KEYS = (*NEEDED, *PRODUCTS, "r", "th", *SCALARS, *APART, GROUND)
 OWN = ("convention", "quaternion", "names", *KEYS)
-# the base that floats: coordinate, unit, description
+# the floating base: coordinate, unit, description
 _SPACE = {axis: ("m", f"position of the base along world {axis}") for axis in "xyz"}
 _PLANE = {"x": _SPACE["x"], "y": _SPACE["y"], "phi": ("rad", "angle of the base about world z")}
 _ANGLES = {
@@ -49,12 +49,12 @@ _ANGLES = {
 _QUATERNION = {
     f"e{i}": ("1", f"{part} part of the base's quaternion") for i, part in enumerate(("scalar", "x", "y", "z"))
 }
-_LAW = {0: "stiffness", 1: "damping", 3: "friction", 4: "viscous"}  # places of numbers, and what they are to a contact
+_LAW = {0: "stiffness", 1: "damping", 3: "friction", 4: "viscous"}  # index in g_prop, and the argument of a contact
 _VMAX, _AXES = 2, slice(5, 8)
 
 
 def from_arrays(data: Table, source: str, *, quaternion: bool = False) -> Model:
-    """The robot described by ReDySim's arrays, and by the sections of ordinary model files beside them.
+    """Build the robot described by ReDySim's arrays and by sections of ordinary model files.
 
     >>> rod = {"n": 1, "bt": [0], "r": [1], "th": [0.5], "g": [0, -9.81, 0], "m": [2], "dx": [0.25], "Iczz": [0.04]}
     >>> zero = dict.fromkeys(("alp", "a", "b", "dy", "dz", "Icxx", "Icyy"), [0])
@@ -102,11 +102,11 @@ class _Robot:
         return self.data["r"][i] == 1
 
     def moving(self) -> range:
-        """The links that hang on joints of the table: all but a floating base."""
+        """The links with joints of the table: all except a floating base."""
         return range(1 if self.floating else 0, self.n)
 
     def coordinates(self) -> dict[str, Table]:
-        """The coordinates with their starts, for the section [coordinates]."""
+        """The coordinates with their initial values, for the section [coordinates]."""
         out: dict[str, Table] = {}
         for name, (unit, about) in self._base().items():
             out[name] = {"unit": unit, "description": about, "start": 1 if name == "e0" else 0}
@@ -124,20 +124,20 @@ class _Robot:
         return {**_SPACE, **(_QUATERNION if self.quaternion else _ANGLES)}
 
     def parents(self) -> Iterator[Problem]:
-        """Every link hangs on one before it, only the first on the ground if that floats."""
+        """Check that every parent precedes its link; with a floating base only the first link has parent 0."""
         least = 1 if self.floating else 0
         for i, parent in enumerate(self.data["bt"]):
             low, high = (0, 0) if i == 0 else (least, i)
-            if not _whole(parent) or not low <= parent <= high:
+            if not _is_integer(parent) or not low <= parent <= high:
                 advice = f"Expected {low}." if low == high else f"Expected a number from {low} to {high}."
                 yield Problem(f"bt, link {i + 1}", f"the parent is {parent!r:.20}.", advice)
         for key in STEP if self.floating else ():
             if self.data[key][0] != 0:
-                advice = "Expected 0: its place comes from its coordinates."
+                advice = "Expected 0: its coordinates define its position."
                 yield Problem(f"{key}, link 1", f"the floating base has the value {self.data[key][0]!r:.20}.", advice)
 
     def add(self, builder: Builder) -> None:
-        """Add the bodies, and how long to simulate."""
+        """Add the bodies, the ground contacts and the simulation time."""
         if builder.found:
             return
         model = builder.model
@@ -181,7 +181,7 @@ class _Robot:
 
 
 def _plain(key: str, value: object) -> object:
-    """Scalars without the array around them, vectors with one: MATLAB and JSON do not tell them apart."""
+    """Unwrap scalars and wrap vectors: MATLAB and JSON do not distinguish them."""
     if key in ("n", *SCALARS) and isinstance(value, list) and len(value) == 1:
         return value[0]
     single = isinstance(value, int | float | str) and not isinstance(value, bool)
@@ -192,24 +192,24 @@ def _is_vector(value: object, count: int) -> bool:
     return isinstance(value, list) and len(value) == count
 
 
-def _whole(value: object) -> bool:
+def _is_integer(value: object) -> bool:
     if isinstance(value, bool):
         return False
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 
 def _count(data: Table, source: str) -> int:
-    """The number of links, without which nothing else can be read."""
+    """The number of links, which is required to read the arrays."""
     n = data.get("n")
     if n is None:
-        raise failure(source, "the key 'n' is missing.", "Give the number of links, and arrays with an entry for each.")
-    if not _whole(n) or not 1 <= n <= MAX_ELEMENTS:
+        raise failure(source, "the key 'n' is missing.", "Add the number of links, and arrays with one entry for each.")
+    if not _is_integer(n) or not 1 <= n <= MAX_ELEMENTS:
         raise failure(f"{source}, n", f"got {n!r:.40}.", f"Expected the number of links, from 1 to {MAX_ELEMENTS}.")
     return int(n)
 
 
 def _shapes(data: Table, n: int) -> Iterator[Problem]:
-    """Arrays that are missing, or that have another number of entries than there are links."""
+    """Missing arrays, and arrays whose number of entries is not the number of links."""
     for key in (*NEEDED, *(() if "nq" in data else ("r", "th"))):
         if key not in data:
             advice = f"Add {key} with {3 if key == 'g' else n} entries."
@@ -220,34 +220,34 @@ def _shapes(data: Table, n: int) -> Iterator[Problem]:
     if "g" in data and not _is_vector(data["g"], 3):
         yield wrong("g", "an array of 3, the acceleration of gravity", data["g"])
     if "gravity" in data:
-        yield Problem("gravity", "ReDySim's arrays have it as g.", "Write g = [...] only.")
+        yield Problem("gravity", "ReDySim's arrays define it as g.", "Use g = [...] only.")
 
 
 def _choices(data: Table) -> Iterator[Problem]:
-    """Switches that hold anything but 0 and 1, and times that are not positive."""
+    """Switches other than 0 and 1, and times that are not positive."""
     for key in ("nq", "type"):
-        if key in data and (not _whole(data[key]) or data[key] not in (0, 1)):
+        if key in data and (not _is_integer(data[key]) or data[key] not in (0, 1)):
             yield Problem(key, f"got {data[key]!r:.40}.", "Expected 0 or 1.")
     entries = data["r"] if isinstance(data.get("r"), list) else []
     for i, entry in enumerate(entries):
-        if not _whole(entry) or entry not in (0, 1):
+        if not _is_integer(entry) or entry not in (0, 1):
             yield Problem(f"r, link {i + 1}", f"got {entry!r:.40}.", "Expected 1 (revolute) or 0 (prismatic).")
-    if "dof" in data and not _whole(data["dof"]):
-        yield wrong("dof", "a whole number", data["dof"])
+    if "dof" in data and not _is_integer(data["dof"]):
+        yield wrong("dof", "an integer", data["dof"])
     if "quaternion" in data and not isinstance(data["quaternion"], bool):
         yield wrong("quaternion", "true or false", data["quaternion"])
     if "steps" in data and "Tp" not in data:
-        yield Problem("steps", "the time Tp is missing.", "Give both, or the section [simulation].")
+        yield Problem("steps", "the time Tp is missing.", "Define both, or the section [simulation].")
     for key in ("Tp", "steps"):
         value = data.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
             yield wrong(key, "a positive time", value)
     if "Tp" in data and "simulation" in data:
-        yield Problem("Tp", "the section [simulation] is there too.", "Keep one of them.")
+        yield Problem("Tp", "the section [simulation] is also defined.", "Keep one of them.")
 
 
 def _entries(data: Table, model: Model) -> Iterator[Problem]:
-    """Entries that are neither numbers nor formulas of parameters."""
+    """Problems of entries that are neither numbers nor formulas of parameters."""
     for key in (*STEP, "th", *BODY):
         for i, entry in enumerate(data.get(key, [])):
             yield from keys.constant(entry, f"{key}, link {i + 1}", model)
@@ -261,59 +261,59 @@ def _names(data: Table, n: int) -> list[str]:
 
 
 def _simulation(model: Model, data: Table) -> None:
-    """Tp is how long to simulate, steps the time between samples."""
+    """Set the simulation time Tp and the time between samples `steps`."""
     duration = float(data["Tp"])
     model.simulation(duration, sample_count(duration, data["steps"]) if "steps" in data else model.samples)
 
 
-def sample_count(duration: float, step: float, said: str = "Tp: Tp/steps") -> int:
-    """How many samples a time between them makes; too few or too many are refused.
+def sample_count(duration: float, step: float, expression: str = "Tp: Tp/steps") -> int:
+    """The number of samples for a time between them; raises if there are too few or too many.
 
     >>> sample_count(10.0, 0.01)
     1001
     """
     samples = duration / step + 1
     if not 1.5 <= samples <= MAX_SAMPLES:
-        raise InputError(f"{said} asks for {samples:.6g} samples. Expected from 2 to {MAX_SAMPLES}.")
+        raise InputError(f"{expression} gives {samples:.6g} samples. Expected 2 to {MAX_SAMPLES}.")
     return round(samples)
 
 
 def _remarks(data: Table, n: int) -> Iterator[str]:
-    """What was left out, and what the arrays cannot say."""
+    """Notes about ignored inputs and about closed loops."""
     used = (LENGTHS, TIPS) if GROUND in data else ()
     apart = [f"{key} ({about})" for key, about in APART.items() if key in data and key not in used]
     if apart:
-        yield f"left out, since the equations of motion do not need it: {', '.join(apart)}."
+        yield f"ignored, since the equations of motion do not need it: {', '.join(apart)}."
     yield from ground_remarks(data)
     freedoms = n + (0 if "nq" not in data else 5 if data["nq"] == 1 else 2)
     if data.get("type") == 1 and not data.get("loop"):
-        closed = f", of which {data['dof']:g} are left when they are closed" if "dof" in data else ""
+        closed = f", of which {data['dof']:g} remain with closed loops" if "dof" in data else ""
         yield (
-            f"type = 1: the mechanism has closed loops, but the arrays hold its open tree only, with {freedoms} degrees of "
-            f"freedom{closed}. Close the loops by model.loop(...), or with [[loop]] in a TOML file."
+            f"type = 1: the mechanism has closed loops, but the arrays describe only its open tree, with {freedoms} degrees of "
+            f"freedom{closed}. Close the loops with model.loop(...), or with [[loop]] in a TOML file."
         )
     if data.get("type", 0) == 0 and data.get("dof", freedoms) != freedoms:
-        yield f"dof says {data['dof']:g} degrees of freedom, but the tree has {freedoms}."
+        yield f"dof is {data['dof']:g}, but the tree has {freedoms} degrees of freedom."
 
 
 def ground_problems(data: Table, n: int) -> Iterator[Problem]:
-    """What is wrong with the ground, where there is one."""
+    """Problems of the ground properties, if there are any."""
     if GROUND not in data:
         return
     given = data[GROUND]
-    said = "an array of 8: stiffness, damping, a speed, friction, its damping, and the numbers of three axes, the vertical first"
+    expected = "an array of 8: stiffness, damping, speed, friction, its damping, and three axis numbers, vertical first"
     if not isinstance(given, list) or len(given) != 8 or not all(map(_is_number, given)):
-        yield wrong(GROUND, said, given)
+        yield wrong(GROUND, expected, given)
         return
-    for place, name in _LAW.items():
-        if given[place] < 0 or (name == "stiffness" and given[place] == 0):
-            yield Problem(GROUND, f"the {name} is {given[place]:g}.", "Expected a positive number.")
+    for index, name in _LAW.items():
+        if given[index] < 0 or (name == "stiffness" and given[index] == 0):
+            yield Problem(GROUND, f"the {name} is {given[index]:g}.", "Expected a positive number.")
     if sorted(given[_AXES]) != [1, 2, 3]:
         yield Problem(GROUND, f"the axes are {given[_AXES]}.", "Expected 1, 2 and 3 in some order, the vertical first.")
     elif isinstance(data.get("g"), list) and len(data["g"]) == 3:
         up = int(given[_AXES][0]) - 1
         if any(x != 0 for i, x in enumerate(data["g"]) if i != up) or data["g"][up] == 0:
-            fact = f"the ground presses along axis {up + 1}, but gravity is {data['g']}."
+            fact = f"the ground normal is axis {up + 1}, but gravity is {data['g']}."
             yield Problem(GROUND, fact, "Expected gravity along the vertical axis.")
     for key in (TIPS, LENGTHS):
         if key in data and (not isinstance(data[key], list) or len(data[key]) != n):
@@ -323,35 +323,35 @@ def ground_problems(data: Table, n: int) -> Iterator[Problem]:
 
 
 def add_feet(model: Model, data: Table, names: list[str]) -> None:
-    """Let the last links stand on the ground."""
+    """Add ground contacts to the last links."""
     given = data[GROUND]
-    law = {name: given[place] for place, name in _LAW.items() if given[place] != 0}
+    law = {name: given[index] for index, name in _LAW.items() if given[index] != 0}
     if law.get("friction") is None:
         law.pop("viscous", None)
     up = int(given[_AXES][0]) - 1
     normal, g = [0, 0, 0], data["g"][up]
     downwards = not g.lstrip().startswith("-") if isinstance(g, str) else g > 0  # formulas have their sign in front
     normal[up] = -1 if downwards else 1
-    carriers = {int(parent) for parent in data["bt"]}
-    for i in (i for i in range(len(names)) if i + 1 not in carriers):
+    parents = {int(parent) for parent in data["bt"]}
+    for i in (i for i in range(len(names)) if i + 1 not in parents):
         for name, x in _points(names[i], data[TIPS][i], data.get(LENGTHS, data[TIPS])[i]):
             model.sphere_on_plane(names[i], center=(x, 0, 0), normal=normal, name=name, **law)
 
 
 def ground_remarks(data: Table) -> Iterator[str]:
-    """What the ground became, and which of its numbers is not used."""
+    """Notes about the ground contacts and the unused speed."""
     if GROUND not in data:
         return
-    carriers = {int(parent) for parent in data["bt"]}
-    feet = sum(i not in carriers for i in range(1, len(data["bt"]) + 1))
+    parents = {int(parent) for parent in data["bt"]}
+    feet = sum(i not in parents for i in range(1, len(data["bt"]) + 1))
     yield (
-        f"the ground of {GROUND} is a contact under each of the {feet} last links. Its speed {data[GROUND][_VMAX]:g} is not "
-        "used: what ReDySim does with it is not published."
+        f"the ground of {GROUND} is a contact under each of the {feet} last links. Its speed {data[GROUND][_VMAX]:g} is "
+        "ignored: its use in ReDySim is not published."
     )
 
 
 def _points(name: str, tip: str | float, length: str | float) -> Iterator[tuple[str, str | float]]:
-    """Where a foot stands, by the names of the contacts."""
+    """The contact points of a foot, by contact name."""
     if isinstance(tip, str) or isinstance(length, str):
         behind = None if length == tip else f"({tip}) - ({length})"
     else:

@@ -23,7 +23,7 @@ TEXTS = ("name", "type", "parent")
 STEP = ("theta", "d", "a", "alpha")
 CENTER = ("cx", "cy", "cz")
 INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
-# the columns that make a table in a link: its keys by the names of the columns
+# the columns that form a nested table of a link: its keys by column name
 INNER = {
     "motor": {"motor_inertia": "inertia", "gear_ratio": "ratio"},
     "friction": {"viscous": "viscous", "coulomb": "coulomb"},
@@ -38,12 +38,12 @@ _SETTING = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*)", re.ASCII)
 
 
 def read_csv(path: str | Path) -> Model:
-    """The robot described by a CSV file; its name is that of the file unless the file says another."""
+    """Read a robot from a CSV file; its name is the file name unless the file sets another."""
     return loads_csv(read_text(path), str(path), Path(path).stem)
 
 
 def loads_csv(text: str, source: str = "<text>", name: str = "robot") -> Model:
-    """The robot described by a text in CSV; `source` is what messages call it.
+    """Read a robot from a CSV string; `source` is its name in messages.
 
     >>> loads_csv('''
     ... # convention = dh
@@ -63,13 +63,13 @@ def loads_csv(text: str, source: str = "<text>", name: str = "robot") -> Model:
 
 
 class _Reader(Findings):
-    """Reads the lines of one file and keeps the problems of each."""
+    """Reads the lines of one file and collects their problems."""
 
     def wrong(self, line: int, column: str, fact: str, advice: str) -> None:
         self.note([Problem(f"line {line}{f', column {quote(column)}' if column else ''}", fact, advice)])
 
     def read(self, text: str, name: str) -> Table:
-        """The same tables that a file in TOML has."""
+        """The same tables as from a TOML file."""
         data: Table = {"name": name}
         columns: list[str] | None = None
         links: list[tuple[int, Table]] = []
@@ -82,29 +82,29 @@ class _Reader(Findings):
                     columns = self._header(line, cells)
                     self.require_sound()
                 elif len(links) == MAX_ELEMENTS:
-                    where, advice = f"{self.source}, line {line}", f"Expected {MAX_ELEMENTS}."
-                    raise failure(where, "there are too many links.", advice)
+                    where, advice = f"{self.source}, line {line}", f"Expected at most {MAX_ELEMENTS}."
+                    raise failure(where, "too many links.", advice)
                 else:
                     links.append((line, self._link(line, columns, cells)))
         self._names(links)
         if columns is None:
-            advice = "Expected a line with the names of the columns, and one line for each link."
-            raise failure(self.source, "there is no table in it.", advice)
+            advice = "Expected a header line with the column names, and one line for each link."
+            raise failure(self.source, "the file contains no table.", advice)
         if not links:
             raise failure(self.source, "there are no links below the header.", "Add one line for each link.")
         if "convention" not in data and not any("convention" in problem.path for problem in self.found):
             advice = "Add a line '# convention = dh' (standard) or '# convention = mdh' (modified) at the top."
-            self.found.insert(0, Problem("file", "the convention is not told.", advice))
+            self.found.insert(0, Problem("file", "the setting 'convention' is missing.", advice))
         return {**data, "link": [link for _, link in links]}
 
     def _names(self, links: list[tuple[int, Table]]) -> None:
-        """Names are there once, and parents exist."""
+        """Check that names are unique and parents exist."""
         known: dict[str, int] = {}
         for line, link in links:
             name = link.get("name", "")
             if name in known:
-                fact = f"line {known[name]} has a link {quote(name)} already."
-                self.wrong(line, "name", fact, "Give it another name.")
+                fact = f"the name {quote(name)} is already used in line {known[name]}."
+                self.wrong(line, "name", fact, "Use unique link names.")
             elif name:
                 known[name] = line
         for line, link in links:
@@ -148,7 +148,7 @@ class _Reader(Findings):
                 advice = "Separate the columns by commas." if seems else nearest(cell[:MAX_NAME], COLUMNS)
                 self.wrong(line, cell, "there is no such column.", advice)
             elif column in columns:
-                self.wrong(line, cell, "the column is there twice.", "Remove one of them.")
+                self.wrong(line, cell, "duplicate column.", "Remove one of them.")
             columns.append(column or "")
         if "" not in columns:
             for column in ("name", *STEP):
@@ -157,19 +157,19 @@ class _Reader(Findings):
         return columns
 
     def _link(self, line: int, columns: list[str], cells: list[str]) -> Table:
-        """One line as a table [[link]]; empty cells are left to their defaults."""
+        """One line as a table [[link]]; empty cells have default values."""
         if len(cells) != len(columns):
             advice = f"Expected {len(columns)}, as in the header."
             self.wrong(line, "", f"there are {len(cells)} cells.", advice)
             return {}
-        given = {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
-        values = {key: self._number(cell, line, key) for key, cell in given.items() if key not in TEXTS}
-        link: Table = {key: given[key] for key in ("name", "parent") if key in given}
+        filled = {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
+        values = {key: self._number(cell, line, key) for key, cell in filled.items() if key not in TEXTS}
+        link: Table = {key: filled[key] for key in ("name", "parent") if key in filled}
         link |= {key: values[key] for key in (*STEP, "mass") if key in values}
-        if "name" not in given:
-            self.wrong(line, "name", "the link has no name.", "Give each link a name of its own.")
-        if "type" in given:
-            link["type"] = self._kind(given["type"], line)
+        if "name" not in filled:
+            self.wrong(line, "name", "the link has no name.", "Give each link a unique name.")
+        if "type" in filled:
+            link["type"] = self._kind(filled["type"], line)
         link["center"] = [values.get(key, 0) for key in CENTER]
         link["inertia"] = [values.get(key, 0) for key in INERTIA]
         for key, names in INNER.items():

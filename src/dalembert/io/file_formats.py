@@ -1,4 +1,4 @@
-"""Which reader a file needs: by its suffix, and for TOML by the convention that stands at its top."""
+"""Selects the reader of a file: by its suffix, and for TOML by the key `convention` at its top."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dalembert.model.model import Model
 
 
 def read(path: str | Path, **options: object) -> Model:
-    """The model in a file of any kind that can be read; options go to the reader of that kind.
+    """Read a model from a file of any supported format; options are passed to its reader.
 
     >>> from dalembert.errors import ModelFileError
     >>> try:
@@ -34,7 +34,7 @@ def read(path: str | Path, **options: object) -> Model:
 
 
 def loads(text: str, source: str = "<text>", **options: object) -> Model:
-    """The model in a text in TOML: a model file, or a robot table when it says `convention`.
+    """Read a model from a TOML string: a model file, or a robot table if it has the key `convention`.
 
     >>> loads('convention = "mdh"\\nname = "arm"\\n[[link]]\\nname = "upper"\\ntype = "revolute"\\nmass = 1\\ncenter = [1, 0, 0]')
     <Model 'arm': 1 bodies, 1 coordinates, 0 constraints>
@@ -45,14 +45,14 @@ def loads(text: str, source: str = "<text>", **options: object) -> Model:
     return _checked(from_links if "convention" in data else from_sections, "this file", data, source, **options)
 
 
-def _checked(reader: Callable[..., Model], what: str, /, *given: object, **options: object) -> Model:
-    """What a reader gives; the options it does not know are named."""
+def _checked(reader: Callable[..., Model], what: str, /, *arguments: object, **options: object) -> Model:
+    """Call a reader; raise for options it does not accept."""
     known = signature(reader).parameters.keys() - {"path", "text", "data", "source", "kind"}
     for name in options:
         if name not in known:
-            advice = nearest(name, known) if known else "It takes none."
+            advice = nearest(name, known) if known else "It accepts no options."
             raise InputError(f"load: {what} has no option '{name}'. {advice}")
-    return reader(*given, **options)
+    return reader(*arguments, **options)
 
 
 READERS: dict[str, Callable[..., Model]] = {

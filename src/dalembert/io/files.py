@@ -1,9 +1,9 @@
-"""A checksum behind the content of a binary file.
+"""Atomic writing of model and result files, their names, and a checksum at the end of binary files.
 
-HDF5, and so NetCDF, ignores bytes behind its own end of file. On a damaged file its library raises errors of many types, returns
-wrong numbers, or never returns. So a file is compared with its checksum before the library reads it.
+HDF5, and therefore NetCDF, ignores bytes after its own end of file. On a damaged file its library raises errors of many types,
+returns wrong numbers, or never returns. So a file is compared with its checksum before the library reads it.
 
-Files of models and results: their names, and that they appear only when they are complete.
+A file appears only when it is complete.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LENGTH = len(_MARK) + 64
 
 
 def with_checksum(content: bytes) -> bytes:
-    """The content, and behind it a mark and its SHA-256.
+    """The content, followed by a marker and its SHA-256.
 
     >>> len(with_checksum(b"content")) - len(b"content")
     82
@@ -31,19 +31,19 @@ def with_checksum(content: bytes) -> bytes:
 
 
 def checksum_fault(path: Path) -> str:
-    """What is wrong with a file that `with_checksum` made, as the end of a sentence; empty where nothing is."""
+    """The fault of a file written with `with_checksum`, as the end of a sentence; empty if there is none."""
     data = path.read_bytes()
     content, end = data[:-_LENGTH], data[-_LENGTH:]
     if not end.startswith(_MARK):
-        return "has no checksum at its end: it is not complete, or run.save(...) of this version did not write it"
+        return "has no checksum at its end: it is incomplete, or was not written by run.save(...) of this version"
     if end != with_checksum(content)[-_LENGTH:]:
-        return "does not agree with its checksum: it was damaged or changed after run.save(...) wrote it"
+        return "does not match its checksum: it was damaged or changed after run.save(...) wrote it"
     return ""
 
 
 @contextmanager
 def complete(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its name when all went well, and is removed when not."""
+    """A temporary file next to `path` that is renamed to it on success and removed on failure."""
     part = path.with_name(f".{path.stem}-{uuid.uuid4().hex[:8]}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,22 +51,22 @@ def complete(path: Path) -> Iterator[Path]:
         os.replace(part, path)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise WorkError(f"{path}: the file cannot be written ({reason}). Choose another place or free some.") from error
+        raise WorkError(f"{path}: cannot write the file ({reason}). Choose another path or free disk space.") from error
     finally:
         if part.exists():
             part.unlink()
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, complete or not at all."""
+    """Write a text file atomically."""
     if not path.name:
-        raise InputError(f"'{path}' is not the name of a file. Expected a path such as model.toml.")
+        raise InputError(f"'{path}' is not a file name. Expected a path such as model.toml.")
     with complete(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
 def either(words: Sequence[str]) -> str:
-    """Alternatives in words.
+    """Join alternatives with commas and `or`.
 
     >>> either([".nc", ".csv", ".txt"])
     '.nc, .csv or .txt'
@@ -75,13 +75,13 @@ def either(words: Sequence[str]) -> str:
 
 
 def require_suffix(path: Path, possible: Sequence[str], what: str) -> None:
-    """Raise when the file name does not end as one that can be written.
+    """Raise if the suffix of a file name is not supported.
 
     >>> require_suffix(Path("run.xlsx"), (".nc", ".csv"), "a run")
     Traceback (most recent call last):
         ...
-    dalembert.errors.InputError: run.xlsx: a run cannot be saved as '.xlsx'. Expected a name that ends in .nc or .csv.
+    dalembert.errors.InputError: run.xlsx: a run cannot be saved as '.xlsx'. Expected the suffix .nc or .csv.
     """
     if path.suffix.lower() not in possible:
-        got = f"as '{path.suffix}'" if path.suffix else "without an ending"
-        raise InputError(f"{path}: {what} cannot be saved {got}. Expected a name that ends in {either(possible)}.")
+        got = f"as '{path.suffix}'" if path.suffix else "without a suffix"
+        raise InputError(f"{path}: {what} cannot be saved {got}. Expected the suffix {either(possible)}.")

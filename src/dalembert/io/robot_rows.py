@@ -1,15 +1,15 @@
-"""Rows of a robot table become bodies on joints; Denavit–Hartenberg tables in TOML, with the rows as tables [[link]].
+"""Converts rows of a robot table to bodies with joints; Denavit–Hartenberg tables in TOML, one table [[link]] per row.
 
 ReDySim's arrays and CSV tables share these rows. `docs/robot-tables.md` is the reference of the format.
 
-A row is one link and the joint that moves it along z. The four numbers of a row make one step from the frame of the parent
-to the frame of the link:
+A row is one link and its joint, which moves about or along z. The four numbers of a row define the transform from the frame of
+the parent to the frame of the link:
 
     dh     Rz(theta) Tz(d) Tx(a) Rx(alpha)      the joint moves at the parent's frame, the link's frame is at its far end
     mdh    Rx(alpha) Tx(a) Rz(theta) Tz(d)      the link's frame is at its joint
 
-In the model the moving joint comes first and what is left of the step follows as a fixed placement. Turning about z and
-sliding along z can change places, so no formula of sines is ever needed.
+In the model the moving joint comes first and the rest of the transform follows as a fixed placement. Rotation about z and
+translation along z commute, so no trigonometric formula is needed.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ CONVENTIONS = ("dh", "mdh")
 KINDS = ("revolute", "prismatic", "fixed")
 UNITS = ("rad", "deg")
 HEAD = ("name", "description", "gravity", "parameters", "coordinates")
-Value = str | float  # a number, or a formula of parameters as text
+Value = str | float  # a number, or a formula of parameters as a str
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table: the step from the parent's frame, in radians, the body that hangs on it, and what drives it.
+    """One row of a table: the transform from the parent's frame, in radians, its body and its drive.
 
-    Rotor, friction and limits are what `Model.rotor`, `Model.joint_friction` and `Model.limit` are given, on the side of the
-    joint; empty where there is none.
+    Rotor, friction and limits are the arguments of `Model.rotor`, `Model.joint_friction` and `Model.limit`, on the joint side;
+    empty if there are none.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Row:
 
 
 def joints(model: Model, row: Row, convention: str, where: str) -> list[Joint]:
-    """The joints of one row: the one that moves, then a fixed placement unless the step ends there.
+    """The joints of one row: the moving joint, then a fixed placement unless it is the identity.
 
     >>> model = Model("elbow").coordinates("q1")
     >>> [joint.kind for joint in joints(model, Row("arm", coordinate="q1", a=0.4), "dh", "link 'arm'")]
@@ -92,7 +92,7 @@ def joints(model: Model, row: Row, convention: str, where: str) -> list[Joint]:
 
 
 def add(model: Model, row: Row, convention: str, where: str) -> None:
-    """Add the body of a row, and what its drive brings."""
+    """Add the body of a row, its rotor, friction and limits."""
     model.body(
         row.name,
         joint=joints(model, row, convention, where),
@@ -112,10 +112,10 @@ def add(model: Model, row: Row, convention: str, where: str) -> None:
 
 
 def build(data: Table, own: Collection[str], coordinates: Table, source: str, rows: Callable[[Builder], None]) -> Model:
-    """The model of a table, or one error with everything that is wrong; `rows` adds the bodies, given the builder.
+    """Build the model of a table, or raise one error with all problems; `rows(builder)` adds the bodies.
 
-    Head, parameters and coordinates come first, then the rows, then all other sections. These are read as in ordinary model
-    files, so they can say here what they say there.
+    Head, parameters and coordinates come first, then the rows, then all other sections. These have the same format as in
+    ordinary model files.
     """
     builder = Builder(begin(data), source)
     builder.model.published = True
@@ -130,7 +130,7 @@ def build(data: Table, own: Collection[str], coordinates: Table, source: str, ro
 
 
 def add_rows(builder: Builder, rows: Sequence[tuple[str, Row]], convention: str, parents: Collection[str]) -> None:
-    """Add rows that are sound by themselves, each with what messages call it; they can hang on the world and on `parents`."""
+    """Add valid rows, each with its name in messages; their parents are the world or one of `parents`."""
     known = {WORLD, *parents}
     for where, row in rows:
         if row.parent not in known:
@@ -140,9 +140,9 @@ def add_rows(builder: Builder, rows: Sequence[tuple[str, Row]], convention: str,
 
 
 def names_in(elements: object) -> list[str]:
-    """The names of the elements of a section such as [[body]], as far as it is sound."""
-    given = elements if isinstance(elements, list) else []
-    return [str(each.get("name")) for each in given if isinstance(each, dict)]
+    """The names of the elements of a section such as [[body]], as far as they are valid."""
+    entries = elements if isinstance(elements, list) else []
+    return [str(each.get("name")) for each in entries if isinstance(each, dict)]
 
 
 def described(name: str, *, turns: bool) -> Table:
@@ -156,7 +156,7 @@ def described(name: str, *, turns: bool) -> Table:
 
 
 def merged(defaults: Mapping[str, Table], given: object) -> Table:
-    """The coordinates of a table, each overlaid by what the section [coordinates] says of it, and the others of that section.
+    """The coordinates of a table, updated by their entries in the section [coordinates], and the others of that section.
 
     >>> merged({"q1": {"start": 0.1, "unit": "rad"}}, {"q1": {"start": 0.5}, "x": {}})
     {'q1': {'start': 0.5, 'unit': 'rad'}, 'x': {}}
@@ -183,7 +183,7 @@ def shifted(coordinate: str, offset: Value) -> str:
 
 
 def radians(value: Value, unit: str) -> Value:
-    """An angle in radians: numbers and formulas alike.
+    """An angle in radians, for numbers and formulas.
 
     >>> radians(180, "deg") == math.pi, radians("90 + b", "deg"), radians(0.5, "rad")
     (True, '(90 + b)*pi/180', 0.5)
@@ -192,7 +192,7 @@ def radians(value: Value, unit: str) -> Value:
         return value
     if isinstance(value, str):
         return f"({value})*pi/180"
-    # integers that are too large for this are reported where they are read
+    # integers that are too large are reported when they are read
     return math.radians(value) if isinstance(value, float) or (isinstance(value, int) and abs(value) < 1e300) else value
 
 
@@ -202,19 +202,19 @@ def is_zero(value: Value) -> bool:
 
 
 def one_of(names: tuple[str, ...]) -> Check:
-    """One of a few words."""
+    """Check for one of several strings."""
 
     def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         if not isinstance(value, str):
             yield wrong(where, f"one of {', '.join(names)}", value)
         elif value not in names:
-            yield Problem(where, f"there is no {quote(value)} here.", nearest(value[: keys.MAX_NAME], names))
+            yield Problem(where, f"unknown value {quote(value)}.", nearest(value[: keys.MAX_NAME], names))
 
     return check
 
 
 def inside(allowed: Keys) -> Check:
-    """A table in a table."""
+    """Check for a nested table."""
     return lambda value, where, model: keys.table(value, allowed, where, model)
 
 
@@ -240,12 +240,12 @@ _MOVING = ("coordinate", "start", "rate", "motor", "friction", "limits")
 
 
 def read_dh(path: str | Path) -> Model:
-    """The robot described by a TOML file with a Denavit–Hartenberg table."""
+    """Read a robot from a TOML file with a Denavit–Hartenberg table."""
     return loads_dh(read_text(path), str(path))
 
 
 def loads_dh(text: str, source: str = "<text>") -> Model:
-    """The robot described by a text in TOML; `source` is what messages call it.
+    """Read a robot from a TOML string; `source` is its name in messages.
 
     >>> loads_dh('''
     ... convention = "mdh"
@@ -267,25 +267,25 @@ def loads_dh(text: str, source: str = "<text>") -> Model:
 
 
 def from_links(data: Table, source: str) -> Model:
-    """The robot described by the tables of a file."""
+    """Build the robot described by the tables of a file."""
     convention, unit = _word(data, "convention", CONVENTIONS, source), _word(data, "unit", UNITS, source, "rad")
     links = _links(data, source)
     names = coordinates(links)
     parents = [*names_in(links), *names_in(data.get("body"))]
 
     def rows(builder: Builder) -> None:
-        builder.note(_twice(links, names, data.get("coordinates")))
-        sound = []
+        builder.note(_duplicates(links, names, data.get("coordinates")))
+        valid = []
         begin: dict[str, Table] = {"start": {}, "rate": {}}
         for i, (link, name) in enumerate(zip(links, names, strict=True)):
             where = title("link", link, i)
-            if builder.note(keys.table(link, LINK, where, builder.model)) and builder.note(senseless(link, where)):
+            if builder.note(keys.table(link, LINK, where, builder.model)) and builder.note(contradictions(link, where)):
                 before = str(links[i - 1].get("name", WORLD)) if i and isinstance(links[i - 1], dict) else WORLD
-                sound.append((where, _row(link, name, before, unit)))
+                valid.append((where, _row(link, name, before, unit)))
                 for key in begin.keys() & link.keys():
                     begin[key][name] = radians(link[key], unit) if _turns(link) else link[key]
         builder.note(attempt("links", lambda: builder.model.start(begin["start"], begin["rate"])))
-        add_rows(builder, sound, convention, parents)
+        add_rows(builder, valid, convention, parents)
 
     defaults = {
         name: described(str(link.get("name", "?"))[: keys.MAX_NAME], turns=_turns(link))
@@ -294,7 +294,7 @@ def from_links(data: Table, source: str) -> Model:
     }
     model = build(data, OWN, merged(defaults, data.get("coordinates")), source, rows)
     if "gravity" not in data:
-        model.note("no gravity is given, so the robot is weightless.")
+        model.note("no gravity is defined; it is zero.")
     return model
 
 
@@ -303,7 +303,7 @@ def _turns(link: Table) -> bool:
 
 
 def coordinates(links: Sequence[Table]) -> list[str]:
-    """The coordinate of each link, and no name for those that do not move.
+    """The coordinate of each link, and an empty name for fixed links.
 
     >>> coordinates([{}, {"type": "fixed"}, {"coordinate": "elbow"}, {}])
     ['q1', '', 'elbow', 'q3']
@@ -318,7 +318,7 @@ def coordinates(links: Sequence[Table]) -> list[str]:
 
 
 def on_joint_side(friction: Table, ratio: Value) -> Table:
-    """Friction at the motor carried over to the joint, and empty where there is none.
+    """Friction of the motor converted to the joint side; empty if there is none.
 
     >>> on_joint_side({"viscous": 1e-3, "coulomb": 0.4, "side": "motor"}, -50)
     {'viscous': 2.5, 'coulomb': 20.0}
@@ -331,7 +331,7 @@ def on_joint_side(friction: Table, ratio: Value) -> Table:
 
 
 def _scaled(value: Value, ratio: Value, power: int) -> Value:
-    """value × |ratio|^power, as a number where both are numbers."""
+    """value × |ratio|^power, as a number if both are numbers."""
     if isinstance(value, str) or isinstance(ratio, str):
         factor = f"({ratio})**2" if power == 2 else f"abs({ratio})"
         return f"({value})/{factor}" if power < 0 else f"({value})*{factor}"
@@ -339,7 +339,7 @@ def _scaled(value: Value, ratio: Value, power: int) -> Value:
 
 
 def _word(data: Table, key: str, known: tuple[str, ...], source: str, default: str | None = None) -> str:
-    """A word at the top of the file on which everything else depends."""
+    """The value of a required choice at the top of the file."""
     value = data.get(key, default)
     if value is None:
         advice = f"Add a line {key} = ... at the top: {' or '.join(known)}."
@@ -352,48 +352,48 @@ def _word(data: Table, key: str, known: tuple[str, ...], source: str, default: s
 def _links(data: Table, source: str) -> list[Table]:
     links = data.get("link", [])
     if not isinstance(links, list) or not links:
-        raise failure(source, "there are no links.", "Add a table [[link]] for each row.")
+        raise failure(source, "the file has no links.", "Add a table [[link]] for each row.")
     if len(links) > MAX_ELEMENTS:
-        raise failure(f"{source}, link", f"the file has {len(links)} of them.", f"Expected at most {MAX_ELEMENTS}.")
+        raise failure(f"{source}, link", f"the file has {len(links)} links.", f"Expected at most {MAX_ELEMENTS}.")
     return links
 
 
-def _twice(links: Sequence[Table], names: list[str], section: object) -> Iterator[Problem]:
-    """What two links, or a link and the section [coordinates], both claim."""
+def _duplicates(links: Sequence[Table], names: list[str], section: object) -> Iterator[Problem]:
+    """Coordinates or values defined by two links, or by a link and the section [coordinates]."""
     owners: dict[str, str] = {}
     declared = section if isinstance(section, dict) else {}
     for i, (link, name) in enumerate(zip(links, names, strict=True)):
         where = title("link", link, i)
         if name and name in owners:
-            fact = f"{owners[name]} moves by the coordinate {quote(name)} already."
-            yield Problem(f"{where}, coordinate", fact, "Give each link a coordinate of its own.")
+            fact = f"the coordinate {quote(name)} is already used by {owners[name]}."
+            yield Problem(f"{where}, coordinate", fact, "Use a separate coordinate for each link.")
         entry = declared.get(name) if name else None
         for key in ("start", "rate"):
             if isinstance(entry, dict) and key in entry and key in link:
                 advice = f"Keep it here or in [coordinates], {name}."
-                yield Problem(f"{where}, {key}", "the value is given twice.", advice)
+                yield Problem(f"{where}, {key}", "the value is defined twice.", advice)
         owners.setdefault(name, where)
 
 
-def senseless(link: Table, where: str) -> Iterator[Problem]:
-    """What a sound link still cannot mean: motion of a fixed one, friction at a motor that is not there, limits the wrong way.
+def contradictions(link: Table, where: str) -> Iterator[Problem]:
+    """Contradictions in a valid link: motion of a fixed link, friction of a missing motor, exchanged limits.
 
-    >>> [problem.fact for problem in senseless({"type": "fixed", "start": 1}, "link 'base'")]
-    ['a fixed link does not move.']
+    >>> [problem.fact for problem in contradictions({"type": "fixed", "start": 1}, "link 'base'")]
+    ['a fixed link cannot move.']
     """
     for key in _MOVING:
         if link.get("type") == "fixed" and key in link:
-            yield Problem(f"{where}, {key}", "a fixed link does not move.", "Remove the key, or give another type.")
+            yield Problem(f"{where}, {key}", "a fixed link cannot move.", "Remove the key, or use another type.")
     ratio = link.get("motor", {}).get("ratio")
     if ratio is not None and is_zero(ratio):
-        fact = "the ratio is 0. Expected turns of the motor for one of the joint."
-        yield Problem(f"{where}, motor", fact, "Give `ratio` another value.")
+        fact = "the gear ratio is 0. Expected motor revolutions per joint revolution."
+        yield Problem(f"{where}, motor", fact, "Set `ratio` to a nonzero value.")
     if link.get("friction", {}).get("side") == "motor" and ratio is None:
-        advice = "Add motor = { inertia = ..., ratio = ... }, or tell the friction of the joint."
-        yield Problem(f"{where}, friction", "it is told at the motor, but the motor has no ratio.", advice)
+        advice = "Add motor = { inertia = ..., ratio = ... }, or specify the friction of the joint."
+        yield Problem(f"{where}, friction", "it is specified at the motor, but the motor has no ratio.", advice)
     lower, upper = (link.get("limits", {}).get(key) for key in ("lower", "upper"))
     if isinstance(lower, int | float) and isinstance(upper, int | float) and lower > upper:
-        yield Problem(f"{where}, limits", f"lower is {lower:g} and upper is {upper:g}.", "Exchange them.")
+        yield Problem(f"{where}, limits", f"lower is {lower:g} and upper is {upper:g}.", "Swap them.")
 
 
 def _row(link: Table, coordinate: str, before: str, unit: str) -> Row:

@@ -1,11 +1,11 @@
-"""A model given by its energies from a system of SymPy.
+"""Conversion of a system of SymPy to a model defined by its energies.
 
-Kane's equations take velocities as they are declared, which need not be the rates of any positions: the centre of a rolling disc
-has a velocity and no place. Energies of such velocities would give other equations. So every velocity of a mass centre is asked
-whether it is the rate of a function of q and t, ∂J_i/∂q_j = ∂J_j/∂q_i for v = J q̇ + c. One that is not gets three coordinates of
-its own, with nonholonomic constraints ṙ = v; loads do the same work on both sides of these.
+Kane's equations use the declared velocities, which need not be rates of positions: the center of a rolling disk has a velocity
+but no position. Energies of such velocities would give different equations. So every velocity of a mass center is tested for
+integrability: it is the rate of a function of q and t if ∂J_i/∂q_j = ∂J_j/∂q_i for v = J q̇ + c. If it is not, three coordinates
+are added with nonholonomic constraints ṙ = v; loads do the same work in both descriptions.
 
-What a system of SymPy is made of, whichever of its classes says so.
+`Mechanics` has the same parts for all classes of SymPy.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def read_sympy(
     rates: Mapping[Expression, float] | None = None,
     name: str = "sympy",
 ) -> Model:
-    """The model of a System, KanesMethod or LagrangesMethod; `parameters` are the values of all its symbols.
+    """Convert a System, KanesMethod or LagrangesMethod; `parameters` are the values of all its symbols.
 
-    Functions of time that are no coordinates, as forces to be specified, are parameters too. `start` and `rates` are the
-    initial positions and velocities by coordinate, zero where none is given.
+    Functions of time that are not coordinates, such as specified forces, are also parameters. `start` and `rates` are the
+    initial positions and velocities by coordinate, zero by default.
 
     >>> from sympy import symbols
     >>> from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
@@ -61,7 +61,7 @@ class _Builder:
 
         self._parts, self._time = parts, time_symbol()
         self._rates = [x.diff(self._time) for x in parts.q]
-        # what is specified stands as a symbol
+        # specified functions become symbols
         specified = {key: sympy.Symbol(key.func.__name__) for key in values if isinstance(key, sympy.Function)}
         self._values = {specified.get(key, key): value for key, value in values.items()}
         self._table = {**parts.speeds, **specified}
@@ -75,10 +75,10 @@ class _Builder:
             kinetic, potential = self._in_rates(parts.lagrangian - still), self._in_rates(-still)
         else:
             for body in parts.bodies:
-                self._take(body)
+                self._add_body(body)
             kinetic, potential = self._kinetic, 0
         holonomic = [self._in_rates(phi) for phi in parts.holonomic]
-        nonholonomic = self._apart([self._in_rates(psi) for psi in parts.velocity], holonomic) + self._added
+        nonholonomic = self._independent([self._in_rates(psi) for psi in parts.velocity], holonomic) + self._added
         self._require_values([kinetic, potential, *forces, *holonomic, *nonholonomic])
         model = Model.from_energies(
             name,
@@ -91,14 +91,14 @@ class _Builder:
             parameters=self._values,
         )
         for what, given in (("start", start), ("rates", rates)):
-            if strange := [str(x) for x in given if x not in self._q]:
+            if unknown := [str(x) for x in given if x not in self._q]:
                 raise InputError(
-                    f"{what}: {', '.join(strange)} is no coordinate. Expected some of {', '.join(map(str, self._q))}."
+                    f"{what}: {', '.join(unknown)} is not a coordinate. Expected any of {', '.join(map(str, self._q))}."
                 )
         return model.start([start.get(x, 0.0) for x in self._q], self._started(start, rates))
 
     def _started(self, start: Mapping[Expression, float], rates: Mapping[Expression, float]) -> list[float]:
-        """The initial velocities; coordinates of mass centres start with the velocities that these have."""
+        """The initial velocities; added coordinates start with the velocities of their mass centers."""
         q = self._parts.q
         at = {rate: rates.get(x, 0.0) for x, rate in zip(q, self._rates, strict=True)}
         here: dict[Expression, float] = {x: start.get(x, 0.0) for x in q} | {self._time: 0.0} | self._values
@@ -108,7 +108,7 @@ class _Builder:
         return [*at.values(), *(rates.get(x, v) for x, v in zip(own, found, strict=True))]
 
     def _in_rates(self, expression: Expression) -> Expression:
-        """An expression of speeds as one of rates; SymPy's own `msubs` leaves derivatives as they are."""
+        """Replace speeds by rates; SymPy's `msubs` does not change derivatives."""
         from sympy.physics.mechanics import msubs
 
         return msubs(expression, self._table) if self._table else expression
@@ -120,13 +120,13 @@ class _Builder:
         """Q_i = Σ F·∂v/∂q̇_i + T·∂ω/∂q̇_i."""
         found = [0] * len(self._parts.q)
         for where, vector in self._parts.loads:
-            velocity, push = self._components(self._velocity(where)), self._components(vector)
+            velocity, load = self._components(self._velocity(where)), self._components(vector)
             for i, rate in enumerate(self._rates):
-                found[i] += sum(f * v.diff(rate) for f, v in zip(push, velocity, strict=True))
+                found[i] += sum(f * v.diff(rate) for f, v in zip(load, velocity, strict=True))
         return found
 
     def _velocity(self, where: Expression) -> Expression:
-        """The velocity of a point, or the angular velocity of a frame, as it is declared."""
+        """The declared velocity of a point, or angular velocity of a frame."""
         frame = self._parts.frame
         try:
             if hasattr(where, "ang_vel_in"):
@@ -135,15 +135,15 @@ class _Builder:
         except ValueError as error:
             raise InputError(f"the velocity of '{where}' is not declared: {error}. Set it in SymPy.") from error
 
-    def _take(self, body: Expression) -> None:
-        """Add the kinetic energy of a body, with coordinates of its own where its velocity is the rate of no position."""
+    def _add_body(self, body: Expression) -> None:
+        """Add the kinetic energy of a body, with additional coordinates if its velocity is not integrable."""
         from sympy.physics.mechanics import dynamicsymbols
 
         point = getattr(body, "masscenter", None) or body.point
         velocity = self._components(self._velocity(point))
         inertia: Expression = getattr(body, "central_inertia", 0)
         if inertia != 0:
-            self._require_true_turn(body)
+            self._require_consistent_rotation(body)
         if self._integrable(velocity):
             self._kinetic += self._in_rates(body.kinetic_energy(self._parts.frame))
             return
@@ -167,47 +167,47 @@ class _Builder:
             gaps += [J[i].diff(t).subs(still) - c.diff(q[i]) for i in range(len(q))]
         return bool((np.abs(self._at_trials(gaps)) < _SMALL).all())
 
-    def _require_true_turn(self, body: Expression) -> None:
-        """Raise where an angular velocity does not belong to the orientation."""
+    def _require_consistent_rotation(self, body: Expression) -> None:
+        """Raise if an angular velocity is not consistent with the orientation."""
         frame = self._parts.frame
         try:
             R = frame.dcm(body.frame)
         except ValueError as error:
             raise NotApplicableError(
-                f"body '{body.name}': its frame has no orientation in '{frame.name}'. Orient it, since an angular velocity "
-                "alone is the rate of nothing."
+                f"body '{body.name}': its frame has no orientation in '{frame.name}'. Orient it: an angular velocity alone "
+                "does not define an orientation."
             ) from error
         spin = R.T * R.diff(self._time)
         omega = body.frame.ang_vel_in(frame).to_matrix(body.frame)
         gaps = [spin[2, 1] - omega[0], spin[0, 2] - omega[1], spin[1, 0] - omega[2]]
         if (np.abs(self._at_trials([self._in_rates(x) for x in gaps])) > _SMALL).any():
             raise NotApplicableError(
-                f"body '{body.name}': its angular velocity is not that of its orientation. Expected kinematic equations that "
-                "make them agree."
+                f"body '{body.name}': its angular velocity is not consistent with its orientation. Expected consistent "
+                "kinematic equations."
             )
 
-    def _apart(self, velocity: Sequence[Expression], holonomic: Sequence[Expression]) -> list[Expression]:
-        """The constraints of velocities without those that follow from constraints of positions."""
+    def _independent(self, velocity: Sequence[Expression], holonomic: Sequence[Expression]) -> list[Expression]:
+        """The velocity constraints without those that follow from position constraints."""
         if not holonomic:
             return list(velocity)
-        held = [[phi.diff(x) for x in self._parts.q] for phi in holonomic]
-        kept = []
+        position_rows = [[phi.diff(x) for x in self._parts.q] for phi in holonomic]
+        independent = []
         for psi in velocity:
-            rows = [*held, [psi.diff(rate) for rate in self._rates]]
+            rows = [*position_rows, [psi.diff(rate) for rate in self._rates]]
             numbers = self._at_trials([x for row in rows for x in row]).T.reshape(_TRIALS, len(rows), -1)
-            if any(np.linalg.matrix_rank(each, tol=_SMALL) > len(held) for each in numbers):
-                kept.append(psi)
-        return kept
+            if any(np.linalg.matrix_rank(each, tol=_SMALL) > len(position_rows) for each in numbers):
+                independent.append(psi)
+        return independent
 
     def _at_trials(self, expressions: Sequence[Expression]) -> np.ndarray:
-        """Expressions of q, q̇, t and parameters in numbers (k, trials), at states drawn at random."""
+        """Expressions of q, q̇, t and parameters evaluated at random states (k, trials)."""
         import sympy
 
         names = sympy.symbols([f"v_{i}" for i in range(len(self._rates))])
         moved = [sympy.S(x).xreplace(dict(zip(self._rates, names, strict=True))) for x in expressions]
-        places = sympy.symbols([f"x_{i}" for i in range(len(self._parts.q))])
-        still = [x.xreplace(dict(zip(self._parts.q, places, strict=True))) for x in moved]
-        symbols = [*names, *places, self._time]
+        positions = sympy.symbols([f"x_{i}" for i in range(len(self._parts.q))])
+        still = [x.xreplace(dict(zip(self._parts.q, positions, strict=True))) for x in moved]
+        symbols = [*names, *positions, self._time]
         others = sorted({s for x in still for s in x.free_symbols} - set(symbols), key=str)
         function = sympy.lambdify([*symbols, *others], still, "numpy")
         rng = np.random.default_rng(_SEED)
@@ -216,7 +216,7 @@ class _Builder:
         return np.array(found, dtype=float).reshape(-1, _TRIALS)
 
     def _require_values(self, expressions: Sequence[Expression]) -> None:
-        """Raise for symbols without a value, all of them at once."""
+        """Raise for all symbols without a value."""
         import sympy
         from sympy.physics.mechanics import find_dynamicsymbols
 
@@ -228,17 +228,17 @@ class _Builder:
         if missing:
             raise InputError(
                 f"parameters: there is no value for {', '.join(sorted(missing))}. Expected one for each symbol, and "
-                "for each function of time that is no coordinate."
+                "for each function of time that is not a coordinate."
             )
 
 
 CLASSES = ("System", "KanesMethod", "LagrangesMethod")
-Expression = Any  # SymPy has no types to lean on
+Expression = Any  # SymPy has no static types
 
 
 @dataclass(frozen=True)
 class Mechanics:
-    """Bodies, loads and constraints over coordinates q and their rates; speeds are eliminated where they are used."""
+    """Bodies, loads and constraints over coordinates q and their rates; speeds are eliminated when used."""
 
     frame: Expression  # the inertial frame
     q: list[Expression]
@@ -246,8 +246,8 @@ class Mechanics:
     bodies: list[Expression]
     loads: list[tuple[Expression, Expression]]  # a point or a frame, and a vector
     holonomic: list[Expression]
-    velocity: list[Expression]  # all constraints of velocities, those that follow from `holonomic` among them
-    lagrangian: Expression | None = None  # in place of the energies of the bodies
+    velocity: list[Expression]  # all velocity constraints, including those that follow from `holonomic`
+    lagrangian: Expression | None = None  # replaces the energies of the bodies
 
 
 def gathered(system: Expression) -> Mechanics:
@@ -261,7 +261,7 @@ def gathered(system: Expression) -> Mechanics:
         hol = list(system._hol_coneqs)
         loads = [(each[0], each[1]) for each in system.forcelist or ()]
         if loads and system.inertial is None:
-            raise InputError("LagrangesMethod with forces: there is no inertial frame. Give it as `frame`.")
+            raise InputError("LagrangesMethod with forces: there is no inertial frame. Pass it as `frame`.")
         return Mechanics(system.inertial, list(system.q), {}, [], loads, hol, list(system.coneqs), system._L[0])
     _refuse_auxiliary(system._uaux)
     # f_nh + k_nh u = 0
@@ -298,8 +298,8 @@ def _of_system(system: Expression) -> Mechanics:
 def _refuse_auxiliary(speeds: Sequence[Expression]) -> None:
     if len(speeds):
         raise NotApplicableError(
-            f"the system has auxiliary speeds ({', '.join(map(str, speeds))}). Leave them out: a constraint has its "
-            "reaction from its multiplier."
+            f"the system has auxiliary speeds ({', '.join(map(str, speeds))}). Remove them: the multiplier of a constraint "
+            "gives its reaction."
         )
 
 
@@ -310,7 +310,7 @@ def _solved(kinematic: list[Expression], q: list[Expression], u: list[Expression
     if len(u) != len(q) or len(kinematic) != len(q):
         raise NotApplicableError(
             f"the system has {len(q)} coordinates, {len(u)} speeds and {len(kinematic)} kinematic equations. Expected "
-            "as many of each: give every coordinate a speed, and say which of them depend on others by velocity constraints."
+            "equal numbers: define a speed for every coordinate, and declare dependent speeds with velocity constraints."
         )
     matrix, right = sympy.linear_eq_to_matrix(kinematic, u)
     if sympy.Matrix(matrix).is_diagonal():

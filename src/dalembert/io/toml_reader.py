@@ -1,9 +1,9 @@
-"""Model files in TOML: their format as tables of keys, and how they become a model. `docs/model-files.md` is the reference.
+"""Reader of model files in TOML: their schema, and conversion to a model. `docs/model-files.md` is the reference.
 
-Joints, loads, constraints and contacts state their own keys.
+Joints, loads, constraints and contacts define their own keys.
 
-A file is read with suspicion: its size, the number of its elements and the size of each formula are bounded, and
-nothing in it is ever evaluated as code. Everything that is wrong with it is reported at once.
+Files are untrusted: the size of a file, the number of its elements and the size of each formula are limited, and
+nothing in it is evaluated as code. All problems are reported together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dalembert.model.values import is_name, is_text
 
 
 def read_toml(path: str | Path) -> Model:
-    """The model described by a TOML file.
+    """Read a model from a TOML file.
 
     >>> from dalembert.errors import ModelFileError
     >>> try:
@@ -40,7 +40,7 @@ def read_toml(path: str | Path) -> Model:
 
 
 def loads_toml(text: str, source: str = "<text>") -> Model:
-    """The model described by a text in TOML; `source` is what messages call it.
+    """Read a model from a TOML string; `source` is its name in messages.
 
     >>> loads_toml('''
     ... name = "falling stone"
@@ -57,7 +57,7 @@ def loads_toml(text: str, source: str = "<text>") -> Model:
 
 
 def from_sections(data: Table, source: str) -> Model:
-    """The model described by the tables of a file, or one error with everything that is wrong."""
+    """Build the model described by the tables of a file, or raise one error with all problems."""
     builder = Builder(begin(data), source)
     with suppress(Enough):
         builder.require_name(data)
@@ -68,7 +68,7 @@ def from_sections(data: Table, source: str) -> Model:
 
 
 def begin(data: Table) -> Model:
-    """An empty model with what the head of the file says, as far as it is sound."""
+    """An empty model with the head of the file, as far as it is valid."""
     name, about, gravity = data.get("name"), data.get("description"), data.get("gravity")
     return Model(
         name if is_name(name) else "model",
@@ -77,26 +77,26 @@ def begin(data: Table) -> Model:
     )
 
 
-def title(kind: str, given: object, place: int) -> str:
-    """What messages call an element: its name, or its place in the file if it has none."""
-    name = given.get("name") if isinstance(given, dict) else None
-    return f"{kind} {quote(name)}" if isinstance(name, str) and name else f"{kind} number {place + 1}"
+def title(kind: str, entry: object, index: int) -> str:
+    """The name of an element in messages: its name, or its number in the file if it has none."""
+    name = entry.get("name") if isinstance(entry, dict) else None
+    return f"{kind} {quote(name)}" if isinstance(name, str) and name else f"{kind} number {index + 1}"
 
 
 class Builder(Findings):
-    """Adds the elements of a file to a model, one after the other, and keeps the problems of each."""
+    """Adds the elements of a file to a model one by one and collects their problems."""
 
     def __init__(self, model: Model, source: str) -> None:
         super().__init__(source)
         self.model = model
 
     def require_name(self, data: Table) -> None:
-        """A file needs a name."""
+        """Report a missing name."""
         if "name" not in data:
             self.note([Problem("model file", "the key 'name' is missing.", 'Add a line name = "..." at the top.')])
 
     def require_known(self, data: Table, own: Collection[str] = ()) -> None:
-        """A file has no sections but those of model files and the `own` ones of its kind."""
+        """Report sections that are neither sections of model files nor `own` sections of the format."""
         known = (*own, *sections())
         for section in data:
             if section not in known:
@@ -104,32 +104,32 @@ class Builder(Findings):
                 self.note([Problem("model file", f"there is no key or section {quote(section)}.", advice)])
 
     def build(self, data: Table) -> None:
-        """Add everything, names before the formulas that use them."""
+        """Add all elements, names before the formulas that use them."""
         model = self.model
-        self._sound("name", data, keys.name)
-        self._sound("description", data, keys.text)
-        if self._sound("published", data, keys.switch):
+        self._valid("name", data, keys.name)
+        self._valid("description", data, keys.text)
+        if self._valid("published", data, keys.switch):
             model.published = data["published"]
         self._each("parameters", data, self._parameter)
         self._each("coordinates", data, self._coordinate)
-        self._sound("gravity", data, keys.fixed_vector)
+        self._valid("gravity", data, keys.fixed_vector)
         self._each("limits", data, self._limit)
         for kind, allowed in elements().items():
             self._elements(kind, allowed, data)
         self._each("speeds", data, self._speed)
         if "energies" in data:
             self._add("energies", data["energies"], ENERGIES, model.set_energies)
-        if self._sound("non_ideal", data, forces):
+        if self._valid("non_ideal", data, forces):
             self.note(attempt("non_ideal", lambda: model.non_ideal(data["non_ideal"])))
         if "simulation" in data:
             self._add("simulation", data["simulation"], SIMULATION, model.simulation)
 
-    def _sound(self, key: str, data: Table, check: Check) -> bool:
-        """Whether a key is there and holds what it may."""
+    def _valid(self, key: str, data: Table, check: Check) -> bool:
+        """True if a key is present and valid."""
         return key in data and self.note(check(data[key], key, self.model))
 
     def _each(self, section: str, data: Table, add: Callable[[str, object], object]) -> None:
-        """The named entries of a section such as [parameters]."""
+        """Add the named entries of a section such as [parameters]."""
         given = data.get(section, {})
         if not isinstance(given, dict):
             self.note([wrong(section, f"a table: the header [{section}] and a line for each", given)])
@@ -138,24 +138,24 @@ class Builder(Findings):
                 add(name, entry)
 
     def _elements(self, kind: str, allowed: Keys, data: Table) -> None:
-        """The elements written as [[kind]]."""
+        """Add the elements of the array [[kind]]."""
         given = data.get(kind, [])
         if not isinstance(given, list):
             advice = f"Write its header with double brackets: [[{kind}]]."
-            self.note([Problem(kind, "this is not an array of elements.", advice)])
+            self.note([Problem(kind, "not an array of tables.", advice)])
         elif self._few(kind, len(given)):
-            for place, entry in enumerate(given):
-                where = title(kind, entry, place)
+            for index, entry in enumerate(given):
+                where = title(kind, entry, index)
                 self._add(where, entry, allowed, partial(self._element, kind, where))
 
     def _few(self, kind: str, count: int) -> bool:
         if count <= MAX_ELEMENTS:
             return True
         advice = f"Expected at most {MAX_ELEMENTS} in one file."
-        return self.note([Problem(kind, f"the file has {count} of them.", advice)])
+        return self.note([Problem(kind, f"the file has {count} elements of this kind.", advice)])
 
     def _add(self, where: str, given: object, allowed: Keys, add: Callable[..., object]) -> bool:
-        """Add one element; true if its table and what it says are sound."""
+        """Add one element; return True if its table and values are valid."""
         if not self.note(keys.table(given, allowed, where, self.model)) or not isinstance(given, dict):
             return False
         return self.note(attempt(where, lambda: add(**given)))
@@ -184,7 +184,7 @@ class Builder(Findings):
         self._declare(f"coordinate {quote(name)}", given, COORDINATE, add)
 
     def _declare(self, where: str, given: object, allowed: Keys, add: Callable[..., Model], **neutral: float) -> None:
-        """Add a parameter or coordinate; one without a sound value is still known to the formulas that use it."""
+        """Add a parameter or coordinate; one with an invalid value is still defined for the formulas that use it."""
         if not self._add(where, given, allowed, add):
             again = attempt(where, lambda: add(**neutral))
             self.note(problem for problem in again if problem not in self.found)
@@ -202,13 +202,13 @@ class Builder(Findings):
 
 
 def joint_keys() -> dict[str, Keys]:
-    """What joints of bodies are written with, by their types."""
+    """The keys of body joints, by joint type."""
     found = (form for kind in joints.JOINTS for form in kind.forms().items())
     return {kind: {"type": _TEXT, **own} for kind, own in found}
 
 
 def loop_joint_keys() -> dict[str, Keys]:
-    """What joints of loops are written with: their motions are free and need not be said."""
+    """The keys of loop joints: their motions are free and may be omitted."""
     return {
         kind: {key: Key(about.check, about.required and not about.motion) for key, about in own.items() if about.loop}
         for kind, own in joint_keys().items()
@@ -216,14 +216,14 @@ def loop_joint_keys() -> dict[str, Keys]:
 
 
 def joint(given: object, where: str, model: Elements, *, loop: bool = False) -> Iterator[Problem]:
-    """A table with a known type, and what that type needs."""
+    """Check for a table with a known joint type and the keys of that type."""
     kinds = loop_joint_keys() if loop else joint_keys()
     if not isinstance(given, dict):
         yield wrong(where, f"a table with a type ({', '.join(kinds)})", given)
         return
     kind = given.get("type")
     if kind is None:
-        yield Problem(where, "the key 'type' is missing.", f"Give one of {', '.join(kinds)}.")
+        yield Problem(where, "the key 'type' is missing.", f"Add one of {', '.join(kinds)}.")
     elif not isinstance(kind, str):
         yield wrong(f"{where}, type", f"one of {', '.join(kinds)}", kind)
     elif kind not in kinds:
@@ -234,7 +234,7 @@ def joint(given: object, where: str, model: Elements, *, loop: bool = False) -> 
 
 
 def body_joints(value: object, where: str, model: Elements) -> Iterator[Problem]:
-    """One joint, or a sequence of them."""
+    """Check for one joint, or a sequence of joints."""
     if not isinstance(value, list):
         yield from joint(value, where, model)
     elif not 1 <= len(value) <= keys.MAX_ELEMENTS:
@@ -245,12 +245,12 @@ def body_joints(value: object, where: str, model: Elements) -> Iterator[Problem]
 
 
 def make_joint(given: Table, where: str, model: Elements, *, loop: bool = False) -> Joint:
-    """The joint that a sound table describes; in a loop its motions are free where they are left out."""
+    """The joint described by a valid table; in a loop, motions that are omitted are free."""
     values = {key: value for key, value in given.items() if key != "type"}
-    made: Joint = getattr(model, given["type"])(**values, where=where)
+    built: Joint = getattr(model, given["type"])(**values, where=where)
     if not loop:
-        made.require_motions(where)
-    return made
+        built.require_motions(where)
+    return built
 
 
 _TEXT, _NAME, _CONSTANT = Key(keys.text), Key(keys.name), Key(keys.constant)
@@ -295,13 +295,13 @@ _LAST: dict[str, Keys] = {
 
 
 def elements() -> dict[str, Keys]:
-    """The elements a model can have any number of, in the order in which they are read."""
+    """The repeatable elements of a model, in the order in which they are read."""
     families = (*loads.LOADS, Rotor, *constraints.CONSTRAINTS, *contacts.CONTACTS)
     return {**_BEFORE, **{kind: own for each in families for kind, own in each.forms().items()}, **_LAST}
 
 
 def forces(value: object, where: str, model: Elements) -> Iterator[Problem]:
-    """A table from coordinates to formulas."""
+    """Check for a table from coordinates to formulas."""
     yield from keys.table(value, dict.fromkeys(model.coordinate_names, Key(keys.moving)), where, model)
 
 
@@ -310,5 +310,5 @@ TABLES = ("parameters", "coordinates", "speeds", "energies", "non_ideal", "limit
 
 
 def sections() -> tuple[str, ...]:
-    """Everything that may stand at the top level of a file."""
+    """All keys and sections at the top level of a file."""
     return ("name", "description", "gravity", "published", *TABLES, *elements())

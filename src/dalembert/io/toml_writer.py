@@ -1,7 +1,7 @@
-"""Models as TOML, the inverse of `io.toml_reader`: every element is written, and reading the text gives the same model.
+"""Writer of models in TOML, the inverse of `io.toml_reader`: every element is written, and reading it gives the same model.
 
-Written by hand: tomli-w gives a joint a header of its own and a vector a line for each number, and tomlkit would have to be told
-of every table and list where it goes.
+No library is used: tomli-w writes a separate header for each joint and one line for each vector entry, and tomlkit requires
+explicit formatting of every table and list.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def _head(model: Elements) -> Element:
 
 
 def _sections(model: Elements) -> Iterator[tuple[str, Element]]:
-    """The tables that stand before the elements."""
+    """The tables before the elements."""
     yield "parameters", {p.name: _parameter(p) for p in model.declared_parameters if kind_of(p.name) not in FORCES}
     yield "coordinates", {c.name: _coordinate(c) for c in model.generalized_coordinates}
 
 
 def _last_sections(model: Elements) -> Iterator[tuple[str, Element]]:
-    """The tables that stand after the elements."""
+    """The tables after the elements."""
     yield "speeds", {u.name: _speed(u) for u in model.generalized_speeds}
     yield "energies", _energies(model)
     forces = model.non_ideal_forces.items()
@@ -73,7 +73,7 @@ def _energies(model: Elements) -> Element:
 
 
 def _elements(model: Elements) -> Iterator[tuple[str, Element]]:
-    """Every element with its kind, in an order in which they can be read."""
+    """Every element with its kind, in a readable order."""
     for body in model.bodies:
         yield "body", _body(body)
     parameters = set(model.parameter_values)
@@ -100,7 +100,7 @@ def _body(body: Body) -> Element:
 
 
 def _inertia(body: Body, where: str) -> list[Value]:
-    """Three moments, six entries, or all nine, as few as there are."""
+    """Three moments, six entries, or all nine: the shortest form."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = body.inertia
     if (xy, xz, yz) != (yx, zx, zy):
         return [vector(row, where) for row in body.inertia]
@@ -109,7 +109,7 @@ def _inertia(body: Body, where: str) -> list[Value]:
 
 
 def _holonomic(model: Elements, parameters: set[str]) -> Iterator[tuple[str, Element]]:
-    """The formulas, and at the end the drives: in this order they are read."""
+    """The formulas, then the drives, in reading order."""
     found = [(constraint, constraint.driven(model)) for constraint in model.holonomic_constraints]
     count = len(found)
     while count and found[count - 1][1] is not None:
@@ -133,10 +133,10 @@ def _shape(shape: Shape) -> Element:
 
 
 def to_toml(model: Elements) -> str:
-    """The text of a model file; `loads_toml` reads it back to the same model, and the notes of importers are comments.
+    """The content of a model file; `loads_toml` reads back the same model, and notes of importers become comments.
 
-    Loads and contacts come back ordered by kind. A model that a file cannot hold, because a formula or a name is too long
-    for one, raises an `InputError`.
+    Loads and contacts are ordered by kind. A model that cannot be stored in a file, because a formula or a name is too
+    long, raises an `InputError`.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("falling stone", gravity=(0, 0, -9.81)).coordinate("z", 10.0)
@@ -160,8 +160,8 @@ def to_toml(model: Elements) -> str:
     """
     for controller in model.controllers:
         raise InputError(
-            f"model '{model.name}' cannot be written as TOML: '{controller.name}' is given by a law in Python, and a file holds "
-            "formulas only. Write the law as a formula, or leave the load out."
+            f"model '{model.name}' cannot be written as TOML: '{controller.name}' is a Python control law, and a file can "
+            "contain only formulas. Write the law as a formula, or remove the load."
         )
     try:
         text = "\n".join(_blocks(model))
@@ -172,7 +172,7 @@ def to_toml(model: Elements) -> str:
 
 
 def write_toml(model: Elements, path: str | Path) -> None:
-    """Write a model to a file, which appears only when it is complete.
+    """Write a model to a file atomically.
 
     >>> import tempfile
     >>> from dalembert.model.model import Model
@@ -186,7 +186,7 @@ def write_toml(model: Elements, path: str | Path) -> None:
 
 
 def _blocks(model: Elements) -> Iterator[str]:
-    """The head, the tables and the elements, each as a block of lines."""
+    """The head, the tables and the elements, each as one block of lines."""
     yield "".join(f"# {line}\n" for note in model.notes for line in _comment(note)) + lines_of(_head(model))
     yield from (f"[{name}]\n{lines_of(section)}" for name, section in _sections(model) if section)
     yield from (f"[[{kind}]]\n{lines_of(element)}" for kind, element in _elements(model))
@@ -194,22 +194,22 @@ def _blocks(model: Elements) -> Iterator[str]:
 
 
 def _comment(note: str) -> list[str]:
-    """A note as lines that cannot be anything but comments."""
+    """A note as lines that are safe as comments."""
     return ["".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line) for line in note.splitlines()]
 
 
 def lines_of(entries: Element) -> str:
-    """The entries of a table, a line for each that says something.
+    """The entries of a table, one line for each that is not None.
 
     >>> print(lines_of({"name": "arm", "a": 0.4, "parent": None}), end="")
     name = "arm"
     a = 0.4
     """
-    return "".join(f"{key} = {_several(value)}\n" for key, value in given(entries).items())
+    return "".join(f"{key} = {_line_value(value)}\n" for key, value in given(entries).items())
 
 
-def _several(value: Value) -> str:
-    """A value at the end of a line; what has many parts goes on below."""
+def _line_value(value: Value) -> str:
+    """A value after the equals sign; arrays of tables or arrays span several lines."""
     if isinstance(value, list) and len(value) > 1 and isinstance(value[0], list | dict):
         return "[\n" + "".join(f"  {_value(each)},\n" for each in value) + "]"
     return _value(value)

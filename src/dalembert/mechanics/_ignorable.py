@@ -1,13 +1,13 @@
-"""Which coordinates are ignorable, proved on formulas: Definition 1 of papers/volterra.
+"""Ignorable coordinates, proved symbolically: Definition 1 of papers/volterra.
 
-q_i is ignorable when ∂L/∂q_i, its column of the constraints and its generalized forces are zero for all states and all times.
-Each of these is a graph, and whether a graph is zero is decided in the prime field of `dalembert.symbolic.prime_field`: sin² +
-cos² − 1 is, 10⁻¹² x is not. Whatever switches with q_i (`max`, `abs`, `piecewise`, tables) refutes it, even where it is flat. A
-condition that can be neither proved nor refuted by numbers is reported as such, and the coordinate is not taken for ignorable.
+q_i is ignorable if ∂L/∂q_i, its constraint column and its generalized forces are zero for all states and all times. Each of
+these is a graph, and whether a graph is zero is decided in the prime field of `dalembert.symbolic.prime_field`: sin² + cos² − 1
+is zero, 10⁻¹² x is not. Any discontinuity in q_i (`max`, `abs`, `piecewise`, tables) refutes it, even where it is constant. A
+condition that can be neither proved nor refuted numerically is reported, and the coordinate does not count as ignorable.
 
-Parameters are symbols in the proof. Where a condition vanishes only for given values, such as equal inertias or a force that is
-switched off, the proof lists the parameters whose values it uses. The values of parameters that change along a run (inputs of
-laws, contact forces, parameters that events set) are never used.
+Parameters are symbols in the proof. If a condition vanishes only for the current parameter values, such as equal inertias or a
+force that is switched off, the proof lists the parameters whose values it uses. It never uses values of parameters that change
+along a run (inputs of control laws, contact forces, parameters that events set).
 """
 
 from __future__ import annotations
@@ -32,44 +32,44 @@ from dalembert.symbolic.prime_field import Undecidable
 from dalembert.symbolic.random_points import NoRoot, Point
 from dalembert.symbolic.symbols import Formula, Kind, coordinate, kind_of
 
-_TRIES = 5000
-_SIGNS = 32  # points where roots are taken: √(x²) is x at half of all points and −x at the others, as for real numbers
-_LOOKS = 20
+_MAX_POINTS = 5000
+_ROOT_POINTS = 32  # points if there are roots: √(x²) is x at half of all points and −x at the others
+_NUMERIC_SAMPLES = 20
 _ROUNDING = 1e-14
-_SWITCHES = frozenset(("less", "less_equal", "interpolate"))
+_DISCONTINUOUS = frozenset(("less", "less_equal", "interpolate"))
 _CHANGED_BY = {
-    Kind.INPUT: "a law gives {}",
-    Kind.HELD: "a formula that switches gives {}",
-    Kind.PRESS: "a rigid contact gives {}",
-    Kind.RUB: "a rigid contact gives {}",
-    Kind.SLIDE: "a rigid contact gives {}",
+    Kind.INPUT: "a control law sets {}",
+    Kind.HELD: "a switching formula sets {}",
+    Kind.PRESS: "a rigid contact sets {}",
+    Kind.RUB: "a rigid contact sets {}",
+    Kind.SLIDE: "a rigid contact sets {}",
 }
 
 
 @dataclass(frozen=True)
 class Ignorable:
-    """The places of the ignorable coordinates, and for every coordinate the proof or what refutes it, as a sentence."""
+    """Indices of the ignorable coordinates, and for every coordinate a sentence with the proof or the counterexample."""
 
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     reasons: dict[str, str]
-    needs: dict[str, tuple[str, ...]]  # for every ignorable coordinate the parameters whose values the proof uses
+    needs: dict[str, tuple[str, ...]]  # for every ignorable coordinate, the parameters whose values the proof uses
 
     @property
     def generic(self) -> bool:
-        """True: proved for all values of the parameters, not only for those given."""
+        """True if proved for all parameter values, not only for the current ones."""
         return not any(self.needs.values())
 
 
 @dataclass(frozen=True)
 class _Conditions:
-    """What has to vanish for one coordinate, each with the sentence that tells when it does not."""
+    """The expressions that must vanish for one coordinate, each with the message if it does not."""
 
     name: str
     parts: tuple[tuple[Node, str], ...]
 
 
 def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
-    """The ignorable coordinates of a model whose contacts are written as formulas.
+    """Find the ignorable coordinates of a model whose contacts are written as formulas.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x", "y")
@@ -85,9 +85,9 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
     A = Constraints(motion, levels).A
     slopes = GRAPH.gradient(L, motion.q)
     found = [_conditions(model, levels, i, slopes[i], A[:, i], forces) for i in range(motion.n)]
-    comparisons = [y for y in ordered([node(L), *forces, *map(node, A.ravel())]) if y.operation in _SWITCHES]
+    comparisons = [y for y in ordered([node(L), *forces, *map(node, A.ravel())]) if y.operation in _DISCONTINUOUS]
     switching = {y: _symbols(y) for y in comparisons}
-    places, reasons, needs = [], {}, {}
+    indices, reasons, needs = [], {}, {}
     changed = changed_along_runs(model)
     for i, conditions in enumerate(found):
         switch = next((y for y, symbols in switching.items() if conditions.name in symbols), None)
@@ -98,22 +98,22 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
         if isinstance(proof, str):
             reasons[conditions.name] = proof
             continue
-        places.append(i)
+        indices.append(i)
         needs[conditions.name] = proof
-        values = f"the given values of the parameters {', '.join(proof)}" if proof else "all values of the parameters"
-        said = f"the Lagrangian, the constraints and the forces do not contain {conditions.name}, for {values}"
-        reasons[conditions.name] = f"ignorable: {said}"
-    return Ignorable(tuple(places), reasons, needs)
+        values = f"the current values of the parameters {', '.join(proof)}" if proof else "all parameter values"
+        fact = f"the Lagrangian, the constraints and the forces do not contain {conditions.name}, for {values}"
+        reasons[conditions.name] = f"ignorable: {fact}"
+    return Ignorable(tuple(indices), reasons, needs)
 
 
 def _conditions(
     model: Elements, levels: Levels, i: int, slope: Scalar, column: Array, forces: list[Node]
 ) -> _Conditions:
-    """Definition 1 for one coordinate: ∂L/∂q_i, its column of the constraints, and the forces on it."""
+    """Definition 1 for one coordinate: ∂L/∂q_i, its constraint column, and the forces on it."""
     name = model.coordinate_names[i]
     parts: list[tuple[Node, str]] = [(node(slope), f"the Lagrangian depends on {name}")]
-    for entry, called in zip(column, levels.names, strict=True):
-        parts.append((node(entry), f"the constraint '{called}' has a non-zero column for {name}"))
+    for entry, constraint in zip(column, levels.names, strict=True):
+        parts.append((node(entry), f"the constraint '{constraint}' has a non-zero column for {name}"))
     for force in forces[i :: len(model.coordinate_names)]:  # applied ones, then non-ideal ones
         parts.append((force, f"the generalized force on {name} is not zero"))
     for each in model.canonical_constraints:
@@ -123,7 +123,7 @@ def _conditions(
 
 
 def _proved(model: Elements, conditions: _Conditions, changed: Mapping[str, str]) -> tuple[str, ...] | str:
-    """The parameters whose values the proof of all conditions uses, or the sentence of the first condition that is not proved."""
+    """The parameters whose values the proof of all conditions uses, or the message of the first condition that is not proved."""
     needed: set[str] = set()
     for part, sentence in conditions.parts:
         if vanishes([part]):
@@ -132,8 +132,8 @@ def _proved(model: Elements, conditions: _Conditions, changed: Mapping[str, str]
         fixed = {name: x for name, x in known.items() if name not in changed}
         left = _with_values(part, fixed)
         zero = _decided([left])
-        if zero is None and not _seen(left):
-            return f"it is not decided whether {sentence}"
+        if zero is None and not _nonzero_numerically(left):
+            return f"undecided whether {sentence}"
         if not zero:
             return sentence + _only_while(part, known, changed)
         needed |= _needed(part, fixed)
@@ -149,25 +149,25 @@ def _with_values(part: Node, values: Mapping[str, Node]) -> Node:
 
 
 def _needed(part: Node, values: Mapping[str, Node]) -> set[str]:
-    """Parameters whose values are enough for a graph to vanish; leaving out any one of them, it does not."""
-    kept = dict(values)
+    """A minimal set of parameters whose values make a graph vanish."""
+    minimal = dict(values)
     for name in values:
-        others = {other: x for other, x in kept.items() if other != name}
+        others = {other: x for other, x in minimal.items() if other != name}
         if vanishes([_with_values(part, others)]):
-            kept = others
-    return set(kept)
+            minimal = others
+    return set(minimal)
 
 
 def _only_while(part: Node, values: Mapping[str, Node], changed: Mapping[str, str]) -> str:
-    """What to add where a graph vanishes for the given values, but one of these changes along a run."""
+    """Addition to a message if a graph vanishes for the current values, but one of them changes along a run."""
     names = [name for name in changed if name in values]
     if not names or not vanishes([_with_values(part, values)]):
         return ""
-    return f", except at the given value of {', '.join(names)}, and {listed([changed[name] for name in names])}"
+    return f", except at the current value of {', '.join(names)}, and {listed([changed[name] for name in names])}"
 
 
 def vanishes(graphs: Sequence[Node]) -> bool:
-    """True when graphs are proved to be zero for all values of their symbols.
+    """True if graphs are proved to be zero for all values of their symbols.
 
     >>> x, y = GRAPH.symbols(["x", "y"])
     >>> vanishes([GRAPH.sin(x) * GRAPH.sin(x) + GRAPH.cos(x) * GRAPH.cos(x) - 1]), vanishes([1e-12 * x])
@@ -179,10 +179,10 @@ def vanishes(graphs: Sequence[Node]) -> bool:
 
 
 def _decided(graphs: Sequence[Node]) -> bool | None:
-    """True: proved to be zero. False: proved not to be. None: the field does not tell."""
+    """True: proved to be zero. False: proved to be nonzero. None: undecided in the prime field."""
     left = [y for y in graphs if node(y) is not node(0)]
     zeros = 0
-    for seed in range(_TRIES if left else 0):
+    for seed in range(_MAX_POINTS if left else 0):
         point = Point(seed, left)
         try:
             found = point.values(left)
@@ -193,16 +193,16 @@ def _decided(graphs: Sequence[Node]) -> bool | None:
         if any(found):
             return None if point.composite else False
         zeros += 1
-        if zeros == _SIGNS or not point.radicands:
+        if zeros == _ROOT_POINTS or not point.radicands:
             return True
     return None if left else True
 
 
-def _seen(part: Node) -> bool:
-    """True when a graph is not zero in numbers either; where angles or exponents are products the field may not tell."""
+def _nonzero_numerically(part: Node) -> bool:
+    """True if a graph is nonzero at random numbers: the prime field may be undecided if angles or exponents are products."""
     names = sorted(_symbols(part))
     source = random.Random(1)
-    for _ in range(_LOOKS):
+    for _ in range(_NUMERIC_SAMPLES):
         values = {name: source.randint(-9999, 9999) / 1000 for name in names}
         f = node(GRAPH.substitute(vector([part]), values)[0])
         known = numbers_in(ordered([f]))
@@ -213,7 +213,7 @@ def _seen(part: Node) -> bool:
 
 
 def changed_along_runs(model: Elements) -> dict[str, str]:
-    """The parameters that change along a run, each with what changes it, as a sentence.
+    """The parameters that change along a run, each with a sentence that names the cause.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("cart").parameters(F=0.0, m=1.0).coordinates("x")
@@ -229,16 +229,16 @@ def changed_along_runs(model: Elements) -> dict[str, str]:
 
 
 def parameters_in(model: Elements, formulas: Iterable[Formula]) -> frozenset[str]:
-    """The parameters of a model that stand in formulas."""
+    """The parameters of a model that occur in formulas."""
     names = {symbol.name for formula in formulas for symbol in se.sympify(formula).free_symbols}
     return frozenset(names & model.parameter_values.keys())
 
 
 def constraint_parameters(model: Elements) -> frozenset[str]:
-    """The parameters in constraints; a loop takes in the places of all joints."""
+    """The parameters in constraints; a loop depends on the placements of all joints."""
     formulas = [c.formula for c in model.formula_constraints]
     if model.loops:
-        formulas += _places(model)
+        formulas += _joint_formulas(model)
         formulas += [x for loop in model.loops for x in (*loop.position, *loop.rotation)]
     return parameters_in(model, formulas)
 
@@ -248,11 +248,11 @@ def inertial_parameters(model: Elements) -> frozenset[str]:
     if model.energies is not None:
         return parameters_in(model, [model.energies.kinetic])
     bodies = [x for body in model.bodies for x in (body.mass, *body.center, *(e for row in body.inertia for e in row))]
-    return parameters_in(model, [*bodies, *_places(model), *(rotor.inertia for rotor in model.rotors)])
+    return parameters_in(model, [*bodies, *_joint_formulas(model), *(rotor.inertia for rotor in model.rotors)])
 
 
-def _places(model: Elements) -> list[Formula]:
-    """Where and how joints move their bodies."""
+def _joint_formulas(model: Elements) -> list[Formula]:
+    """The placements and motions of all joints, as formulas."""
     joints = [joint for body in model.bodies for joint in body.joints] + [loop.joint for loop in model.loops]
     return [x for joint in joints for x in (*joint.position, *joint.rotation, *joint.values)]
 

@@ -1,4 +1,4 @@
-"""The action along a path and its variations: Hamilton's principle of least action, shown in numbers.
+"""The action along a path and its variations: a numerical demonstration of Hamilton's principle of least action.
 
 Source: papers/desapio, Principle 5.1 (d'Alembert), Principle 5.2 (Hamilton), (5.158)–(5.169), constrained (5.258)–(5.263).
 
@@ -8,12 +8,12 @@ Source: papers/desapio, Principle 5.1 (d'Alembert), Principle 5.2 (Hamilton), (5
 | δq | | a variation: smooth, random, Φ δq = 0, zero at both ends (5.258) |
 | δI | `first` | ∫ (∂L/∂q · δq + ∂L/∂q̇ · δq̇ + τ · δq) dt (5.161), (5.162) |
 | ε | `steps` | how far along δq the path is moved |
-| I(ε) − I(0) | `changes` | of the path q + ε δq, brought back onto φ = 0, with the virtual work of τ |
+| I(ε) − I(0) | `changes` | of the path q + ε δq, projected onto φ = 0, with the virtual work of τ |
 
-Along a motion δI vanishes and I(ε) − I(0) falls with ε²; along any other path of the same ends it falls with ε. Forces without
-potential, and C of constraints that are not ideal, enter by their virtual work (5.161). Constraints on velocities limit δq as
-d'Alembert has it, A δq = 0 with time held, and δq̇ = d(δq)/dt: the varied path itself need not fulfil them (Hölder). That is
-why the principle is one of work there and not one of least action; `of_work` says so.
+Along a motion δI vanishes and I(ε) − I(0) decreases with ε²; along any other path with the same ends it decreases with ε. Forces
+without potential, and C of non-ideal constraints, enter through their virtual work (5.161). Velocity constraints restrict δq by
+d'Alembert's rule, A δq = 0 at fixed time, and δq̇ = d(δq)/dt: the varied path itself need not satisfy them (Hölder). In that case
+the principle is a principle of virtual work and not of least action; `of_work` is True.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from dalembert.mechanics.system import System
 from dalembert.model.frozen import Value
 from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
 
-_NODES = 6  # of Gauss and Legendre between two samples
-_WAVES = 4  # of every random variation
-_ROUNDS = 20  # of Newton's method back onto the constraints
-_CLOSE = 1e-13
-_ZERO = 1e-6  # of what cancels: a first variation below it vanishes
-_ROUNDING = 1e-11  # of the action: smaller changes are rounding
+_QUADRATURE_NODES = 6  # Gauss–Legendre nodes between two samples
+_SINE_TERMS = 4  # of every random variation
+_MAX_ITERATIONS = 20  # of Newton's method for the projection onto the constraints
+_PROJECTION_TOLERANCE = 1e-13
+_VANISHING = 1e-6  # a first variation below this fraction of its terms counts as zero
+_ROUNDING = 1e-11  # changes below this fraction of the action are rounding errors
 
 
 class Path(NamedTuple):
@@ -54,29 +54,29 @@ class Variation(Value):
 
     action: float  # I (5.158)
     first: np.ndarray  # δI (5.161), (variations,)
-    sizes: np.ndarray  # of what cancels in it: ∫ |∂L/∂q·δq| + |∂L/∂q̇·δq̇| + |τ·δq| dt
+    sizes: np.ndarray  # of the terms that cancel in it: ∫ |∂L/∂q·δq| + |∂L/∂q̇·δq̇| + |τ·δq| dt
     steps: np.ndarray  # ε, (steps,)
     changes: np.ndarray  # I(ε) − I(0) + ∫ τ·(q_ε − q) dt, (variations, steps)
-    of_work: bool  # constraints on velocities, or forces without potential: the principle is one of work
+    of_work: bool  # velocity constraints or forces without potential: a principle of virtual work
 
     @property
     def ratios(self) -> np.ndarray:
-        """|δI| by the size of what cancels in it: about rounding along a motion, of order one along another path."""
+        """|δI| relative to the terms that cancel in it: near rounding along a motion, of order one along another path."""
         return np.abs(self.first) / self.sizes
 
     @property
     def vanishes(self) -> bool:
-        """True where the first variation vanishes for every variation that was tried."""
-        return bool((self.ratios < _ZERO).all())
+        """True if the first variation vanishes for all computed variations."""
+        return bool((self.ratios < _VANISHING).all())
 
     @property
     def orders(self) -> np.ndarray:
-        """The power of ε with which the change falls: 2 along a motion, 1 along another path; NaN where it is rounding."""
+        """The order in ε of the change: 2 along a motion, 1 along another path; NaN if the change is rounding."""
         change = np.abs(self.changes)
-        seen = change > _ROUNDING * (abs(self.action) + self.sizes[:, None] * self.steps)
+        significant = change > _ROUNDING * (abs(self.action) + self.sizes[:, None] * self.steps)
         with np.errstate(all="ignore"):
             slopes = np.diff(np.log(change), axis=1) / np.diff(np.log(self.steps))
-        slopes = np.where(seen[:, 1:] & seen[:, :-1], slopes, np.nan)
+        slopes = np.where(significant[:, 1:] & significant[:, :-1], slopes, np.nan)
         return np.array([row[~np.isnan(row)][-1] if (~np.isnan(row)).any() else np.nan for row in slopes])
 
     def __str__(self) -> str:
@@ -90,19 +90,19 @@ class Variation(Value):
 
 
 class Actions:
-    """The action of paths of one system; `evaluate` and `look` are `along` and `beside` of it in numbers."""
+    """The action of paths of one system; `evaluate` and `look` are its compiled `along` and `beside`."""
 
     def __init__(self, system: System, evaluate: Callable[..., np.ndarray], look: Callable[..., np.ndarray]) -> None:
         self._evaluate, self._look = evaluate, look
         facts = system.facts
         self._n, self._rows = len(system.q), len(facts.rows)
-        # constraints on positions that feedback does not drive: varied paths are brought back onto these
-        self._kept = [k for k, i in enumerate(facts.rows) if i < facts.levels.held and not facts.levels.servo[i]]
-        self._held = sum(i < facts.levels.held for i in facts.rows)
+        # holonomic constraints without feedback: varied paths are projected onto these
+        self._phi_rows = [k for k, i in enumerate(facts.rows) if i < facts.levels.held and not facts.levels.servo[i]]
+        self._n_holonomic = sum(i < facts.levels.held for i in facts.rows)
         self._scale = facts.scales.positions
         forces, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
         forced = C is not None or not all(map(system.algebra.is_zero, forces))
-        self.of_work = self._rows > len(self._kept) or forced
+        self.of_work = self._rows > len(self._phi_rows) or forced
 
     def action(self, path: Path) -> float:
         """∫ L dt (5.158)."""
@@ -110,39 +110,39 @@ class Actions:
         return float(self._look(q, qd, t)[0] @ weights)
 
     def variation(self, path: Path, steps: np.ndarray, count: int, seed: int) -> Variation:
-        """The first variation and the changes for `count` random variations."""
+        """The first variation and the changes of the action for `count` random variations."""
         t, weights, q, qd, qdd = _nodes(path)
         n, k = self._n, self._rows
-        seen = self._evaluate(q, qd, qdd, t)
-        L, L_q, p, tau, A, Ad = np.split(seen, np.cumsum([1, n, n, n, k * n]))
+        values = self._evaluate(q, qd, qdd, t)
+        L, L_q, p, tau, A, Ad = np.split(values, np.cumsum([1, n, n, n, k * n]))
         A, Ad = (np.moveaxis(x.reshape(k, n, len(t)), -1, 0) for x in (A, Ad))
         start, random = float(L[0] @ weights), np.random.default_rng(seed)
         first, sizes, changes = [], [], []
         for _ in range(count):
-            eta, etad = self._waves(random, t, (float(path.t[0]), float(path.t[-1])))
-            dq, dqd = self._admitted(eta, etad, A, Ad)
+            eta, etad = self._random_variation(random, t, (float(path.t[0]), float(path.t[-1])))
+            dq, dqd = self._admissible(eta, etad, A, Ad)
             parts = np.sum(L_q * dq, axis=0), np.sum(p * dqd, axis=0), np.sum(tau * dq, axis=0)
             first.append(float(sum(parts) @ weights))  # (5.161), (5.162)
             sizes.append(float(sum(map(np.abs, parts)) @ weights))
             row = []
             for step in steps:
-                x, xd = self._moved((q, qd, t), step * dq, step * dqd, A, Ad)
+                x, xd = self._projected((q, qd, t), step * dq, step * dqd, A, Ad)
                 work = np.sum(tau * (x - q), axis=0)
                 row.append(float((self._look(x, xd, t)[0] - L[0] + work) @ weights))
             changes.append(row)
         return Variation(start, np.array(first), np.array(sizes), steps, np.array(changes), self.of_work)
 
-    def _waves(
+    def _random_variation(
         self, random: np.random.Generator, t: np.ndarray, ends: tuple[float, float]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Random sums of waves that vanish at both ends, and their rates: (n, nodes)."""
+        """Random sums of sines that vanish at both ends, and their rates: (n, nodes)."""
         begin, end = ends
-        k = np.arange(1, _WAVES + 1)[:, None] * np.pi / (end - begin)
-        weights = random.normal(size=(self._n, _WAVES)) / np.arange(1, _WAVES + 1) * self._scale[:, None]
+        k = np.arange(1, _SINE_TERMS + 1)[:, None] * np.pi / (end - begin)
+        weights = random.normal(size=(self._n, _SINE_TERMS)) / np.arange(1, _SINE_TERMS + 1) * self._scale[:, None]
         phase = k * (t - begin)
         return weights @ np.sin(phase), weights @ (k * np.cos(phase))
 
-    def _admitted(
+    def _admissible(
         self, eta: np.ndarray, etad: np.ndarray, A: np.ndarray, Ad: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """δq = η − S Aᵀ y with A δq = 0, nearest to η in the scales S of the coordinates, and its rate."""
@@ -154,7 +154,7 @@ class Actions:
         yd = np.linalg.solve(A @ At, Ad @ e + A @ ed - (Ad @ At + A @ Adt) @ y)
         return (e - At @ y)[..., 0].T, (ed - Adt @ y - At @ yd)[..., 0].T
 
-    def _moved(
+    def _projected(
         self,
         base: tuple[np.ndarray, np.ndarray, np.ndarray],
         dq: np.ndarray,
@@ -162,24 +162,24 @@ class Actions:
         A: np.ndarray,
         Ad: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """q + δq brought back onto φ = 0 along S Aᵀ of the path itself, x = q + δq + S Aᵀ μ, and its exact rate."""
-        (q, qd, t), kept = base, self._kept
+        """q + δq projected onto φ = 0 along S Aᵀ of the path itself, x = q + δq + S Aᵀ μ, and its exact rate."""
+        (q, qd, t), phi_rows = base, self._phi_rows
         x, xd = q + dq, qd + dqd
-        if not kept:
+        if not phi_rows:
             return x, xd
-        S, rows = self._scale[:, None] ** 2, A[:, kept]
-        At, Adt = S * np.swapaxes(rows, 1, 2), S * np.swapaxes(Ad[:, kept], 1, 2)
-        mu = np.zeros((len(t), len(kept), 1))
-        for _ in range(_ROUNDS):
+        S, rows = self._scale[:, None] ** 2, A[:, phi_rows]
+        At, Adt = S * np.swapaxes(rows, 1, 2), S * np.swapaxes(Ad[:, phi_rows], 1, 2)
+        mu = np.zeros((len(t), len(phi_rows), 1))
+        for _ in range(_MAX_ITERATIONS):
             phi, _, there = self._constraints(x, xd, t)
             step = np.linalg.solve(there @ At, phi.T[..., None])
             mu -= step
             x = q + dq + (At @ mu)[..., 0].T
-            if np.abs(At @ step)[..., 0].max() <= _CLOSE * float(self._scale.max()):
+            if np.abs(At @ step)[..., 0].max() <= _PROJECTION_TOLERANCE * float(self._scale.max()):
                 break
         else:
             raise InputError(
-                "variation: a varied path could not be brought back onto the constraints. Give smaller `steps`."
+                "variation: the projection of a varied path onto the constraints did not converge. Use smaller `steps`."
             )
         carried = xd + (Adt @ mu)[..., 0].T
         _, rate, there = self._constraints(x, carried, t)
@@ -187,15 +187,15 @@ class Actions:
         return x, carried + (At @ mud)[..., 0].T
 
     def _constraints(self, x: np.ndarray, xd: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """φ, φ̇ and Φ of the constraints that are kept."""
-        h, n, kept = self._held, self._n, self._kept
-        seen = self._look(x, xd, t)
-        phi, rate, A = np.split(seen[1:], [h, 2 * h])
-        return phi[kept], rate[kept], np.moveaxis(A.reshape(h, n, len(t)), -1, 0)[:, kept]
+        """φ, φ̇ and Φ of the constraints that paths are projected onto."""
+        h, n, phi_rows = self._n_holonomic, self._n, self._phi_rows
+        values = self._look(x, xd, t)
+        phi, rate, A = np.split(values[1:], [h, 2 * h])
+        return phi[phi_rows], rate[phi_rows], np.moveaxis(A.reshape(h, n, len(t)), -1, 0)[:, phi_rows]
 
 
 def along(system: System) -> Array:
-    """L, ∂L/∂q, ∂L/∂q̇, τ, A and Ȧ of (q, q̇, q̈, t), end to end."""
+    """L, ∂L/∂q, ∂L/∂q̇, τ, A and Ȧ of (q, q̇, q̈, t), concatenated."""
     algebra, rows = system.algebra, system.constraints.A[list(system.facts.rows)]
     L = kinetic(system.motion, system.qd) - potential(system.motion)
     tau, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
@@ -205,15 +205,15 @@ def along(system: System) -> Array:
 
 
 def beside(system: System) -> Array:
-    """L, φ, φ̇ and Φ of (q, q̇, t), end to end: what is asked on a varied path."""
+    """L, φ, φ̇ and Φ of (q, q̇, t), concatenated: the quantities needed on a varied path."""
     L = kinetic(system.motion, system.qd) - potential(system.motion)
     known, held = system.constraints, [i for i in system.facts.rows if i < system.facts.levels.held]
     return stack(vector([L]), known.phi[held], known.velocity[held], known.A[held].ravel())
 
 
 def _nodes(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Times and weights of quadrature, and q, q̇, q̈ there: polynomials of degree 5 through both ends of every interval."""
-    x, w = np.polynomial.legendre.leggauss(_NODES)
+    """Quadrature times and weights, and q, q̇, q̈ there, by quintic Hermite interpolation in every interval."""
+    x, w = np.polynomial.legendre.leggauss(_QUADRATURE_NODES)
     x, w = (x + 1) / 2, w / 2
     h = np.diff(path.t)
     t, weights = path.t[:-1, None] + h[:, None] * x, h[:, None] * w

@@ -1,4 +1,4 @@
-"""What pushes on a model in motion: gravity, and the loads, each of which states its forces in its own file."""
+"""Applied forces on a model in motion: gravity, and the loads, each of which computes its forces in its own module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NON_IDEAL = "non-ideal constraints"
 
 @dataclass(frozen=True)
 class Working:
-    """What does work by a force of its own, and is accounted for by its name: its power is Q·q̇ + drift."""
+    """A named force whose work is recorded separately: its power is Q·q̇ + drift."""
 
     name: str
     Q: Array
@@ -22,13 +22,13 @@ class Working:
 
 
 def spans(motion: Motion) -> list[Span]:
-    """The loads whose force has no direction where their ends meet."""
+    """The loads whose force direction is undefined if their ends coincide."""
     found = (load.span(motion) for load in motion.model.loads)
     return [span for span in found if span is not None]
 
 
 def applied_forces(motion: Motion) -> list[Applied]:
-    """Every force on the system, gravity first."""
+    """All applied forces, gravity first."""
     out = _gravity(motion)
     for load in motion.model.loads:
         out += load.applied(motion)
@@ -54,15 +54,15 @@ def _gravity(motion: Motion) -> list[Applied]:
 
 
 def non_ideal_forces(motion: Motion) -> Array | None:
-    """C(q, q̇, t): what the constraints do beyond d'Alembert's principle, (3.44) of papers/poincare; None when ideal."""
-    given = motion.model.non_ideal_forces
-    if not given:
+    """C(q, q̇, t): the non-ideal part of the constraint forces, (3.44) of papers/poincare; None if all are ideal."""
+    declared = motion.model.non_ideal_forces
+    if not declared:
         return None
-    return vector([motion.lower(given.get(name, 0)) for name in motion.model.coordinate_names])
+    return vector([motion.lower(declared.get(name, 0)) for name in motion.model.coordinate_names])
 
 
 def generalized_forces(motion: Motion) -> Array:
-    """Q: the applied generalized forces that have no potential."""
+    """Q: the generalized applied forces without potential."""
     if motion.model.energies is not None:
         return vector([motion.lower(force) for force in motion.model.energies.forces])
     total = zeros(motion.n)
@@ -73,7 +73,7 @@ def generalized_forces(motion: Motion) -> Array:
 
 
 def working_forces(motion: Motion, potentials: bool = False) -> Iterator[Working]:
-    """Every load but gravity, or every force given with energies, and C; `potentials`: with the part that has a potential."""
+    """Every load except gravity, or every force declared with energies, and C; `potentials` includes conservative parts."""
     names = motion.model.coordinate_names
     if motion.model.energies is not None:
         for i, force in enumerate(motion.model.energies.forces):
@@ -91,7 +91,7 @@ def working_forces(motion: Motion, potentials: bool = False) -> Iterator[Working
 
 
 def active_forces(motion: Motion, W: Array) -> Array:
-    """U = Σ (∂V/∂u)ᵀ F over all applied forces, conservative ones included: (9) of papers/volterra with ∂V/∂u = J W."""
+    """U = Σ (∂V/∂u)ᵀ F over all applied forces, including conservative ones: (9) of papers/volterra with ∂V/∂u = J W."""
     total = zeros(W.shape[1])
     for load in applied_forces(motion):
         total = total + (load.J @ W).T @ load.force

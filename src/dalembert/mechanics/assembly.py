@@ -1,6 +1,6 @@
-"""Assembly: the nearest state that fulfils the constraints, positions first, then velocities, and what it moved.
+"""Assembly: the nearest state that satisfies the constraints, positions first, then velocities, and the changes.
 
-It works over plain numbers, so a rough guess costs no compilation, and it takes all constraints, redundant ones too.
+It is numerical, so a rough guess needs no compilation, and it uses all constraints, including redundant ones.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from dalembert.model.scales import scales_of
 from dalembert.symbolic.floats import FLOATS, numbers, plain
 from dalembert.symbolic.rotations import roll_pitch_yaw
 
-_STRAIGHT = 1e-9
+_COLLINEAR = 1e-9
 
 
 def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
-    """`left`, `right` or `straight` for every turning joint of every loop, by the body it carries or the loop's name.
+    """`left`, `right` or `straight` for every revolute joint of every loop, by its child body or the loop's name.
 
-    A joint is bent to the left when the way round the loop turns there counter-clockwise about the joint's axis.
+    A joint is bent to the left if the path around the loop turns counterclockwise about the joint axis there.
     """
     if not model.loops:
         return {}
@@ -46,7 +46,7 @@ def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
             moving = [joint for joint in body.joints if joint.values]
             if moving:
                 axis = getattr(moving[-1], "axis", None) if moving[-1].kind == "revolute" else None
-                R = plain(motion.frames[name].R) @ _behind(body, motion).T
+                R = plain(motion.frames[name].R) @ _rotation_after_joint(body, motion).T
                 normal = None if axis is None else R @ np.array(axis, float)
                 joints.append((name, plain(motion.body(name).p_WJ), normal))
         F, _ = ends(loop, motion)
@@ -55,18 +55,18 @@ def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
         first = [j for j in joints if j[0] in inward]
         second = [j for j in joints if j[0] not in inward]
         # from the root of the first chain out to the cut, and back along the second chain
-        way = [*reversed(first), cut, *reversed(second)]
-        for k, (name, point, normal) in enumerate(way):
+        path = [*reversed(first), cut, *reversed(second)]
+        for k, (name, point, normal) in enumerate(path):
             if normal is not None and name not in out:
-                here, there = point - way[k - 1][1], way[(k + 1) % len(way)][1] - point
+                here, there = point - path[k - 1][1], path[(k + 1) % len(path)][1] - point
                 turn, size = float(normal @ np.cross(here, there)), float(np.linalg.norm(here) * np.linalg.norm(there))
-                straight = abs(turn) <= _STRAIGHT * max(size, 1e-300)
+                straight = abs(turn) <= _COLLINEAR * max(size, 1e-300)
                 out[name] = "straight" if straight else "left" if turn > 0 else "right"
     return out
 
 
-def _behind(body: Body, motion: Motion) -> np.ndarray:
-    """The rotation from the axes of a body to those of its last moving joint: fixed placements may follow behind it."""
+def _rotation_after_joint(body: Body, motion: Motion) -> np.ndarray:
+    """The rotation from body axes to the axes of the last moving joint: fixed placements may follow it."""
     R = np.eye(3)
     for joint in body.joints:
         turned = R @ plain(roll_pitch_yaw(motion.algebra, [motion.lower(x) for x in joint.rotation]))
@@ -74,22 +74,22 @@ def _behind(body: Body, motion: Motion) -> np.ndarray:
     return R
 
 
-_GUESSES = 60
+_N_GUESSES = 60
 _SEED = 2718
-_APART = 1e-6  # places of bodies that differ by less, in scales of the model, are the same
-_SAME = 1e-9  # a full turn changes no more than this where it changes nothing
-_MOVED = 1e-12  # changes below this, in scales of the model, are rounding
-_WORK = 4_000_000  # looks at the constraints times coordinates × rows or coordinates: some seconds
-_LEAST = 20  # looks, however large the model is
-_LARGE = 60  # coordinates from which on a failure tells the size
+_POSE_TOLERANCE = 1e-6  # poses that differ by less, in scales of the model, are the same
+_FULL_TURN_TOLERANCE = 1e-9  # largest change by a full turn that leaves the pose the same
+_ROUNDING = 1e-12  # changes below this, in scales of the model, are rounding errors
+_MAX_WORK = 4_000_000  # evaluations × coordinates × max(rows, coordinates): some seconds
+_MIN_EVALUATIONS = 20  # for models of any size
+_LARGE_MODEL = 60  # coordinates above which a failure reports the size of the model
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """A consistent state and the way to it: `moved` and `moved_rates` say by how much each coordinate changed.
+    """A consistent state; `moved` and `moved_rates` are the changes of the coordinates and velocities.
 
-    `branch` tells on which side every joint of a loop is bent, seen against its axis: `left`, `right` or `straight`. That is what
-    tells elbow up from elbow down.
+    `branch` is the side to which every joint of a loop is bent, viewed against its axis: `left`, `right` or `straight`. It
+    distinguishes elbow up from elbow down.
     """
 
     q: np.ndarray
@@ -97,14 +97,14 @@ class Assembly:
     moved: dict[str, float]
     moved_rates: dict[str, float]
     branch: dict[str, str] = field(default_factory=dict)
-    residual: float = 0.0  # the largest violation that is left
+    residual: float = 0.0  # the largest remaining violation
 
     def __str__(self) -> str:
         changes = [f"{name} by {x:+.6g}" for name, x in self.moved.items() if x]
         rates = [f"{name} by {x:+.6g}" for name, x in self.moved_rates.items() if x]
-        said = f"positions moved: {', '.join(changes) or 'none'}; velocities changed: {', '.join(rates) or 'none'}"
+        changed = f"positions moved: {', '.join(changes) or 'none'}; velocities changed: {', '.join(rates) or 'none'}"
         bent = ", ".join(f"{joint} {side}" for joint, side in self.branch.items())
-        return f"{said}; branch: {bent}" if bent else said
+        return f"{changed}; branch: {bent}" if bent else changed
 
 
 def assemble(
@@ -116,9 +116,9 @@ def assemble(
     weights: Mapping[str, float] | None = None,
     keep: Sequence[str] = (),
 ) -> Assembly:
-    """The state nearest to (q, qd), in the metric of the mass matrix, that fulfils the constraints, and what it moved.
+    """The state nearest to (q, qd), in the metric of the mass matrix, that satisfies the constraints, and the changes.
 
-    Coordinates in `weights` are heavier to move, those in `keep` stay where they are.
+    `weights` multiply the cost of moving coordinates, coordinates in `keep` stay fixed.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
@@ -126,12 +126,12 @@ def assemble(
     >>> assemble(model, [1.1, 0.0], [0.0, 2.0]).q.tolist()
     [1.0, 0.0]
     """
-    written, start = _prepared(model, q, qd, "assemble")
-    return Assembler(written, weights or {}, keep).at(*start, t)
+    with_formulas, start = _prepared(model, q, qd, "assemble")
+    return Assembler(with_formulas, weights or {}, keep).at(*start, t)
 
 
 def assembled(model: Elements) -> Model:
-    """The model with its initial state brought onto the constraints; what moved is noted.
+    """The model with its initial state projected onto the constraints; the changes are noted.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1").start([2, 0], [0, 0])
@@ -148,10 +148,10 @@ def assembled(model: Elements) -> Model:
 def branches(
     model: Elements, q: Start = None, qd: Start = None, *, t: float = 0.0, keep: Sequence[str] = ()
 ) -> list[Assembly]:
-    """The different ways to close the loops of a model with the coordinates in `keep` held, the nearest first.
+    """The assembly branches of a model with the coordinates in `keep` fixed, the nearest first.
 
-    They are looked for from many guesses with a fixed seed, so a rare branch can be missed. Coordinates that no constraint ties
-    stay where they are; those that are tied must not be left a freedom.
+    The search starts from many guesses with a fixed seed, so a rare branch can be missed. Coordinates that no constraint
+    contains stay fixed; the others must have no remaining degree of freedom.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
@@ -159,50 +159,50 @@ def branches(
     >>> [float(a.q[1].round(6)) for a in branches(model, [0.6, 0.5], keep=["x"])]
     [0.8, -0.8]
     """
-    written, start = _prepared(model, q, qd, "branches")
-    return _branches(written, *start, t, keep)
+    with_formulas, start = _prepared(model, q, qd, "branches")
+    return _branches(with_formulas, *start, t, keep)
 
 
 def _prepared(model: Elements, q: Start, qd: Start, who: str) -> tuple[Elements, tuple[np.ndarray, np.ndarray]]:
-    """The model with contacts and norms as formulas, sound, and the state to begin with."""
+    """The checked model with contacts and norms as formulas, and the initial guess."""
     model.refuse_canonical(who)
     model.require_sound()
-    written = with_contacts(model)
-    return written, start_state(written, q, qd, who, ("q", "qd"))
+    with_formulas = with_contacts(model)
+    return with_formulas, start_state(with_formulas, q, qd, who, ("q", "qd"))
 
 
 def _branches(model: Elements, q: np.ndarray, qd: np.ndarray, t: float, keep: Sequence[str]) -> list[Assembly]:
-    """The different ways to close the loops that are found from many guesses, the nearest first."""
+    """The assembly branches found from many guesses, the nearest first."""
     assembler = Assembler(model, {}, keep)
     rng = np.random.default_rng(_SEED)
     reach = np.pi * assembler.scales.positions
-    draws = [reach * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(_GUESSES)]
+    draws = [reach * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(_N_GUESSES)]
     tied = assembler.movable = assembler.tied([q, *(q + draw for draw in draws)], t)
     closed: list[np.ndarray] = []
     poses: list[np.ndarray] = []
     for each in assembler.closed(np.array([q, *(q + draw * tied for draw in draws[1:])]), t):
         pose = assembler.pose(each, t)
-        if all(np.abs(pose - other).max() > _APART for other in poses):
+        if all(np.abs(pose - other).max() > _POSE_TOLERANCE for other in poses):
             closed.append(each)
             poses.append(pose)
     if closed:
         assembler.require_separate(closed, tied, t)
     found: list[Assembly] = []
     for each in closed:
-        with contextlib.suppress(InconsistentStateError):  # halves of a joint that are turned over
+        with contextlib.suppress(InconsistentStateError):  # flipped joint frames
             found.append(assembler.at(each, qd, t, origin=q))
     if not found:
-        assembler.at(q, qd, t)  # says why
+        assembler.at(q, qd, t)  # raises with the reason
     return sorted(found, key=lambda a: float(np.linalg.norm((a.q - q) / assembler.scales.positions)))
 
 
 def _beyond_rounding(change: np.ndarray, scale: np.ndarray) -> list[float]:
-    """The changes, zero where they are rounding."""
-    return np.where(np.abs(change) > _MOVED * scale, change, 0.0).tolist()
+    """The changes, with rounding errors set to zero."""
+    return np.where(np.abs(change) > _ROUNDING * scale, change, 0.0).tolist()
 
 
 class Assembler:
-    """Newton's method on the constraints of one model, damped so that a rough guess does not run away."""
+    """Damped Newton's method on the constraints of one model, for rough guesses."""
 
     def __init__(self, model: Elements, weights: Mapping[str, float], keep: Sequence[str]) -> None:
         names = model.coordinate_names
@@ -214,14 +214,14 @@ class Assembler:
             raise InputError("assemble: weights must be positive numbers.")
         self.model, self.weights = model, heavy
         self.free = np.array([name not in keep for name in names])
-        self.movable = self.free  # of the positions
+        self.movable = self.free  # at position level
         self.facts, self.scales = levels(model), scales_of(model)
         self.onto = random_states.Projector(model, self.facts, self.scales, None)
         self.rows, self.held, self.sizes = self.onto.rows, self.onto.held, self.onto.sizes
-        self.looks = max(_LEAST, _WORK // max(1, len(names) * max(len(names), len(self.rows))))
+        self.looks = max(_MIN_EVALUATIONS, _MAX_WORK // max(1, len(names) * max(len(names), len(self.rows))))
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
-        """The nearest consistent state; what moved is measured from `origin`."""
+        """The nearest consistent state; changes are relative to `origin`."""
         names, start = self.model.coordinate_names, q if origin is None else origin
         new_q = self.without_turns(self._positions(q, t, again=origin is None), start, t)
         self.require_proper(new_q, t)
@@ -233,7 +233,7 @@ class Assembler:
         return Assembly(new_q, new_qd, moved, rates, bends(self.model, new_q, t), left)
 
     def closed(self, guesses: np.ndarray, t: float) -> np.ndarray:
-        """The positions that guesses (K, n) lead to, without those that lead nowhere."""
+        """The positions that guesses (K, n) converge to, without those that do not converge."""
         states = States(guesses.T, np.zeros_like(guesses.T), np.full(len(guesses), t))
         with np.errstate(all="ignore"):
             A = numbers(random_states.constraints_at(self.model, self.facts, states).A, len(guesses))
@@ -246,18 +246,18 @@ class Assembler:
         return found.x[found.good]
 
     def tied(self, guesses: Sequence[np.ndarray], t: float) -> np.ndarray:
-        """Which of the free coordinates some position constraint depends on."""
+        """The free coordinates that occur in a position constraint, as a mask."""
         slopes = [np.abs(np.nan_to_num(self._look(q, np.zeros_like(q), t)[2][self.held])) for q in guesses]
         return self.free & (np.array(slopes).max(axis=(0, 1), initial=0.0) > 0)
 
     def pose(self, q: np.ndarray, t: float) -> np.ndarray:
-        """Where all bodies are, as one row of numbers in scales of the model; the coordinates where there are no bodies."""
+        """The poses of all bodies as one vector in scales of the model; the coordinates if there are no bodies."""
         bodies = random_states.at(self.model, one_state(q, t=t)).bodies
         parts = [plain(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p / self.scales.length)]
         return np.concatenate(parts) if parts else q / self.scales.positions
 
     def require_separate(self, found: Sequence[np.ndarray], tied: np.ndarray, t: float) -> None:
-        """Raise when the loops can still move, so that their positions are no separate branches."""
+        """Raise if the loops can still move, so that their positions are not separate branches."""
         rows, count = self.held, int(tied.sum())
         unit = self.scales.positions
         A = [dimensionless(self._look(q, np.zeros_like(q), t)[2], unit, self.sizes)[rows] for q in found]
@@ -265,26 +265,26 @@ class Assembler:
         if left > 0:
             names = [name for name, yes in zip(self.model.coordinate_names, tied, strict=True) if yes]
             raise InputError(
-                f"branches: the coordinates {', '.join(names)} can still move together in {left} "
-                f"{'way' if left == 1 else 'ways'}, so their positions are no separate branches. Name as many more of them "
-                "in `keep`."
+                f"branches: the coordinates {', '.join(names)} have {left} remaining "
+                f"{'degree' if left == 1 else 'degrees'} of freedom, so their positions are not separate branches. Add as "
+                "many of them to `keep`."
             )
 
     def without_turns(self, q: np.ndarray, start: np.ndarray, t: float) -> np.ndarray:
-        """The same position with the coordinates brought near to the start by full turns, where these change nothing."""
+        """The same pose with coordinates shifted near the start by full turns, if these do not change the pose."""
         for i in np.flatnonzero(np.round((q - start) / (2 * np.pi)) if self.model.bodies else []):
             trial = q.copy()
             trial[i] -= 2 * np.pi * np.round((q[i] - start[i]) / (2 * np.pi))
             here, there = (self._look(x, np.zeros_like(q), t)[0][self.held] for x in (q, trial))
             if (
-                np.abs(self.pose(q, t) - self.pose(trial, t)).max() < _SAME
-                and (np.abs(here - there) <= _SAME * self.sizes[self.held]).all()
+                np.abs(self.pose(q, t) - self.pose(trial, t)).max() < _FULL_TURN_TOLERANCE
+                and (np.abs(here - there) <= _FULL_TURN_TOLERANCE * self.sizes[self.held]).all()
             ):
                 q = trial
         return q
 
     def require_proper(self, q: np.ndarray, t: float) -> None:
-        """Rows of a joint also vanish where its halves are turned over; such a position is none of the joint's."""
+        """Raise if joint frames are flipped: the rows of a joint also vanish there, but the joint cannot reach it."""
         if not self.model.loops:
             return
         motion = random_states.at(self.model, one_state(q, t=t))
@@ -293,11 +293,11 @@ class Assembler:
             R, p = displacement(F, M)
             values = loop.joint.measure(R, p)
             off = [loop.joint.turn(FLOATS, values) - R, (loop.joint.shift(FLOATS, values) - p) / self.scales.length]
-            if not loop.feedback and max(np.abs(x.astype(float)).max() for x in off) > _APART:
+            if not loop.feedback and max(np.abs(x.astype(float)).max() for x in off) > _POSE_TOLERANCE:
                 raise InconsistentStateError(
-                    f"assemble: loop '{loop.name}' would be closed with the halves of its {loop.joint.kind} joint turned over "
-                    "against each other, as the joint cannot be. Give another guess, or turn the half on "
-                    f"'{loop.bodies[1]}' round by `rotation`."
+                    f"assemble: loop '{loop.name}' would be closed with the two frames of its {loop.joint.kind} joint flipped "
+                    "against each other, which the joint does not allow. Use another initial guess, or rotate the frame on "
+                    f"'{loop.bodies[1]}' with `rotation`."
                 )
 
     def _look(self, q: np.ndarray, qd: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -307,7 +307,7 @@ class Assembler:
             return tuple(plain(x) for x in (known.phi, known.velocity, known.A))  # type: ignore[return-value]
 
     def _root(self, free: np.ndarray, q: np.ndarray | None, t: float) -> newton.Root:
-        """The metric of M with weights, for what is free; at the positions on their way, or at q for velocities."""
+        """The weighted metric of M for the free coordinates; at the current positions, or at q for velocities."""
 
         def root(x: np.ndarray, A: np.ndarray, which: np.ndarray) -> np.ndarray:
             here = x if q is None else np.repeat(q[None], len(x), axis=0)
@@ -326,9 +326,9 @@ class Assembler:
         state, root = one_state(q, t=t), self._root(self.movable, None, t)
         found = self.onto.level(state, position=True, root=root, looks=self.looks)
         if again and not found.good[0]:
-            # the light end of a long chain would whirl round; in scales of the coordinates all links bend alike
-            alike = np.diag(self.scales.positions / np.sqrt(self.weights))[None, :, self.movable]
-            found = self.onto.level(state, position=True, root=lambda x, A, which: alike, looks=self.looks)
+            # the light end of a long chain would rotate too far; in coordinate scales all links move equally
+            uniform = np.diag(self.scales.positions / np.sqrt(self.weights))[None, :, self.movable]
+            found = self.onto.level(state, position=True, root=lambda x, A, which: uniform, looks=self.looks)
         self._require(found, self.held, "position")
         return found.x[0]
 
@@ -341,12 +341,12 @@ class Assembler:
         return found.x[0]
 
     def _require_finite(self, q: np.ndarray, *known: np.ndarray) -> None:
-        """Raise where the constraints or the mass matrix have no value, such as for a quaternion of length 0."""
+        """Raise if the constraints or the mass matrix are not finite, such as for a quaternion of norm 0."""
         if not all(np.isfinite(x).all() for x in known):
-            shown = ", ".join(f"{name} = {x:.6g}" for name, x in zip(self.model.coordinate_names, q, strict=True))
+            state = ", ".join(f"{name} = {x:.6g}" for name, x in zip(self.model.coordinate_names, q, strict=True))
             raise InconsistentStateError(
-                f"assemble: the constraints or the bodies have no finite place at {shown}. Give another guess; "
-                "a quaternion starts with w = 1."
+                f"assemble: the constraints or the body poses are not finite at {state}. Use another initial guess; "
+                "start a quaternion with w = 1."
             )
 
     def _require(self, found: newton.Projected, rows: list[int], level: str) -> None:
@@ -354,10 +354,10 @@ class Assembler:
             return
         self._require_finite(found.x[0], found.residual)
         worst, n = int(np.argmax(found.share[0])), len(self.model.generalized_coordinates)
-        size = f"With {n} coordinates and {len(rows)} constraints the search ends after {self.looks} looks: "
-        large = size if n > _LARGE else ""
+        size = f"With {n} coordinates and {len(rows)} constraints the search stops after {self.looks} evaluations. "
+        large = size if n > _LARGE_MODEL else ""
         raise InconsistentStateError(
-            f"assemble: no state near the given one fulfils the constraints at {level} level; the nearest that was found "
-            f"leaves '{self.facts.names[rows[worst]]}' at {found.residual[0, worst]:.6g}. {large}Give another guess, keep "
-            "fewer coordinates, or check the lengths of the links."
+            f"assemble: no state near the initial guess satisfies the constraints at {level} level; the nearest has a residual "
+            f"of {found.residual[0, worst]:.6g} in '{self.facts.names[rows[worst]]}'. {large}Use another initial guess, fix "
+            "fewer coordinates with `keep`, or check the link lengths."
         )

@@ -1,9 +1,9 @@
-"""Attitudes by three angles, and the same model with other angles in their place.
+"""Attitudes given by three angles, and the same model with another angle sequence.
 
-Three turns about axes of one point, each at right angles to the next, reach every attitude, but where the first and the third
-axis are parallel (gimbal lock) the angles have no rates and the mass matrix is singular. The model is not: another sequence of
-axes is regular there. `in_chart` writes the model with such a sequence. The coordinates keep their names and places, and
-everything that is declared by bodies stays as it is; an element that names one of the angles stands in the way (`obstacle`).
+Three rotations about axes through one point, each perpendicular to the next, cover every attitude. Where the first and the third
+axis are parallel (gimbal lock), the angle rates are undefined and the mass matrix is singular. The model itself is regular, and
+so is another sequence of axes. `in_chart` rewrites the model with such a sequence. The coordinates keep their names and indices,
+and elements declared on bodies do not change; an element that refers to one of the angles prevents the change (`obstacle`).
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _AXES = "xyz"
 
 @dataclass(frozen=True)
 class Attitude:
-    """Three angles that turn a body about one point, each a coordinate of its own."""
+    """Three angles that rotate a body about one point, each a separate coordinate."""
 
     body: str
-    joints: tuple[int, ...]  # three that are revolute, or one that is spherical or free
+    joints: tuple[int, ...]  # three revolute joints, or one spherical or free joint
     coordinates: tuple[str, str, str]
-    leading: int = 0  # motions of the joint before its angles
+    leading: int = 0  # number of motions of the joint before its angles
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
         joints = f"joint{'s' if len(self.joints) > 1 else ''} {', '.join(str(k) for k in self.joints)}"
         return f"the angles {', '.join(self.coordinates)} ({joints} of body '{self.body}')"
 
@@ -50,7 +50,7 @@ class Attitude:
 
 @lru_cache(maxsize=64)
 def attitudes_of(model: Description) -> tuple[Attitude, ...]:
-    """The attitudes of a model whose angles are coordinates of their own and reach every rotation."""
+    """The attitudes of a model whose angles are separate coordinates and cover every rotation."""
     names = set(model.coordinate_names)
     found = (each for body in model.bodies for each in _attitudes(body, names))
     return tuple(each for each in found if angles_of(model, each, model.parameter_values).complete)
@@ -84,7 +84,7 @@ def _coordinates(angles: Sequence[Formula], names: set[str]) -> tuple[str, str, 
 
 
 def angles_of(model: Description, attitude: Attitude, values: Mapping[str, float]) -> EulerAngles:
-    """The angles in numbers, from the frame in which the first joint is placed."""
+    """The Euler angles, relative to the frame in which the first joint is placed."""
     return _angles(model, attitude, values) if attitude_varies(model, attitude) else _constant_angles(model, attitude)
 
 
@@ -98,18 +98,18 @@ def _angles(model: Description, attitude: Attitude, values: Mapping[str, float])
     first = joints[0].attitude if isinstance(joints[0], Free) else joints[0]
     if isinstance(first, Spherical):
         return sequence_angles(first.sequence)
-    turned, axes = np.eye(3), list[tuple[float, ...]]()
+    R, axes = np.eye(3), list[tuple[float, ...]]()
     for k, joint in enumerate(joints):
         assert isinstance(joint, Revolute)
         if k:
             angles = [value(angle, dict(values)) for angle in joint.rotation]
-            turned = turned @ roll_pitch_yaw(FLOATS, angles).astype(float)
-        axes.append(tuple((turned @ np.array([float(x) for x in joint.axis])).tolist()))
-    return EulerAngles((axes[0], axes[1], axes[2]), tuple(tuple(row) for row in turned.tolist()))
+            R = R @ roll_pitch_yaw(FLOATS, angles).astype(float)
+        axes.append(tuple((R @ np.array([float(x) for x in joint.axis])).tolist()))
+    return EulerAngles((axes[0], axes[1], axes[2]), tuple(tuple(row) for row in R.tolist()))
 
 
 def attitude_varies(model: Description, attitude: Attitude) -> bool:
-    """Do the axes, seen from the first joint, depend on parameters?"""
+    """Do the axes, relative to the first joint, depend on parameters?"""
     return any(angle.free_symbols for joint in _joints(model, attitude)[1:] for angle in joint.rotation)
 
 
@@ -126,11 +126,11 @@ def sequence_angles(sequence: str) -> EulerAngles:
 
 
 def sequences_beside(user: EulerAngles) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Nine sequences with different singularities: the three that are tried first, and the others.
+    """Nine sequences with different singularities: the three to try first, and the others.
 
-    With first and third axis i and k, sin² B = 1 − R_ik². In the rows and columns of R one entry at most is large, so at any two
-    attitudes some sequence is regular at both. The first three begin with the first axis of the user's where that is an axis of
-    the frame: an angle about the vertical that is ignorable stays so.
+    With first and third axis i and k, sin² B = 1 − R_ik². At most one entry in each row and column of R is large, so for any two
+    attitudes some sequence is regular at both. The first three begin with the user's first axis if that is a coordinate axis: an
+    ignorable angle about the vertical stays ignorable.
     """
     first = np.abs(np.array(user.axes[0]))
     i = int(np.argmax(first)) if np.isclose(first.max(), 1.0) else 0
@@ -145,7 +145,7 @@ def _sequence(i: int, k: int) -> str:
 
 
 def best_sequence(user: EulerAngles, rotations: np.ndarray, good: float, without: str | None = None) -> str:
-    """The sequence that is farthest from its singularity at all of several rotations (3, 3, K)."""
+    """The sequence whose smallest distance from gimbal lock over rotations (3, 3, K) is largest."""
 
     def distance(sequence: str) -> float:
         return float(sequence_angles(sequence).distance_of(rotations).min())
@@ -156,22 +156,22 @@ def best_sequence(user: EulerAngles, rotations: np.ndarray, good: float, without
 
 
 def obstacle(model: Description, attitude: Attitude) -> str | None:
-    """The element that rests on the angles themselves, so that no others can take their place; None where there is none."""
+    """The element that refers to the angles themselves, so that they cannot be replaced; None if there is none."""
     if model.controllers:
-        return f"{model.controllers[0].title} is a law in Python that reads the coordinates"
+        return f"{model.controllers[0].title} is a Python control law that reads the coordinates"
     if model.rigid:
         return f"{model.rigid[0].title} is a rigid contact"
     if model.canonical_constraints:
-        return f"the constraint '{model.canonical_constraints[0].name}' is one on momenta"
+        return f"the constraint '{model.canonical_constraints[0].name}' is a constraint on momenta"
     for name in attitude.coordinates:
         if name in model.non_ideal_forces:
             return f"the non-ideal force on '{name}' acts on it"
     for element in (*model.loads, *model.contacts):
-        if any(attitude.turns(*place) for place in element.in_joints):
+        if any(attitude.turns(*motion) for motion in element.in_joints):
             return f"{element.title} acts on one of them"
     for rotor in model.rotors:
         if attitude.turns(rotor.body, rotor.joint, rotor.motion):
-            return f"{rotor.title} turns with one of them"
+            return f"{rotor.title} rotates with one of them"
     symbols = {each.name for name in attitude.coordinates for each in (coordinate(name), rate(name))}
     for title, formula in _formulas(model, attitude):
         if symbols & {str(each) for each in formula.free_symbols}:
@@ -180,7 +180,7 @@ def obstacle(model: Description, attitude: Attitude) -> str | None:
 
 
 def _formulas(model: Description, attitude: Attitude) -> Iterator[tuple[str, Formula]]:
-    """Every formula that may name a coordinate, each with what it belongs to; those of the angles and speeds left out."""
+    """Every formula that may contain a coordinate, with its element; those of the angles and speeds are left out."""
     for body in model.bodies:
         for k, joint in enumerate(body.joints):
             own = body.name == attitude.body and k in attitude.joints
@@ -195,7 +195,7 @@ def _formulas(model: Description, attitude: Attitude) -> Iterator[tuple[str, For
 
 
 def in_chart(model: Description, sequences: Mapping[Attitude, str]) -> Description:
-    """The model with other sequences of axes in place of attitudes; the initial state is the same."""
+    """The model with other axis sequences for some attitudes; the initial state is the same."""
     q, qd = model.initial
     names, bodies = model.coordinate_names, {body.name: body for body in model.bodies}
     for attitude, sequence in sequences.items():
@@ -213,7 +213,7 @@ def in_chart(model: Description, sequences: Mapping[Attitude, str]) -> Descripti
     return model.replaced(
         bodies=tuple(bodies[body.name] for body in model.bodies),
         generalized_coordinates=tuple(replace(each, start=x, start_rate=v) for each, x, v in starts),
-        generalized_speeds=tuple(speeds),  # those that name none of the angles
+        generalized_speeds=tuple(speeds),  # those that contain none of the angles
     )
 
 
@@ -226,7 +226,7 @@ def _in_chart(body: Body, attitude: Attitude, sequence: str) -> Body:
         elif isinstance(joint, Spherical):
             joints[k] = replace(joint, sequence=sequence)
         else:
-            place = attitude.joints.index(k)
-            here = {"rotation": HERE} if place else {}
-            joints[k] = replace(joint, axis=UNITS[sequence[place]], **here)
+            index = attitude.joints.index(k)
+            here = {"rotation": HERE} if index else {}
+            joints[k] = replace(joint, axis=UNITS[sequence[index]], **here)
     return replace(body, joints=tuple(joints))

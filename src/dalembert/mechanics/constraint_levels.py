@@ -4,8 +4,8 @@
     velocity      a q̇ + b = 0 (φ differentiated once; ψ where it is linear), ψ(q, q̇, t) = 0
     acceleration  A q̈ = β     (φ differentiated twice, ψ once)
 
-Rows stand in the order of declaration: holonomic formulas, then loops, then nonholonomic formulas. Formulas are
-differentiated before they are lowered; loops come from the motion of the bodies they join.
+Rows are in the order of declaration: holonomic formulas, then loops, then nonholonomic formulas. Formulas are
+differentiated before they are lowered; loop rows are computed from the motion of the bodies they connect.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from dalembert.symbolic.symengine_algebra import slope
 
 @dataclass(frozen=True)
 class Levels:
-    """The constraints of a model: what is known of every row, and those given by formulas on all three levels."""
+    """The constraints of a model: properties of every row, and the formula constraints at all three levels."""
 
     names: tuple[str, ...]
-    held: int  # how many of the rows, at the beginning, hold positions
+    held: int  # number of leading rows that constrain positions
     linear: tuple[bool, ...]  # row by row: is the velocity level linear in q̇?
-    servo: tuple[bool, ...]  # row by row: is it driven to zero by feedback instead of holding from the start?
-    phi: tuple[Formula, ...]  # the formulas; rows of loops stand behind them
+    servo: tuple[bool, ...]  # row by row: is it driven to zero by feedback instead of satisfied from the start?
+    phi: tuple[Formula, ...]  # the formulas; the loop rows follow them
     velocity: tuple[Formula, ...]  # φ̇ and ψ, functions of (q, q̇, t)
     A: tuple[tuple[Formula, ...], ...]
     beta: tuple[Formula, ...]
-    gains: tuple[tuple[Formula, ...], ...]  # feedback of every row of a loop
+    gains: tuple[tuple[Formula, ...], ...]  # feedback gains of every loop row
 
 
 def levels(model: Elements) -> Levels:
-    """The constraints of a model, differentiated as formulas."""
+    """Constraint levels of a model, with formulas differentiated symbolically."""
     q = [coordinate(name) for name in model.coordinate_names]
     qd = [rate(name) for name in model.coordinate_names]
     phi = tuple(c.phi for c in model.holonomic_constraints)
@@ -98,35 +98,35 @@ class Constraints:
     @cached_property
     def velocity(self) -> Array:
         """φ̇ and ψ at (q, q̇, t), one entry for each constraint."""
-        return self._spliced(self.levels.velocity, [row.a @ self.motion.qd + row.b for row in self.loops])
+        return self._in_row_order(self.levels.velocity, [row.a @ self.motion.qd + row.b for row in self.loops])
 
     @cached_property
     def A(self) -> Array:
         """A = ∂φ/∂q and ∂ψ/∂q̇ (k×n); equal to a for linear constraints."""
         h = len(self.levels.phi)
-        written = [[self.motion.lower(f) for f in row] for row in self.levels.A]
-        rows = [*written[:h], *(list(row.a) for row in self.loops), *written[h:]]
+        lowered = [[self.motion.lower(f) for f in row] for row in self.levels.A]
+        rows = [*lowered[:h], *(list(row.a) for row in self.loops), *lowered[h:]]
         return matrix(rows) if rows else zeros(0, self.motion.n)
 
     @cached_property
     def beta(self) -> Array:
-        """β of A q̈ = β; the loops' part needs an algebra that can differentiate."""
-        return self._spliced(self.levels.beta, self._loop_beta())
+        """β of A q̈ = β; the loop rows require a differential algebra."""
+        return self._in_row_order(self.levels.beta, self._loop_beta())
 
     @cached_property
     def b(self) -> Array:
         """b of a q̇ + b = 0: the velocity level at q̇ = 0."""
         rest = {rate(name): 0 for name in self.motion.model.coordinate_names}
-        return self._spliced([f.subs(rest) for f in self.levels.velocity], [row.b for row in self.loops])
+        return self._in_row_order([f.subs(rest) for f in self.levels.velocity], [row.b for row in self.loops])
 
-    def _spliced(self, formulas: Sequence[Formula], loops: Sequence[Scalar]) -> Array:
-        """Formulas and loops in the order of the rows."""
+    def _in_row_order(self, formulas: Sequence[Formula], loops: Sequence[Scalar]) -> Array:
+        """Formula rows and loop rows in row order."""
         h = len(self.levels.phi)
-        written = [self.motion.lower(f) for f in formulas]
-        return vector([*written[:h], *loops, *written[h:]])
+        lowered = [self.motion.lower(f) for f in formulas]
+        return vector([*lowered[:h], *loops, *lowered[h:]])
 
     def _loop_beta(self) -> list[Scalar]:
-        """−d/dt(a q̇ + b) without its q̈ part, less the feedback where there is one."""
+        """−d/dt(a q̇ + b) without its q̈ part, minus the feedback if there is any."""
         motion, algebra = self.motion, self.motion.algebra
         if not self.loops:
             return []
@@ -135,6 +135,6 @@ class Constraints:
         drift = algebra.total_derivative(velocity, (motion.q, motion.qd), (vector([motion.t]), vector([1])))
         out = []
         for row, rate_, change, gains in zip(self.loops, velocity, drift, self.levels.gains, strict=True):
-            push = motion.lower(gains[1]) * rate_ + motion.lower(gains[0]) * row.phi if gains else 0
-            out.append(-change - push)
+            feedback = motion.lower(gains[1]) * rate_ + motion.lower(gains[0]) * row.phi if gains else 0
+            out.append(-change - feedback)
         return out

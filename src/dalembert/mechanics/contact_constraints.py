@@ -1,4 +1,4 @@
-"""Contacts become constraints: each states its formulas, which are read off the motion of its bodies."""
+"""Convert contacts to constraints: each contact computes its formulas from the motion of its bodies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dalembert.symbolic.symbols import rate
 
 
 def with_contacts(model: Elements) -> Elements:
-    """The model with every contact, and the norm of every quaternion, written as formulas; the same where there is none."""
+    """The model with contacts and quaternion norms written as formulas; the same model if there are none."""
     norms = [
         Holonomic(f"norm of {body.name}", sum((part * part for part in joint.values[-4:]), start=se.Integer(-1)) / 2)
         for body in model.bodies
@@ -39,23 +39,23 @@ def with_contacts(model: Elements) -> Elements:
     parameters = list(model.parameter_values)
     (t,) = algebra.symbols(["t"])
     motion = move(model, algebra, t, q, qd, dict(zip(parameters, algebra.symbols(parameters), strict=True)))
-    held, rolling = list(model.holonomic_constraints), list(model.nonholonomic_constraints)
+    phis, psis = list(model.holonomic_constraints), list(model.nonholonomic_constraints)
     for contact in model.contacts:
         on_positions, on_velocities = contact.formulas(motion)
-        held += (Holonomic(name, se.sympify(phi)) for name, phi in on_positions.items())
-        rolling += (Nonholonomic(name, se.sympify(psi)) for name, psi in on_velocities.items())
-    return model.replaced(contacts=(), holonomic_constraints=tuple(held), nonholonomic_constraints=tuple(rolling))
+        phis += (Holonomic(name, se.sympify(phi)) for name, phi in on_positions.items())
+        psis += (Nonholonomic(name, se.sympify(psi)) for name, psi in on_velocities.items())
+    return model.replaced(contacts=(), holonomic_constraints=tuple(phis), nonholonomic_constraints=tuple(psis))
 
 
 def pushes(declared: Elements, motion: Motion) -> dict[str, list[Push]]:
-    """Constraint by constraint, where its force acts: contacts on their bodies, loops on the second and back on the first."""
+    """Points of application by constraint: contacts act on their bodies, loops on the second body and back on the first."""
     out = {name: acting for contact in declared.contacts for name, acting in contact.pushes(motion).items()}
     return out | {row.name: pushed(row.bodies, row.force, row.point, row.moment) for row in loop_rows(motion)}
 
 
 @dataclass(frozen=True)
 class LoopRow:
-    """One constraint of a loop: φ, its rate a q̇ + b, and the unit wrench on the second body at the origin of M, world axes."""
+    """One row of a loop: φ, its rate a q̇ + b, and the unit wrench on the second body at the origin of M, world axes."""
 
     name: str
     bodies: tuple[str, str]
@@ -68,7 +68,7 @@ class LoopRow:
 
 
 def loop_rows(motion: Motion) -> list[LoopRow]:
-    """The rows of all loops, in the order of their declaration."""
+    """The rows of all loops, in order of declaration."""
     return [row for loop in motion.model.loops for row in _rows(loop, motion)]
 
 
@@ -84,7 +84,7 @@ def ends(loop: Loop, motion: Motion) -> tuple[Frame, Frame]:
 def _rows(loop: Loop, motion: Motion) -> list[LoopRow]:
     F, M = ends(loop, motion)
     R, p = F.R.T @ M.R, F.R.T @ (M.p - F.p)
-    # velocity of M relative to F as seen in F: v_M − v_F − ω_F × p
+    # velocity of M relative to F, expressed in F: v_M − v_F − ω_F × p
     arm = skew(p)
     v, v0 = F.R.T @ (M.J - F.J) + arm @ F.D, F.R.T @ (M.c - F.c) + arm @ F.E
     w, w0 = R @ M.D - F.D, R @ M.E - F.E
@@ -98,6 +98,6 @@ def _row(loop: Loop, row: Row, F: Frame, M: Frame, v: Array, v0: Array, w: Array
 
 
 def displacement(F: Frame, M: Frame) -> tuple[np.ndarray, np.ndarray]:
-    """R_FM and p_FM at one state, in numbers."""
+    """R_FM and p_FM at one state, as float arrays."""
     R_F, R_M, d = (plain(x) for x in (F.R, M.R, M.p - F.p))
     return R_F.T @ R_M, R_F.T @ d

@@ -1,4 +1,4 @@
-"""Kinetic and potential energy, and the mass matrix by sums over bodies."""
+"""Kinetic and potential energy, and the mass matrix as a sum over bodies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, 
 def kinetic(motion: Motion, qd: Array) -> Scalar:
     """T = Σ ½ m V_G·V_G + ½ ω·I ω at the velocities `qd`: (7) of papers/volterra."""
     if motion.model.energies is not None:
-        return _given(motion, qd)
+        return _user_kinetic(motion, qd)
     total: Scalar = 0
     for body, velocity in velocities(motion, qd):
         V, w = velocity.V, velocity.w
@@ -19,8 +19,8 @@ def kinetic(motion: Motion, qd: Array) -> Scalar:
     return total
 
 
-def _given(motion: Motion, qd: Array) -> Scalar:
-    """T as the user gave it, at the velocities `qd`."""
+def _user_kinetic(motion: Motion, qd: Array) -> Scalar:
+    """The user's formula of T, at the velocities `qd`."""
     T = motion.lower(motion.model.energies.kinetic) if motion.model.energies is not None else 0
     if qd is motion.qd or not isinstance(motion.algebra, DifferentialAlgebra):
         return T
@@ -29,7 +29,7 @@ def _given(motion: Motion, qd: Array) -> Scalar:
 
 
 def potential(motion: Motion) -> Scalar:
-    """V: the sum of the potentials of gravity and springs, or V as the user gave it."""
+    """V: the sum of the potentials of gravity and springs, or the user's formula of V."""
     if motion.model.energies is not None:
         return motion.lower(motion.model.energies.potential)
     total: Scalar = 0

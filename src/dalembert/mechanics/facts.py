@@ -1,4 +1,4 @@
-"""Structural facts, found once and reported: independent constraints, ignorable coordinates, the choice of speeds."""
+"""Structural facts, determined once and reported: independent constraints, ignorable coordinates, choice of speeds."""
 
 from __future__ import annotations
 
@@ -45,37 +45,37 @@ from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.elimination import PivotOrder, pivots_hold
 from dalembert.symbolic.symbols import Formula, rate
 
-_COUNT = 12
-_POOR = 1e-3  # speeds that determine the velocities so much worse than usual are no ground for a comparison
+_SAMPLE_STATES = 12
+_MIN_CONDITION = 1e-3  # states with a smaller fraction of the median independence are not used for comparisons
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Speeds, independent constraints and dependent coordinates that a run continues with; empty: those of the start."""
+    """Speeds, independent constraints and dependent coordinates after repartitioning; empty: those of the initial state."""
 
     speeds: tuple[Formula, ...] = ()
     rows: tuple[int, ...] = ()
     dependent: tuple[int, ...] = ()
-    steady: bool = True  # False where parameters have other values than those that pivots were found for
+    steady: bool = True  # False if the pivots were determined for other parameter values
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a model before any formalism begins."""
+    """The structural facts of a model that all formulations use."""
 
     levels: Levels
-    rows: tuple[int, ...]  # independent constraint rows, in their own order
+    rows: tuple[int, ...]  # independent constraint rows, in row order
     dropped: tuple[str, ...]  # names of redundant constraints
     ignorable: tuple[int, ...]
-    reasons: Frozen[str, str]  # for every coordinate why it is ignorable, or what refutes it
-    needs: Frozen[str, tuple[str, ...]]  # for every ignorable coordinate the parameters whose values the proof uses
+    reasons: Frozen[str, str]  # for every coordinate, why it is or is not ignorable
+    needs: Frozen[str, tuple[str, ...]]  # for every ignorable coordinate, the parameters whose values the proof uses
     speed_names: tuple[str, ...]
     speeds: tuple[Formula, ...]  # formulas of u, d of them
     order: PivotOrder  # for [Y; a]
-    given: int  # how many of the speeds, the first, are the user's
+    given: int  # number of leading speeds that are the user's
     reduced: tuple[int, ...]  # the speeds that serve as u_NI
     reduced_mixed: bool  # do they contain velocities of ignorable coordinates?
-    reduced_order: PivotOrder | None  # for [Y_NI; 1 of q̇_I; a], or [Y_NI; M'; a] where they do
+    reduced_order: PivotOrder | None  # for [Y_NI; 1 of q̇_I; a], or [Y_NI; M'; a] if they do
     reduced_problem: str | None  # why no speeds serve as u_NI
     reduced_note: str | None  # which of the user's speeds do not serve as u_NI
     maggi_order: PivotOrder  # for [WᵀM; A]
@@ -84,23 +84,23 @@ class Facts:
     dependent: tuple[int, ...]  # coordinates whose rates the constraints can be solved for
     regular_mass: bool  # is M positive definite?
     massless: tuple[int, ...]  # coordinates whose rates carry no kinetic energy
-    norms: Frozen[int, tuple[int, ...]]  # of the completing coordinates: parts of a quaternion, which go on by its norm
+    norms: Frozen[int, tuple[int, ...]]  # completing coordinates replaced by q·q̇ of a quaternion, and its indices
     scales: Scales
-    sizes: tuple[float, ...]  # how large each constraint row is by nature
+    sizes: tuple[float, ...]  # characteristic size of each constraint row
     independence: float  # of the independent rows, from 1 down to 0
-    doubtful: float | None  # the relative singular value of all rows that is within three decades of the tolerance
-    structural: frozenset[str]  # parameters in constraints and speeds, on which rank, speeds and pivots depend
-    inertial: frozenset[str]  # parameters in the kinetic energy, on which regular mass and pivots with M depend
-    mix: tuple[tuple[float, ...], ...] | None  # combinations of nearly dependent rows that are well independent
+    doubtful: float | None  # relative singular value of all rows within three decades of the tolerance
+    structural: frozenset[str]  # parameters in constraints and speeds: rank, speeds and pivots depend on them
+    inertial: frozenset[str]  # parameters in the kinetic energy: regularity of M and pivots with M depend on them
+    mix: tuple[tuple[float, ...], ...] | None  # well-conditioned combinations of nearly dependent rows
 
     @property
     def generic(self) -> bool:
-        """True: what is ignorable is so for all values of the parameters."""
+        """True if the ignorable coordinates are ignorable for all parameter values."""
         return not any(self.needs.values())
 
     @property
     def parameters(self) -> dict[str, frozenset[str]]:
-        """Each fact that is found for given values, with the parameters it rests on."""
+        """Each fact determined for the current parameter values, with the parameters it depends on."""
         found = {f"{name} is ignorable": frozenset(names) for name, names in self.needs.items() if names}
         found |= {"independent constraints": self.structural, "speeds": self.structural | self.inertial}
         return found | {"regular mass matrix": self.inertial}
@@ -117,48 +117,48 @@ class Facts:
 
     @property
     def chosen(self) -> bool:
-        """True when the program chose all speeds."""
+        """True if all speeds were chosen automatically."""
         return not self.given
 
     @property
     def nearly_dependent(self) -> bool:
-        """True when the independent constraints are nearly dependent, so that they are combined before they are solved."""
+        """True if the independent constraints are nearly dependent, so that they are combined before solving."""
         return self.independence < rank.NEARLY
 
     @property
     def rank_note(self) -> str | None:
-        """A sentence where the rank of the constraints is decided close to the tolerance."""
+        """Message if the rank of the constraints is decided close to the tolerance."""
         if self.doubtful is None:
             return None
-        dropped = f"'{', '.join(self.dropped)}' counts as dependent" if self.dropped else "all of them are kept"
+        dropped = f"'{', '.join(self.dropped)}' counts as dependent" if self.dropped else "all of them are used"
         return (
-            f"whether the constraints are independent is decided close to the tolerance: a relative singular value is "
-            f"{self.doubtful:.2g}, and below {rank.TOLERANCE:g} rows count as dependent, so that {dropped}; write them so that "
+            f"the rank of the constraints is decided close to the tolerance: a relative singular value is "
+            f"{self.doubtful:.2g}, and rows below {rank.TOLERANCE:g} count as dependent, so {dropped}; reformulate them so that "
             "they are clearly dependent or independent"
         )
 
     def dimensionless(self, A: np.ndarray, unit: np.ndarray | None = None) -> np.ndarray:
-        """All constraint rows (…, k, n), each divided by its size; rounding is zero. `unit` measures other velocities than q̇."""
+        """All constraint rows (…, k, n), divided by their sizes; rounding becomes zero. `unit` scales velocities other than q̇."""
         return dimensionless(A, self.scales.positions if unit is None else unit, np.array(self.sizes))
 
 
 def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
-    """The structural facts of a model, looked at in its initial state and at random consistent ones.
+    """Determine the structural facts of a model at its initial state and at random consistent states.
 
-    `choice` are speeds, independent constraints and dependent coordinates that were chosen before; None chooses them.
+    `choice` are previously chosen speeds, independent constraints and dependent coordinates; None chooses them.
     """
     rows = choice.rows or None if choice else None
     if choice and choice.speeds:
         model = model.replaced(generalized_speeds=named_speeds(model, choice.speeds))
-    states = random_states.consistent(model, _COUNT, include_initial=True)
+    states = random_states.consistent(model, _SAMPLE_STATES, include_initial=True)
     known, scales = levels(model), scales_of(model)
-    held = rows_at(model, known, states, scales, rows)
+    jacobian = rows_at(model, known, states, scales, rows)
     ignored = find_ignorable(model, known)
-    chosen = choose_speeds(model, held, states, scales)
-    seen = _sampled(model, chosen, held, states, ignored.places, scales.positions)
-    Y, M, unit = seen.Y, seen.M, scales.positions
-    _require_independent(model, chosen.names, seen.S, unit)
-    _require_inertia(model, seen.WtM @ seen.W, chosen.names, known, states.where(seen.regular), scales)
+    chosen = choose_speeds(model, jacobian, states, scales)
+    sampled = _sampled(model, chosen, jacobian, states, ignored.indices, scales.positions)
+    Y, M, unit = sampled.Y, sampled.M, scales.positions
+    _require_independent(model, chosen.names, sampled.S, unit)
+    _require_inertia(model, sampled.WtM @ sampled.W, chosen.names, known, states.where(sampled.regular), scales)
     completing = tuple(sorted(elimination(Y, unit, Y.shape[1]).columns[Y.shape[1] :]))
     norms = _norms(model, completing)
     n, inertial = len(unit), inertial_parameters(model)
@@ -170,49 +170,49 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         moved = changed & (structural | inertial if with_inertia else structural)
         return replace(found, steady=0) if moved or (choice and not choice.steady) else found
 
-    reduced = seen.reduced
+    reduced = sampled.reduced
     return Facts(
         levels=known,
-        rows=held.independent,
-        dropped=tuple(name for i, name in enumerate(known.names) if i not in held.independent),
-        ignorable=ignored.places,
+        rows=jacobian.independent,
+        dropped=tuple(name for i, name in enumerate(known.names) if i not in jacobian.independent),
+        ignorable=ignored.indices,
         reasons=Frozen(ignored.reasons),
         needs=Frozen(ignored.needs),
         speed_names=chosen.names,
         speeds=chosen.formulas,
-        order=order(seen.S),
+        order=order(sampled.S),
         given=chosen.given,
         reduced=reduced.chosen,
-        reduced_mixed=seen.mixed,
-        reduced_order=None if reduced.problem else order(seen.staying, with_inertia=seen.mixed),
+        reduced_mixed=sampled.mixed,
+        reduced_order=None if reduced.problem else order(sampled.staying, with_inertia=sampled.mixed),
         reduced_problem=reduced.problem,
         reduced_note=reduced.note,
-        maggi_order=order(seen.maggi, with_inertia=True),
+        maggi_order=order(sampled.maggi, with_inertia=True),
         completing=completing,
         square_order=order(np.concatenate([Y, completing_rows(completing, norms, states.q)], axis=1)),
-        dependent=(choice and choice.dependent) or tuple(sorted({*range(n)} - {*free_columns(held.a, unit)})),
+        dependent=(choice and choice.dependent) or tuple(sorted({*range(n)} - {*free_columns(jacobian.a, unit)})),
         regular_mass=rank.definite(M),
         massless=tuple(np.flatnonzero(rank.massless(M).all(axis=0)).tolist()),
         norms=Frozen(norms),
         scales=scales,
-        sizes=tuple(held.sizes.tolist()),
-        independence=float(np.median(rank.independence(held.a, unit))),
-        doubtful=rank.doubtful_share(held.A, unit),
+        sizes=tuple(jacobian.sizes.tolist()),
+        independence=float(np.median(rank.independence(jacobian.a, unit))),
+        doubtful=rank.doubtful_share(jacobian.A, unit),
         structural=structural,
         inertial=inertial,
-        mix=_mix(held.a, held.sizes[list(held.independent)], unit),
+        mix=_mix(jacobian.a, jacobian.sizes[list(jacobian.independent)], unit),
     )
 
 
 @dataclass(frozen=True)
 class _Sampled:
-    """The matrices at sample states that speeds and orders of elimination are chosen by."""
+    """The matrices at sample states that determine speeds and pivot orders."""
 
     Y: np.ndarray
     M: np.ndarray
     S: np.ndarray  # [Y; a]
     regular: np.ndarray  # the states at which it is regular
-    W: np.ndarray  # the first columns of its inverse, where it is regular
+    W: np.ndarray  # the first columns of its inverse at these states
     WtM: np.ndarray
     reduced: Reduced
     mixed: bool
@@ -221,57 +221,57 @@ class _Sampled:
 
 
 def _sampled(
-    model: Elements, chosen: Chosen, held: Rows, states: States, ignorable: tuple[int, ...], unit: np.ndarray
+    model: Elements, chosen: Chosen, jacobian: Rows, states: States, ignorable: tuple[int, ...], unit: np.ndarray
 ) -> _Sampled:
     Y, M = slopes(model, chosen.formulas, states), mass_matrices(model, states)
-    S = np.concatenate([Y, held.a], axis=1)
-    reduced = choose_reduced(chosen, Y, M[:, list(ignorable)], held.a, ignorable, unit)
+    S = np.concatenate([Y, jacobian.a], axis=1)
+    reduced = choose_reduced(chosen, Y, M[:, list(ignorable)], jacobian.a, ignorable, unit)
     rates = {rate(model.coordinate_names[i]).name for i in ignorable}
     mixed = any(symbol.name in rates for i in reduced.chosen for symbol in chosen.formulas[i].free_symbols)
-    apart = M if mixed else np.repeat(np.eye(len(unit))[None], len(Y), axis=0)
-    staying = np.concatenate([Y[:, list(reduced.chosen)], apart[:, list(ignorable)], held.a], axis=1)
+    momenta = M if mixed else np.repeat(np.eye(len(unit))[None], len(Y), axis=0)
+    staying = np.concatenate([Y[:, list(reduced.chosen)], momenta[:, list(ignorable)], jacobian.a], axis=1)
     regular, W = _free_directions(S, unit, len(chosen.names))
     WtM = np.swapaxes(W, 1, 2) @ M[regular]
-    maggi = np.concatenate([WtM, held.a[regular]], axis=1)
+    maggi = np.concatenate([WtM, jacobian.a[regular]], axis=1)
     return _Sampled(Y, M, S, regular, W, WtM, reduced, mixed, staying, maggi)
 
 
 def lost_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> str | None:
-    """Which fact does not hold for a model with other parameter values, as a sentence; None where all of them hold.
+    """Message with the fact that does not hold for a model with other parameter values; None if all of them hold.
 
-    `orders` are the orders of elimination that are used, by the names of their fields. Ignorable coordinates are not looked at.
+    `orders` are the pivot orders that are used, by the names of their fields. Ignorable coordinates are not checked.
     """
-    states, scales = random_states.consistent(model, _COUNT, include_initial=True), scales_of(model)
+    states, scales = random_states.consistent(model, _SAMPLE_STATES, include_initial=True), scales_of(model)
     every = rows_at(model, known.levels, states, scales)
-    held, unit = replace(every, independent=known.rows), scales.positions
-    if len(every.independent) != len(known.rows) or rank.usual_rank(held.a, unit) < len(known.rows):
+    jacobian, unit = replace(every, independent=known.rows), scales.positions
+    if len(every.independent) != len(known.rows) or rank.usual_rank(jacobian.a, unit) < len(known.rows):
         return "other constraints would be independent"
-    seen = _sampled(model, Chosen(known.speed_names, known.speeds, known.given), held, states, known.ignorable, unit)
-    if rank.usual_rank(seen.S, unit) < seen.S.shape[2]:
+    now = _sampled(model, Chosen(known.speed_names, known.speeds, known.given), jacobian, states, known.ignorable, unit)
+    if rank.usual_rank(now.S, unit) < now.S.shape[2]:
         return f"the speeds {', '.join(known.speed_names)} would not determine the velocities" if orders else None
-    _require_inertia(model, seen.WtM @ seen.W, known.speed_names, known.levels, states.where(seen.regular), scales)
-    if known.regular_mass and not rank.definite(seen.M):
+    _require_inertia(model, now.WtM @ now.W, known.speed_names, known.levels, states.where(now.regular), scales)
+    if known.regular_mass and not rank.definite(now.M):
         return "the mass matrix would be singular"
-    square = np.concatenate([seen.Y, completing_rows(known.completing, known.norms, states.q)], axis=1)
-    rows = {"order": seen.S, "reduced_order": seen.staying, "maggi_order": seen.maggi, "square_order": square}
+    square = np.concatenate([now.Y, completing_rows(known.completing, known.norms, states.q)], axis=1)
+    rows = {"order": now.S, "reduced_order": now.staying, "maggi_order": now.maggi, "square_order": square}
     for name in orders:
         order = getattr(known, name)
         if order is not None and not pivots_hold(order, even(rows[name], unit) * unit):
-            return "the speeds would need another order of elimination"
+            return "the speeds would need another pivot order"
     return None
 
 
 def rank_at(model: Elements, known: Facts, state: States, parameters: Mapping[str, float]) -> tuple[int, int, bool]:
-    """At one state and for given values: the rank of all rows, that of the independent ones, and whether M is regular."""
+    """At one state and for `parameters`: the rank of all rows, that of the independent rows, and whether M is regular."""
     A, unit = known.dimensionless(constraint_matrix(model, known.levels, state, parameters)), known.scales.positions
     M = mass_matrices(model, state, parameters)
     return rank.usual_rank(A, unit), rank.usual_rank(A[:, known.rows], unit), rank.definite(M)
 
 
 def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[float, ...], ...] | None:
-    """Constant combinations of nearly dependent rows that are not so at any state; None where there is no need, or none.
+    """Constant, well-conditioned combinations of nearly dependent rows; None if not needed or not found.
 
-    They are made by Gram–Schmidt at a usual state, the first row first, so that rows stay as simple as can be.
+    They are computed by Gram–Schmidt at a median state, the first row first, so that rows stay as simple as possible.
     """
     found = rank.independence(a, unit)
     if not a.shape[1] or np.median(found) >= rank.NEARLY:
@@ -286,20 +286,20 @@ def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[floa
 
 
 def _norms(model: Elements, completing: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
-    """Of the completing coordinates, one for each quaternion: the places of its four parts."""
+    """One completing coordinate for each quaternion, with the indices of its four components."""
     names, out = model.coordinate_names, {}
     for ball in quaternions(model):
-        places = tuple(names.index(part.name) for part in ball.parts)
-        first = next((i for i in completing if i in places), None)
+        indices = tuple(names.index(part.name) for part in ball.parts)
+        first = next((i for i in completing if i in indices), None)
         if first is not None:
-            out[first] = places
+            out[first] = indices
     return out
 
 
 def completing_rows(completing: tuple[int, ...], norms: Mapping[int, tuple[int, ...]], q: np.ndarray) -> np.ndarray:
     """The rows (K, m, n) that complete the speeds to n quasi-velocities at positions q (n, K).
 
-    They are rates of coordinates, and q·q̇ for a quaternion.
+    They are coordinate rates, and q·q̇ for a quaternion.
     """
     rest = np.repeat(np.eye(len(q))[None, list(completing)], q.shape[1], axis=0)
     for k, i in enumerate(completing):
@@ -310,7 +310,7 @@ def completing_rows(completing: tuple[int, ...], norms: Mapping[int, tuple[int, 
 
 
 def _free_directions(S: np.ndarray, unit: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """The states at which [Y; a] is regular, and its inverse's first d columns there; the initial state may be singular."""
+    """The states at which [Y; a] is regular, and the first d columns of its inverse; the initial state may be singular."""
     regular = np.flatnonzero(rank.numeric_rank(S, unit) == S.shape[1])
     if not len(regular):
         regular = np.arange(len(S))
@@ -320,7 +320,7 @@ def _free_directions(S: np.ndarray, unit: np.ndarray, d: int) -> tuple[np.ndarra
 def _require_inertia(
     model: Elements, M_u: np.ndarray, names: tuple[str, ...], levels: Levels, states: States, scales: Scales
 ) -> None:
-    """Raise when some motion that the constraints leave free has no inertia, or coordinates are singular at the start."""
+    """Raise if an admissible motion has no inertia, or if coordinates are singular at the initial state."""
     if rank.definite(M_u):
         return
     without = [k for k in range(len(M_u)) if not rank.definite(M_u[k])]
@@ -331,11 +331,11 @@ def _require_inertia(
     free = [name for name, none in zip(names, rank.massless(M_u)[0], strict=True) if none]
     which = f"the speed '{free[0]}'" if free else "a combination of the speeds " + ", ".join(names)
     light = weightless(model)
-    told = f" Without mass, and carrying none: {', '.join(light)}." if light else ""
+    note = f" Bodies without mass that carry no mass: {', '.join(light)}." if light else ""
     raise SingularError(
-        f"model '{model.name}': {which} has no inertia, so its acceleration is not determined.{told} "
-        "Expected WᵀMW to be positive definite. Give mass or inertia to the body that moves with it, or constrain it: where "
-        "loads hold it, by the constraint that they balance (docs/mechanisms.md, bodies without mass)."
+        f"model '{model.name}': {which} has no inertia, so its acceleration is not determined.{note} "
+        "Expected WᵀMW to be positive definite. Add mass or inertia to the body that moves with it, or constrain it: if loads "
+        "hold it in place, by the constraint that they balance (docs/mechanisms.md, bodies without mass)."
     )
 
 
@@ -348,9 +348,9 @@ def _require_independent(model: Elements, names: tuple[str, ...], S: np.ndarray,
 
 
 def with_regular_speeds(model: Elements, known: Facts, states: States) -> States:
-    """The states at which speeds and constraints determine the velocities; another branch of a mechanism may need others."""
+    """The states at which speeds and constraints determine the velocities; other branches may need other speeds."""
     Y = slopes(model, known.speeds, states)
     a = known.dimensionless(constraint_matrix(model, known.levels, states))[:, known.rows, :]
     S = np.concatenate([Y, a], axis=1)
     found = rank.independence(S, known.scales.positions)
-    return states.where((found > rank.TOLERANCE) & (found >= _POOR * np.median(found)))
+    return states.where((found > rank.TOLERANCE) & (found >= _MIN_CONDITION * np.median(found)))

@@ -22,7 +22,7 @@ from dalembert.symbolic.elimination import PivotOrder, lu_solve, pivot_order
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.symbols import Formula, rate
 
-_MUCH_BETTER = 1e3  # another choice is taken when it is so much more independent
+_MUCH_BETTER = 1e3  # another choice is used if it is better conditioned by this factor
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Speeds:
     Z: Array
     W: Array
     X: Array
-    named: tuple[tuple[Array, Array], ...] = ()  # names in W and X that stand for functions of q, and their rates
+    named: tuple[tuple[Array, Array], ...] = ()  # names in W and X that denote functions of q, and their rates
 
     @property
     def qd(self) -> Array:
@@ -43,7 +43,7 @@ class Speeds:
 
 
 def speed_map(motion: Motion, formulas: Sequence[Formula]) -> tuple[Array, Array]:
-    """Y and Z of the speeds u = Y q̇ + Z given as formulas: (3)."""
+    """Y and Z of speeds u = Y q̇ + Z that are formulas: (3)."""
     names = motion.model.coordinate_names
     rest = {rate(name): 0 for name in names}
     if not formulas:
@@ -55,7 +55,7 @@ def speed_map(motion: Motion, formulas: Sequence[Formula]) -> tuple[Array, Array
 def invert(
     motion: Motion, u: Array, Y: Array, Z: Array, rows: Sequence[tuple[Array, Array]], order: PivotOrder
 ) -> Speeds:
-    """q̇ = W u + X from the speeds stacked on rows (a, b) of constraints a q̇ + b = 0: (4)(5), and (44)."""
+    """q̇ = W u + X from the speeds stacked on the constraint rows (a, b) of a q̇ + b = 0: (4)(5), and (44)."""
     d = len(u)
     S = stack(Y, *(a for a, _ in rows))
     bias = stack(Z, *(b for _, b in rows))
@@ -68,7 +68,7 @@ def invert(
 
 @dataclass(frozen=True)
 class Chosen:
-    """Names and formulas of d speeds; `given` of them, the first, are the user's."""
+    """Names and formulas of d speeds; the first `given` of them are the user's."""
 
     names: tuple[str, ...]
     formulas: tuple[Formula, ...]
@@ -77,7 +77,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Reduced:
-    """The d − s speeds that serve as u_NI, or why there are none, and what to say about those left out."""
+    """The d − s speeds that serve as u_NI, or why there are none, and a note about those left out."""
 
     chosen: tuple[int, ...]
     problem: str | None
@@ -85,34 +85,34 @@ class Reduced:
 
 
 def named_speeds(model: Elements, formulas: Sequence[Formula]) -> tuple[Speed, ...]:
-    """Speeds with names that nothing else has."""
+    """Speeds with unique names."""
     taken = {*model.coordinate_names, *model.parameter_values}
     fresh = (name for i in itertools.count(1) if (name := f"u{i}") not in taken)
     return tuple(Speed(name, formula) for name, formula in zip(fresh, formulas, strict=False))
 
 
 def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -> Chosen:
-    """d speeds: the user's, completed by velocities that stay independent at all states."""
+    """Choose d speeds: the user's, completed by velocities that stay independent at all states."""
     n, r = len(model.generalized_coordinates), len(rows.independent)
     d, given = n - r, model.generalized_speeds
     if len(given) > d:
         raise InputError(
-            f"model '{model.name}': {len(given)} speeds for {d} degrees of freedom "
-            f"({n} coordinates, {r} independent constraints). Give at most {d} speeds, or none."
+            f"model '{model.name}': {len(given)} generalized speeds for {d} degrees of freedom "
+            f"({n} coordinates, {r} independent constraints). Define at most {d} speeds, or none."
         )
     Y = slopes(model, tuple(u.value for u in given), states)
-    held = np.concatenate([even(rows.a, scales.positions), even(Y, scales.positions)], axis=1)
-    if rank.usual_rank(held, scales.positions) < r + len(given):
+    bound = np.concatenate([even(rows.a, scales.positions), even(Y, scales.positions)], axis=1)
+    if rank.usual_rank(bound, scales.positions) < r + len(given):
         raise InputError(
-            f"model '{model.name}': the speeds {', '.join(u.name for u in given)} are not independent of each other "
-            "and of the constraints. Expected independent combinations of the velocities. Replace one of them."
+            f"model '{model.name}': the speeds {', '.join(u.name for u in given)} are linearly dependent on each other "
+            "or on the constraints. Expected independent combinations of the velocities. Replace one of them."
         )
-    # the columns that are not solved for are the velocities that can be chosen freely
+    # the velocities of the columns that are not pivots can be chosen freely
     natural, H, unit = _natural_speeds(model, states, scales)
-    taken_up = held @ H
-    told = np.linalg.norm(taken_up * unit, axis=2) > rank.ROUNDING * np.linalg.norm(held * scales.positions, axis=2)
-    taken_up = taken_up[:, told.any(axis=0)]  # norms say nothing about ω
-    added = [natural[j] for j in free_columns(taken_up, unit)]
+    mapped = bound @ H
+    acts = np.linalg.norm(mapped * unit, axis=2) > rank.ROUNDING * np.linalg.norm(bound * scales.positions, axis=2)
+    mapped = mapped[:, acts.any(axis=0)]  # norms do not constrain ω
+    added = [natural[j] for j in free_columns(mapped, unit)]
     taken = {*model.coordinate_names, *model.parameter_values, *(u.name for u in given)}
     fresh = (name for i in itertools.count(len(given) + 1) if (name := f"u{i}") not in taken)
     names = (*(u.name for u in given), *itertools.islice(fresh, len(added)))
@@ -120,88 +120,88 @@ def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -
 
 
 def _natural_speeds(model: Elements, states: States, scales: Scales) -> tuple[list[Formula], np.ndarray, np.ndarray]:
-    """The velocities a choice is made from, H of q̇ = H s (K, n, m), and their scales: rates, and ω for a quaternion."""
+    """The candidate velocities s, H of q̇ = H s (K, n, m), and their scales: rates, and ω for a quaternion."""
     names = model.coordinate_names
     n, K = len(names), len(states)
     speeds: list[Formula] = []
     columns: list[np.ndarray] = []
     units: list[float] = []
-    turned = {part.name: ball for ball in quaternions(model) for part in ball.parts}
+    quaternion_of = {part.name: ball for ball in quaternions(model) for part in ball.parts}
     for i, name in enumerate(names):
-        ball = turned.get(name)
+        ball = quaternion_of.get(name)
         if ball is None:
             speeds.append(rate(name))
             units.append(scales.q[i])
             columns.append(np.repeat(np.eye(n)[None, i], K, axis=0))
         elif ball.parts[0].name == name:
-            places = [names.index(part.name) for part in ball.parts]
+            indices = [names.index(part.name) for part in ball.parts]
             G = ball.angular(choose("symbolic"), ball.parts)
             speeds += list(G @ vector([rate(part.name) for part in ball.parts]))
             units += [1.0, 1.0, 1.0]
-            values = numbers(ball.angular(FLOATS, list(states.q[places])), K)  # 2 G / |q|²
+            values = numbers(ball.angular(FLOATS, list(states.q[indices])), K)  # 2 G / |q|²
             for row in values:
                 column = np.zeros((K, n))
-                column[:, places] = row.T / 4  # Gᵀ/2 on the unit sphere
+                column[:, indices] = row.T / 4  # Gᵀ/2 on the unit sphere
                 columns.append(column)
     return speeds, np.stack(columns, axis=2), np.array(units)
 
 
 def quaternions(model: Elements) -> list[Quaternion]:
-    """The attitudes of a model that are given by quaternions."""
+    """The attitudes of a model that are quaternions."""
     found = [getattr(joint, "attitude", joint) for body in model.bodies for joint in body.joints]
     return [ball for ball in found if isinstance(ball, Quaternion)]
 
 
 def even(rows: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Rows (K, r, n), each divided by its largest length over all states: what is the same everywhere stays so."""
+    """Rows (K, r, n), each divided by its largest norm over all states: constant rows stay constant."""
     size = np.linalg.norm(rows * unit, axis=2).max(axis=0, initial=0.0)
     return rows / np.where(size > 0, size, 1.0)[:, None]
 
 
 def elimination(rows: np.ndarray, unit: np.ndarray, rank_: int | None = None) -> PivotOrder:
-    """The order in which rows (K, r, n) are eliminated, with rows and columns in comparable units."""
+    """The pivot order for rows (K, r, n), with rows and columns in comparable units."""
     return pivot_order(even(rows, unit) * unit, rank=rank_)
 
 
 def free_columns(a: np.ndarray, unit: np.ndarray) -> list[int]:
-    """The velocities that a q̇ = 0 leaves free: those that elimination leaves over, unless they fail at some state.
+    """The velocities that a q̇ = 0 leaves free: the non-pivot columns, unless these are ill-conditioned at some state.
 
-    On another branch of the motion a velocity can vanish; then those are taken whose smallest share in the null space of a,
-    over all states, is largest. `a` is (K, r, n) with independent rows.
+    On another branch of the motion a velocity can vanish; then the choice maximizes the smallest component in the null space of
+    a over all states. `a` is (K, r, n) with independent rows.
     """
     r = a.shape[1]
     usual = sorted(elimination(a, unit, r).columns[r:])
     _, _, Vt = np.linalg.svd(rank.leveled(a, unit)[0])
     left = np.swapaxes(Vt[:, r:], 1, 2)  # (K, n, n − r)
     best = rank.best_rows(left, len(usual))
-    if not usual or _least(left[:, usual]) * _MUCH_BETTER > _least(left[:, list(best)]):
+    if not usual or _sigma_min(left[:, usual]) * _MUCH_BETTER > _sigma_min(left[:, list(best)]):
         return usual
     return list(best)
 
 
-def _least(rows: np.ndarray) -> float:
+def _sigma_min(rows: np.ndarray) -> float:
     return float(np.linalg.svd(rows, compute_uv=False).min())
 
 
 def choose_reduced(
     choice: Chosen, Y: np.ndarray, momenta: np.ndarray, a: np.ndarray, ignorable: tuple[int, ...], unit: np.ndarray
 ) -> Reduced:
-    """u_NI: d − s of the speeds, independent together with the momenta M′ of the ignorable coordinates and with a.
+    """Choose u_NI: d − s of the speeds, independent of the momenta M′ of the ignorable coordinates and of a.
 
-    The user's come first, those without velocities of ignorable coordinates ahead; of d − s given ones or fewer none is left out.
+    The user's speeds come first, preferably those without velocities of ignorable coordinates; up to d − s of them all serve.
     """
     d, s = len(choice.names), len(ignorable)
     base = np.concatenate([even(momenta, unit), a], axis=1)
     mixing = np.linalg.norm((Y * unit)[:, :, list(ignorable)], axis=2).max(axis=0, initial=0.0) > 0
     first = list(range(choice.given)) if choice.given <= d - s else []
     if first and not _independent(base, Y[:, first], unit):
-        return Reduced((), _why(choice, first, s), None)
+        return Reduced((), _dependent_message(choice, first, s), None)
     chosen = first
     for i in sorted(range(d), key=lambda i: (i >= choice.given, bool(mixing[i]))):
         if i not in chosen and len(chosen) < d - s and _independent(base, Y[:, [*chosen, i]], unit):
             chosen = [*chosen, i]
     if len(chosen) < d - s:
-        return Reduced((), _why(choice, list(range(d)), s), None)
+        return Reduced((), _dependent_message(choice, list(range(d)), s), None)
     chosen.sort()
     return Reduced(tuple(chosen), None, _left_out(choice, chosen, mixing))
 
@@ -211,11 +211,11 @@ def _independent(base: np.ndarray, Y: np.ndarray, unit: np.ndarray) -> bool:
     return rank.usual_rank(full) == full.shape[1]
 
 
-def _why(choice: Chosen, tried: list[int], s: int) -> str:
+def _dependent_message(choice: Chosen, tried: list[int], s: int) -> str:
     names = ", ".join(choice.names[i] for i in tried)
     return (
-        f"the speeds {names} cannot serve as u_NI: together with the {s} constant momenta of the ignorable coordinates and "
-        "with the constraints they are dependent, so they do not determine the velocities"
+        f"the speeds {names} cannot serve as u_NI: they are linearly dependent on the {s} constant momenta of the ignorable "
+        "coordinates and the constraints, so they do not determine the velocities"
     )
 
 
@@ -226,21 +226,21 @@ def _left_out(choice: Chosen, chosen: list[int], mixing: np.ndarray) -> str | No
         return None
     serving = f"{len(chosen)} {'serves' if len(chosen) == 1 else 'serve'}"
     was, contain = ("was", "it contains") if len(left) == 1 else ("were", "they contain")
-    why = f"{contain} velocities of ignorable coordinates" if mixing[left].all() else "the others are enough"
+    why = f"{contain} velocities of ignorable coordinates" if mixing[left].all() else "the others suffice"
     return (
-        f"of the {choice.given} given speeds {serving} as u_NI; {', '.join(choice.names[i] for i in left)} {was} left out: "
-        f"{why}, and the constant momenta stand in their place"
+        f"of the {choice.given} user-defined speeds {serving} as u_NI; {', '.join(choice.names[i] for i in left)} {was} left "
+        f"out: {why}, and the constant momenta replace them"
     )
 
 
-# choices along a run
+# repartitioning along a run
 
 
 def completeness(Y: np.ndarray, a: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """How well directions Y (K, d, n) complete the constraints a (K, r, n) at each state, from 1 down to 0.
 
-    It is the smallest singular value of [Y; B] with rows of length one, B being an orthonormal basis of the rows of a. So it
-    does not decrease where the constraints become dependent on each other: no choice of directions could help there.
+    It is the smallest singular value of [Y; B] with rows of unit norm, B being an orthonormal basis of the rows of a. So it does
+    not decrease if the constraints become dependent on each other: no choice of directions could help there.
 
     >>> a = np.array([[[1.0, 0.0, 0.0], [1.0, 1e-6, 0.0]]])
     >>> completeness(np.array([[[0.0, 0.0, 1.0]]]), a, np.ones(3)).round(6).tolist()
@@ -278,5 +278,5 @@ def best_coordinates(a: np.ndarray, unit: np.ndarray) -> tuple[int, ...]:
 def _completing_rows(Y: np.ndarray, a: np.ndarray, unit: np.ndarray) -> tuple[int, ...]:
     """Which of the rows Y (m, n) complete the independent rows a (r, n) best."""
     rows = rank.leveled(Y, unit)[0]
-    held = np.linalg.qr(rank.leveled(a, unit)[0].T)[0] if len(a) else np.zeros((len(unit), 0))
-    return rank.best_rows(rows - (rows @ held) @ held.T, len(unit) - len(a))
+    bound = np.linalg.qr(rank.leveled(a, unit)[0].T)[0] if len(a) else np.zeros((len(unit), 0))
+    return rank.best_rows(rows - (rows @ bound) @ bound.T, len(unit) - len(a))

@@ -1,11 +1,11 @@
-"""The force and moment in every joint, by the balance of the bodies behind it.
+"""The force and moment in every joint, by the dynamic balance of its outboard bodies.
 
-What a joint of the tree transmits is what all bodies beyond it need for their motion, less the loads, contact forces and
-forces of cut joints on them. The result is what the parent exerts on the child through the joint, drives included, at the
-origin of the joint's moved frame. What a cut joint transmits are its multipliers times the unit wrenches of its rows.
+The wrench through a tree joint is the rate of momentum of all outboard bodies, minus the loads, contact forces and cut-joint
+forces on them. It is the wrench that the parent exerts on the child through the joint, drives included, at the origin of the
+joint's moved frame. The wrench through a cut joint is the sum of its multipliers times the unit wrenches of its rows.
 
-A constraint that is a formula of several coordinates does not say on which bodies and at which points its force acts. Its
-generalized forces Aᵀλ are known, forces and moments in the joints between its bodies are not: those joints are left out.
+A constraint formula of several coordinates does not define on which bodies and at which points its force acts. Its
+generalized forces Aᵀλ are known, forces and moments in the joints between its bodies are not: those joints are omitted.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.frames import cross
 from dalembert.symbolic.symbols import parted
 
-_EACH = 24  # numbers for each body in the compiled function
+_VALUES_PER_BODY = 24  # in the output of the compiled function
 Acting = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # body, force, moment and point
 FRAMES = ("world", "parent", "child")
 
 
 def undetermined_joints(model: Elements) -> dict[str, tuple[str, ...]]:
-    """The joints, by child body, through which forces of formula constraints may pass, and the names of these constraints.
+    """The joints, by child body, that may transmit forces of formula constraints, and the names of these constraints.
 
-    They lie on the paths between the joints that move with the formula's coordinates. A formula of one coordinate acts as a
-    drive of its joint does.
+    They lie on the paths between the joints of the formula's coordinates. A formula of one coordinate acts like a
+    drive of its joint.
     """
     found: dict[str, list[str]] = {}
     for constraint in (*model.holonomic_constraints, *model.nonholonomic_constraints):
@@ -48,20 +48,20 @@ def undetermined_joints(model: Elements) -> dict[str, tuple[str, ...]]:
 
 
 def _between(model: Elements, coordinates: set[str]) -> list[str]:
-    """The bodies whose joints lie on the paths between all joints that move with the coordinates."""
+    """The bodies whose joints lie on the paths between all joints of the coordinates."""
     parents = {body.name: body.parent for body in model.bodies}
     symbols = {
         body.name: {symbol.name for joint in body.joints for value in joint.values for symbol in value.free_symbols}
         for body in model.bodies
     }
     paths = [_path(name, parents) for name, used in symbols.items() if used & coordinates]
-    carriers = zip(*(path[:-1] for path in paths), strict=False)  # level by level, as far as all paths go
+    carriers = zip(*(path[:-1] for path in paths), strict=False)  # level by level, up to the shortest path
     shared = sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, carriers))
     return list(dict.fromkeys(name for path in paths for name in path[shared:]))
 
 
 def _path(body: str, parents: Mapping[str, str]) -> list[str]:
-    """The bodies from the first one on the world to a body."""
+    """The bodies on the path from the world to a body."""
     path = [body]
     while parents[path[0]] != WORLD:
         path.insert(0, parents[path[0]])
@@ -69,19 +69,19 @@ def _path(body: str, parents: Mapping[str, str]) -> list[str]:
 
 
 class JointReactions:
-    """The joint reactions of one system by a program that NumPy runs: at the samples of a run nothing has to be compiled."""
+    """The joint reactions of one system, evaluated with NumPy at the samples of a run, without compilation."""
 
     def __init__(self, system: System, pushes: dict[str, list[Push]], undetermined: dict[str, tuple[str, ...]]) -> None:
         self.system, self._undetermined = system, undetermined
-        self._pushes = [(name, push) for name, each in pushes.items() for push in each]  # by constraint
+        self._pushes = [(name, wrench) for name, each in pushes.items() for wrench in each]  # by constraint
 
     @cached_property
     def _function(self) -> Function:
-        """Needs of every body (force and moment about its mass centre), places, rotations and contacts, in world axes."""
+        """Required force and moment about the mass center, positions and rotation of every body, and contacts, in world axes."""
         system = self.system
         parts = [part for body in range(len(system.motion.bodies)) for part in self._body(body)]
-        for _, push in self._pushes:
-            parts += [push.force, push.moment, push.point]
+        for _, wrench in self._pushes:
+            parts += [wrench.force, wrench.moment, wrench.point]
         inputs = stack(system.q, system.qd, system.qdd, vector([system.t]))
         parameters = system.algebra.symbols(list(system.model.parameter_values))
         return compile_function(system.algebra, inputs, stack(*parts), parameters, "python")
@@ -108,43 +108,43 @@ class JointReactions:
         """The reactions at the samples, in the axes of `frame`: `world`, `parent` or `child`."""
         model, bodies = self.system.model, self.system.motion.bodies
         out = self._function(np.concatenate([q, qd, qdd, np.broadcast_to(t, q.shape[1:])[None]]), parameters)
-        blocks = {body.name: out[_EACH * i : _EACH * (i + 1)] for i, body in enumerate(bodies)}
+        blocks = {body.name: out[_VALUES_PER_BODY * i : _VALUES_PER_BODY * (i + 1)] for i, body in enumerate(bodies)}
         force = {name: block[:3].copy() for name, block in blocks.items()}
-        place = {name: block[9:12] for name, block in blocks.items()}
+        origin = {name: block[9:12] for name, block in blocks.items()}
         moment = {n: b[3:6] + cross(b[6:9] - b[9:12], b[:3]) for n, b in blocks.items()}
-        acting = self._acting(out[_EACH * len(bodies) :], multipliers)
-        for body, push, twist, point in acting.values():
-            force[body] = force[body] - push
-            moment[body] = moment[body] - twist - cross(point - place[body], push)
+        acting = self._acting(out[_VALUES_PER_BODY * len(bodies) :], multipliers)
+        for body, thrust, couple, point in acting.values():
+            force[body] = force[body] - thrust
+            moment[body] = moment[body] - couple - cross(point - origin[body], thrust)
         parents = {body.name: body.parent for body in model.bodies}
         for body in reversed(bodies):
             parent = parents[body.name]
             if parent != WORLD:
                 force[parent] = force[parent] + force[body.name]
-                arm = cross(place[body.name] - place[parent], force[body.name])
+                arm = cross(origin[body.name] - origin[parent], force[body.name])
                 moment[parent] = moment[parent] + moment[body.name] + arm
-        hung = {name: block[21:24] for name, block in blocks.items()}
-        moment = {n: m + cross(place[n] - hung[n], force[n]) for n, m in moment.items()}
-        turn = {name: block[12:21].reshape(3, 3, *q.shape[1:]) for name, block in blocks.items()}
+        joint_origin = {name: block[21:24] for name, block in blocks.items()}
+        moment = {n: m + cross(origin[n] - joint_origin[n], force[n]) for n, m in moment.items()}
+        rotations = {name: block[12:21].reshape(3, 3, *q.shape[1:]) for name, block in blocks.items()}
         found = {
             body.name: JointReaction(body.name, parents[body.name], WORLD, force[body.name], moment[body.name])
             for body in bodies
             if body.name not in self._undetermined
         }
-        return JointForces(found | self._cut_joints(acting), self._undetermined).in_frame(frame, turn)
+        return JointForces(found | self._cut_joints(acting), self._undetermined).in_frame(frame, rotations)
 
     def _acting(self, out: np.ndarray, multipliers: np.ndarray) -> dict[tuple[str, str], Acting]:
-        """What the constraints do to the bodies, by constraint and body: body, force, moment and point."""
+        """Constraint wrenches on the bodies, by constraint and body: body, force, moment and point."""
         names = self.system.facts.levels.names
         acting = {}
-        for i, (name, push) in enumerate(self._pushes):
+        for i, (name, wrench) in enumerate(self._pushes):
             size = multipliers[names.index(name)]
             unit = out[9 * i : 9 * i + 9]
-            acting[name, push.body] = (push.body, size * unit[:3], size * unit[3:6], unit[6:9])
+            acting[name, wrench.body] = (wrench.body, size * unit[:3], size * unit[3:6], unit[6:9])
         return acting
 
     def _cut_joints(self, acting: dict[tuple[str, str], Acting]) -> dict[str, JointReaction]:
-        """The joints that close loops, by the name of the loop: what the first body exerts on the second."""
+        """Reactions of the loop-closing joints by loop name: the wrench of the first body on the second."""
         found = {}
         for loop in self.system.model.loops:
             first, second = loop.bodies
@@ -157,9 +157,9 @@ class JointReactions:
 
 @dataclass(frozen=True)
 class JointReaction:
-    """What `parent` exerts on `body` through the joint between them, at the origin of the joint's moved frame.
+    """The wrench that `parent` exerts on `body` through their joint, at the origin of the joint's moved frame.
 
-    That is the origin of the body's frame, unless fixed placements follow behind the joint.
+    That is the origin of the body's frame, unless fixed placements follow the joint.
 
     `force` and `moment` have shape (3,) or (3, samples), in the axes of `frame`.
     """
@@ -172,35 +172,35 @@ class JointReaction:
 
 
 class JointForces(dict[str, JointReaction]):
-    """The reactions of the joints by name; `undetermined` lists the other joints, each with the constraints that cause it."""
+    """Joint reactions by name; `undetermined` lists the other joints, each with the constraints that cause it."""
 
     def __init__(self, found: Mapping[str, JointReaction], undetermined: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__(found)
         self.undetermined = dict(undetermined)
 
     def __missing__(self, name: str) -> JointReaction:
-        """No joint of this name, or one whose reaction is not determined."""
+        """Raise for an unknown joint, or one whose reaction is not determined."""
         if name in self.undetermined:
-            raise InputError(f"joint_reactions, joint '{name}': {_why(self.undetermined[name])}")
+            raise InputError(f"joint_reactions, joint '{name}': {_cause(self.undetermined[name])}")
         raise InputError(f"joint_reactions: there is no joint '{name}'. {nearest(name, [*self, *self.undetermined])}")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which joints are left out and why, as at most one sentence."""
+        """The omitted joints and the reason, as at most one sentence."""
         if not self.undetermined:
             return ()
-        blamed = tuple(dict.fromkeys(name for names in self.undetermined.values() for name in names))
-        return (f"not determined in {', '.join(self.undetermined)}: {_why(blamed)}",)
+        causes = tuple(dict.fromkeys(name for names in self.undetermined.values() for name in names))
+        return (f"not determined in {', '.join(self.undetermined)}: {_cause(causes)}",)
 
     def in_frame(self, frame: str, rotations: Mapping[str, np.ndarray]) -> JointForces:
-        """The same, from world axes, in the axes of `world`, `parent` or `child`; `rotations` are R_WB by body."""
+        """Reactions in the axes of `world`, `parent` or `child`, from world axes; `rotations` are R_WB by body."""
         if frame == "world":
             return self
         return JointForces({name: _rotated(each, frame, rotations) for name, each in self.items()}, self.undetermined)
 
 
 def require_frame(frame: str) -> None:
-    """Raise for a frame in which reactions are not given."""
+    """Raise for an unknown frame."""
     if frame not in FRAMES:
         raise InputError(f"joint_reactions: there is no frame '{frame}'. Expected 'world', 'parent' or 'child'.")
 
@@ -213,10 +213,10 @@ def _rotated(reaction: JointReaction, frame: str, rotations: Mapping[str, np.nda
     return JointReaction(reaction.body, reaction.parent, axes, force, moment)
 
 
-def _why(names: tuple[str, ...]) -> str:
+def _cause(names: tuple[str, ...]) -> str:
     one = len(names) == 1
     return (
         f"the formula{'' if one else 's'} of the constraint{'' if one else 's'} {', '.join(names)} "
-        f"{'does' if one else 'do'} not say where the force acts. The generalized forces are in `reactions`; for forces and "
-        "moments in the joints declare a loop, a contact or a coupling instead."
+        f"{'does' if one else 'do'} not define where the force acts. The generalized forces are in `reactions`; to get "
+        "forces and moments in the joints, declare a loop, a contact or a coupling instead."
     )

@@ -1,11 +1,11 @@
-"""Positions, rotations, velocities and Jacobians of every body, by one walk from the world outwards.
+"""Positions, rotations, velocities and Jacobians of every body, by one outward recursion from the world.
 
-Frames in Drake's monogram notation: R_WB turns body axes into world axes, p_WB is the body origin in the world. Linear
+Frames in Drake's monogram notation: R_WB maps body axes to world axes, p_WB is the body origin in the world. Linear
 velocities have world components, angular velocities body components, as in (54) of papers/volterra:
 
     V_G = B q̇ + C   (world axes),    ω = D q̇ + E   (body axes).
 
-Only arithmetic is used (the joints' own formulas are differentiated beforehand), so every algebra serves, also numbers.
+Only arithmetic is used (joint formulas are differentiated beforehand), so every algebra works, including floats.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from dalembert.symbolic.symengine_algebra import slope
 
 @dataclass(frozen=True)
 class MovingBody:
-    """A body with all facts of its motion; names as in (54) of papers/volterra."""
+    """A body with the quantities of its motion; names as in (54) of papers/volterra."""
 
     name: str
     frame: Frame
     mass: Scalar
-    inertia: Array  # about the mass centre, body axes
+    inertia: Array  # about the mass center, body axes
     center: Array  # p_BG, body axes
     p_WG: Array
     B: Array
     C: Array
-    p_WJ: Array  # where the body hangs: the origin of its last joint that moves
+    p_WJ: Array  # origin of the body's last moving joint
 
     @property
     def R_WB(self) -> Array:
@@ -68,7 +68,7 @@ class MovingBody:
 
 @dataclass(frozen=True)
 class Motion:
-    """A model in motion over one algebra: the symbols (or numbers) it moves by, and what follows from them."""
+    """A model in motion over one algebra: its symbols (or numbers) and the resulting motion of bodies and joints."""
 
     model: Elements
     algebra: Algebra
@@ -78,11 +78,11 @@ class Motion:
     lower: Lowering
     bodies: tuple[MovingBody, ...]
     joints: tuple[JointMotion, ...]
-    added: tuple[MovingBody, ...] = ()  # what carries kinetic energy besides the bodies: see `_added`
+    added: tuple[MovingBody, ...] = ()  # carriers of kinetic energy other than the bodies: see `_added`
 
     @property
     def masses(self) -> tuple[MovingBody, ...]:
-        """Everything that carries kinetic energy: the bodies, the rotors of motors, and the norms of quaternions."""
+        """All carriers of kinetic energy: bodies, motor rotors and quaternion norms."""
         return self.bodies + self.added
 
     def joint(self, body: str, joint: int, motion: int) -> JointMotion:
@@ -104,7 +104,7 @@ class Motion:
         return self.frames[name]
 
     def center(self, body: str) -> Array:
-        """The mass centre of a body, in its axes."""
+        """The mass center of a body, in body axes."""
         return self.body(body).center
 
     def mass(self, body: str) -> Scalar:
@@ -119,7 +119,7 @@ class Motion:
 def values(
     model: Elements, t: Scalar, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Mapping[str, Scalar]
 ) -> dict:
-    """A scalar for every symbol that formulas of the model may contain."""
+    """The value of every symbol that formulas of the model may contain."""
     names = model.coordinate_names
     return {
         "t": t,
@@ -130,16 +130,16 @@ def values(
 
 
 def move(model: Elements, algebra: Algebra, t: Scalar, q: Array, qd: Array, parameters: Mapping[str, Scalar]) -> Motion:
-    """The motion of a model, given scalars for time, coordinates, velocities and parameters."""
+    """The motion of a model for scalars of time, coordinates, velocities and parameters."""
     lower = Lowering(algebra, values(model, t, list(q), list(qd), parameters))
-    walk = _Walk(model, algebra, lower, len(q))
-    bodies = tuple(walk.visit(body) for body in outwards(model))
-    motion = Motion(model, algebra, t, q, qd, lower, bodies, tuple(walk.joints))
+    recursion = _Recursion(model, algebra, lower, len(q))
+    bodies = tuple(recursion.visit(body) for body in outwards(model))
+    motion = Motion(model, algebra, t, q, qd, lower, bodies, tuple(recursion.joints))
     return replace(motion, added=tuple(_added(motion)))
 
 
 def move_symbols(model: Elements, algebra: DifferentialAlgebra, numbers: Mapping[str, Scalar] | None = None) -> Motion:
-    """The motion of a model over the symbols of an algebra; `numbers` stand in place of those of some parameters."""
+    """The motion of a model over the symbols of an algebra; `numbers` replace the symbols of some parameters."""
     names, parameters = model.coordinate_names, list(model.parameter_values)
     (t,) = algebra.symbols(["t"])
     q, qd = algebra.symbols(names), algebra.symbols([rate(name).name for name in names])
@@ -148,23 +148,23 @@ def move_symbols(model: Elements, algebra: DifferentialAlgebra, numbers: Mapping
 
 
 def outwards(model: Elements) -> list[Body]:
-    """The bodies in an order in which every parent comes before its children."""
-    carried: dict[str, list[int]] = {}
+    """The bodies in topological order: every parent precedes its children."""
+    children: dict[str, list[int]] = {}
     for i, body in enumerate(model.bodies):
-        carried.setdefault(body.parent, []).append(i)
+        children.setdefault(body.parent, []).append(i)
     order: list[Body] = []
-    level = carried.pop(WORLD, [])
-    while level:  # those equally far from the world in the order of their declaration
+    level = children.pop(WORLD, [])
+    while level:  # bodies of one level in order of declaration
         order += [model.bodies[i] for i in level]
-        level = sorted(child for i in level for child in carried.pop(model.bodies[i].name, ()))
+        level = sorted(child for i in level for child in children.pop(model.bodies[i].name, ()))
     if len(order) < len(model.bodies):
-        # parents that are unknown or form a ring are reported by the check of the model
+        # the model check reports unknown or cyclic parents
         model.require_sound()
     return order
 
 
-class _Walk:
-    """Visits the bodies outwards and carries the frames along."""
+class _Recursion:
+    """Outward recursion over the bodies that propagates their frames."""
 
     def __init__(self, model: Elements, algebra: Algebra, lower: Lowering, n: int) -> None:
         self._names = model.coordinate_names
@@ -174,25 +174,25 @@ class _Walk:
         self.joints: list[JointMotion] = []
 
     def visit(self, body: Body) -> MovingBody:
-        frame, hung = self._frames[body.parent], None
+        frame, joint_origin = self._frames[body.parent], None
         for index, joint in enumerate(body.joints):
             frame = self._moved(self._placed(frame, joint), joint, body.name, index)
-            hung = frame.p if joint.values else hung
+            joint_origin = frame.p if joint.values else joint_origin
         self._frames[body.name] = frame
         pack = self._algebra.pack
         center = pack(vector([self._lower(x) for x in body.center]))
         inertia = pack(matrix([[self._lower(x) for x in row] for row in body.inertia]))
         p_WG, B, C = frame.point(center)
-        at = frame.p if hung is None else hung
+        at = frame.p if joint_origin is None else joint_origin
         return MovingBody(body.name, frame, self._lower(body.mass), inertia, center, p_WG, B, C, at)
 
     def _placed(self, P: Frame, joint: Joint) -> Frame:
-        """The joint frame F, fixed on the parent P."""
+        """The joint frame F, fixed in the parent P."""
         position = self._algebra.pack(vector([self._lower(x) for x in joint.position]))
         return P.placed(self._algebra, position, [self._lower(x) for x in joint.rotation])
 
     def _moved(self, F: Frame, joint: Joint, body: str, index: int) -> Frame:
-        """The frame M that the joint has moved away from F."""
+        """The frame M that the joint moves relative to F."""
         if not joint.values:
             return F
         motions = [self._motion(formula, body, index, k) for k, formula in enumerate(joint.values)]
@@ -226,7 +226,7 @@ class _Walk:
 
 
 def _turned(algebra: Algebra, F: Frame, joint: Joint, values: Sequence[Scalar]) -> Turn | None:
-    """The turn that a rotation ends with after a joint that does not turn, or turns about one axis."""
+    """The last rotation about one axis, after a joint that does not rotate or rotates about one axis."""
     turns = [(step.about, value) for step, value in zip(joint.steps, values, strict=True) if step.about is not None]
     if len(turns) > 1 or any(step == Step() for step in joint.steps):
         return None
@@ -238,34 +238,34 @@ def _turned(algebra: Algebra, F: Frame, joint: Joint, values: Sequence[Scalar]) 
 
 
 def _added(motion: Motion) -> Iterator[MovingBody]:
-    """Particles on a rail of their own, each moving as one scalar of the system does.
+    """Fictitious particles on a line, each with one scalar of the system as its displacement.
 
-    A rotor is a particle of mass inertia × ratio² whose displacement is the motion of its joint. The norm of a quaternion gets
-    a particle that never moves, since q·q̇ = 0: it completes a mass matrix that would be singular along q.
+    A rotor is a particle of mass inertia × ratio² whose displacement is the motion of its joint. The norm of a quaternion has
+    a particle that never moves, since q·q̇ = 0: it regularizes a mass matrix that would be singular along q.
     """
     model, n = motion.model, motion.n
     for rotor in model.rotors:
         joint = motion.joint(rotor.body, rotor.joint, rotor.motion)
         ratio = motion.lower(rotor.ratio)
-        yield _on_rail(rotor.name, motion.lower(rotor.inertia) * ratio * ratio, joint.gradient, joint.drift, n)
+        yield _particle_on_line(rotor.name, motion.lower(rotor.inertia) * ratio * ratio, joint.gradient, joint.drift, n)
     for body in model.bodies:
         for index, joint in enumerate(body.joints):
             if joint.quaternion:
                 last = len(joint.values)
                 parts = [motion.joint(body.name, index, k) for k in range(last - 4, last)]
                 pull = sum((scaled(part.value, part.gradient) for part in parts), start=zeros(n))
-                yield _on_rail(f"norm of {body.name}", _usual_inertia(body, model), pull, 0, n)
+                yield _particle_on_line(f"norm of {body.name}", _typical_inertia(body, model), pull, 0, n)
 
 
-def _on_rail(name: str, mass: Scalar, gradient: Array, drift: Scalar, n: int) -> MovingBody:
-    """A particle whose velocity gradient q̇ + drift points along x."""
+def _particle_on_line(name: str, mass: Scalar, gradient: Array, drift: Scalar, n: int) -> MovingBody:
+    """A particle with velocity gradient q̇ + drift along x."""
     world = _world(n, FLOATS)
     B = matrix([list(gradient), [0] * n, [0] * n])
     return MovingBody(name, world, mass, zeros(3, 3), zeros(3), zeros(3), B, vector([drift, 0, 0]), zeros(3))
 
 
-def _usual_inertia(body: Body, model: Elements) -> float:
-    """The size of a body's inertia with the default parameters, as a plain number."""
+def _typical_inertia(body: Body, model: Elements) -> float:
+    """The size of a body's inertia for the default parameter values, as a float."""
     lower = Lowering(FLOATS, dict(model.parameter_values))
     trace = sum(real(lower(body.inertia[i][i])) for i in range(3))
     arm = sum(real(lower(x)) ** 2 for x in body.center)

@@ -1,6 +1,6 @@
-"""Random states that fulfil the constraints, in the model's own scales and time span.
+"""Random states that satisfy the constraints, in the scales and time span of the model.
 
-Structural facts (rank, pivots, the choice of speeds) are looked at here, not at one state but at several.
+Structural facts (rank, pivots, choice of speeds) are determined at several of these states, not at one.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from dalembert.symbolic.floats import numbers
 
 _SEED = 1743
 _ROUNDS = 60
-_WIDE = 8  # so many rounds are drawn over the whole span before the draws come nearer to the start
-_MANY = 20  # states that show which rank is the usual one
-_SINGULAR = 1e-3  # less independent than this fraction of the usual is next to a singular position
+_WIDE_ROUNDS = 8  # rounds that draw over the full span before the draws contract towards the initial state
+_RANK_STATES = 20  # states that determine the most frequent rank
+_SINGULAR = 1e-3  # states with a smaller fraction of the median independence are near a singular position
 
 
 def consistent(
@@ -44,8 +44,8 @@ def consistent(
 ) -> States:
     """`count` random states on the constraints, around the model's initial state, from a fixed seed.
 
-    Coordinates are drawn within one of their scales of the start, times within the duration of the model. Where the
-    constraints cannot be met there, states nearer and nearer to the start are tried.
+    Coordinates are drawn within one scale of the initial state, times within the duration of the model. If the
+    constraints cannot be satisfied there, states closer to the initial state are tried.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("free").parameters(m=1.0).coordinates("x")
@@ -54,39 +54,39 @@ def consistent(
     """
     facts, scales = levels(model), scales_of(model)
     projector = Projector(model, facts, scales, parameters)
-    kept = [projector(one_state(*model.initial))] if include_initial else []
-    for least in (0, _MANY):
-        found = _drawn_onto(projector, count, least, np.random.default_rng(seed), kept)
+    accepted = [projector(one_state(*model.initial))] if include_initial else []
+    for least in (0, _RANK_STATES):
+        found = _draw_consistent(projector, count, least, np.random.default_rng(seed), accepted)
         if len(found) >= count:
             return found.where(np.arange(count))
     raise InconsistentStateError(
-        f"model '{model.name}': only {len(found)} of {count} random states could be brought onto the constraints"
-        f"{projector.nearest}. Expected a neighbourhood of the initial state in which the constraints can be met. "
-        "Start the model from a state that fulfils them."
+        f"model '{model.name}': only {len(found)} of {count} random states could be projected onto the constraints"
+        f"{projector.nearest}. Expected a neighborhood of the initial state in which the constraints can be satisfied. "
+        "Start the model from a state that satisfies them."
     )
 
 
-def _drawn_onto(
-    projector: Projector, count: int, least: int, rng: np.random.Generator, kept: Sequence[States]
+def _draw_consistent(
+    projector: Projector, count: int, least: int, rng: np.random.Generator, accepted: Sequence[States]
 ) -> States:
-    """States to `kept` until there are `count`; each round draws what is missing, but at least so many.
+    """Add states to `accepted` until there are `count`; each round draws the missing ones, at least `least`.
 
-    Few states may all lie on a singular branch, which then passes for the usual one: many show which it is.
+    A few states may all lie on a singular branch and give a wrong generic rank; many states reveal the generic branch.
     """
     model, facts, scales, parameters = projector.model, projector.facts, projector.scales, projector.parameters
-    found = list(kept)
+    found = list(accepted)
     for round_ in range(_ROUNDS):
         missing = count - sum(len(s) for s in found)
         if missing <= 0:
             break
-        width = 0.5 ** max(0, (round_ - _WIDE) // 4)
+        width = 0.5 ** max(0, (round_ - _WIDE_ROUNDS) // 4)
         good = projector(drawn(model, rng, max(missing, least), scales, width))
         found.append(_regular(model, facts, _defined(model, good, parameters), found, scales, parameters))
     return joined(*found)
 
 
 def _defined(model: Elements, states: States, parameters: Parameters) -> States:
-    """The states at which energies and forces have values: a root of a negative number would pass for anything."""
+    """The states at which energies and forces are finite, without roots of negative numbers."""
     with np.errstate(all="ignore"):
         motion = at(model, states, parameters)
         energies = vector([kinetic(motion, motion.qd), potential(motion)])
@@ -96,35 +96,35 @@ def _defined(model: Elements, states: States, parameters: Parameters) -> States:
 
 
 def _regular(
-    model: Elements, facts: Levels, states: States, kept: list[States], scales: Scales, parameters: Parameters
+    model: Elements, facts: Levels, states: States, accepted: list[States], scales: Scales, parameters: Parameters
 ) -> States:
-    """The states without those next to a singular position, where constraints are all but dependent."""
+    """The states without those near a singular position, where constraints are almost dependent."""
     if not facts.names or not len(states):
         return states
-    everything = joined(*kept, states)
+    all_states = joined(*accepted, states)
     with np.errstate(all="ignore"):
-        A = np.nan_to_num(constraint_matrix(model, facts, everything, parameters))
+        A = np.nan_to_num(constraint_matrix(model, facts, all_states, parameters))
     found = rank.shares(A, scales.positions)
     counted = found > rank.TOLERANCE
-    # on a singular branch, such as a linkage folded on itself, more constraints are dependent than elsewhere
+    # on a singular branch, such as a folded linkage, more constraints are dependent than elsewhere
     usual = int(np.bincount(counted.sum(axis=1)).argmax())
     smallest = np.where(counted, found, np.inf).min(axis=1, initial=np.inf)
     smallest = np.where(np.isfinite(smallest), smallest, 0.0)
     good = (smallest >= _SINGULAR * np.median(smallest)) & (counted.sum(axis=1) == usual)
-    # and rows may vanish as a whole, as those of a parallelogram do where it lies flat
+    # and entire rows may vanish, as those of a flattened parallelogram
     lengths = np.linalg.norm(A * scales.positions, axis=2)
     good &= (lengths >= _SINGULAR * np.median(lengths, axis=0)).all(axis=1)
     return states.where(good[-len(states) :])
 
 
 def project(model: Elements, facts: Levels, states: States, parameters: Parameters = None) -> States:
-    """The states brought onto the constraints by Newton steps, without those that do not get there."""
+    """Project states onto the constraints by Newton's method; states that do not converge are removed."""
     return Projector(model, facts, scales_of(model), parameters)(states)
 
 
 @dataclass
 class Projector:
-    """Brings states onto the constraints, positions first, then velocities, and remembers what came nearest and failed."""
+    """Projects states onto the constraints, positions first, then velocities, and records the nearest failure."""
 
     model: Elements
     facts: Levels
@@ -135,21 +135,21 @@ class Projector:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """How large each row is by nature."""
+        """Characteristic size of each row."""
         return row_sizes(self.model, self.facts, self.scales, parameters=self.parameters)
 
     @cached_property
     def rows(self) -> list[int]:
-        """The rows that are kept; servo constraints are not: feedback shows only off the target."""
+        """The rows to satisfy, without servo constraints: feedback acts only off the target."""
         return [i for i, driven in enumerate(self.facts.servo) if not driven]
 
     @cached_property
     def held(self) -> list[int]:
-        """Those of them that hold positions."""
+        """Those of them that constrain positions."""
         return [i for i in self.rows if i < self.facts.held]
 
     def __call__(self, states: States) -> States:
-        """The states on the constraints, without those that do not get there."""
+        """The states on the constraints, without those that do not converge."""
         if self.held:
             found = self.level(states, position=True)
             self._remember(found, self.held, "position")
@@ -163,7 +163,7 @@ class Projector:
     def level(
         self, states: States, *, position: bool, root: newton.Root | None = None, looks: float = np.inf
     ) -> newton.Projected:
-        """Positions on the rows that hold them, or velocities on all rows; `root` and `looks` as for `newton.onto`."""
+        """Project positions on the position rows, or velocities on all rows; `root` and `looks` as for `newton.onto`."""
         rows = self.held if position else self.rows
 
         def look(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -184,6 +184,5 @@ class Projector:
             k = failed[int(np.argmin(worst[failed]))]
             i = int(np.argmax(found.share[k]))
             self.least = float(worst[k])
-            self.nearest = (
-                f"; the nearest leaves '{self.facts.names[rows[i]]}' at {found.residual[k, i]:.6g} on {level} level"
-            )
+            name = self.facts.names[rows[i]]
+            self.nearest = f"; the nearest has a residual of {found.residual[k, i]:.6g} in '{name}' at {level} level"

@@ -1,17 +1,17 @@
-"""Rank: how many constraints are independent, decided everywhere by one method with one tolerance.
+"""Rank: the number of independent constraints, determined everywhere by one method with one tolerance.
 
-A matrix of constraints mixes units: its rows are lengths, angles or whatever a user wrote, its columns belong to metres and
-radians. So columns are first measured by the scale of their coordinate (`model/scales`: a radian, or the length of the
-model), then rows by their own length. What is left are singular values without a unit, which no change of units moves, nor
-heavy bodies beside light ones. One is zero when it is below `TOLERANCE` times the largest.
+A constraint matrix mixes units: its rows are lengths, angles or user-defined expressions, its columns belong to meters and
+radians. So columns are first scaled by the scale of their coordinate (`model/scales`: a radian, or the length of the
+model), then rows by their norm. The resulting singular values are dimensionless and do not depend on the choice of units
+or on mass ratios. A singular value counts as zero if it is below `TOLERANCE` times the largest.
 
-Where the scales are not at hand, inertia stands in for them: M_ii^(−1/2) makes equal energies equally long. It is also the
-metric in which solutions are smallest. Where the rank on the constraints is known from `Facts`, it is the most that is
-counted: a state that is off the constraints by a small error makes redundant rows look independent, and no tolerance
-tells them from rows that are.
+If the scales are not available, inertia replaces them: with M_ii^(−1/2), equal energies have equal length. It is also the
+metric in which solutions are minimal. If the rank on the constraints is known from `Facts`, it is an upper bound: at a
+state slightly off the constraints redundant rows appear independent, and no tolerance distinguishes them from rows that
+are independent.
 
-What solves the equations at every step is compiled for one state from this source (`simulation/_assembled`), so the
-functions that it calls keep to the subset of Python that `codegen/llvm/loop_statements` compiles.
+The solver of every integration step is compiled for one state from this source (`simulation/_assembled`), so the
+functions that it calls are written in the subset of Python that `codegen/llvm/loop_statements` compiles.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from dalembert.codegen.linear_algebra import inverse, leading, qr, svd
 from dalembert.symbolic.elimination import RANK_TOLERANCE
 
 TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
-DOUBTFUL = 1e3  # a singular value within this factor of the tolerance is a doubtful decision, which is noted
+DOUBTFUL = 1e3  # a singular value within this factor of the tolerance makes the rank decision doubtful, which is noted
 NEARLY = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
 ROUNDING = 1e-13  # rows shorter than this fraction of the longest are rounding
-MASSLESS = 1e-26  # the square of it, for the diagonal of M, which is made of squares
-_SQUARED = 1e-6  # of the largest: below it, squares of singular values have lost too many digits
+MASSLESS = 1e-26  # the square of it, for the diagonal of M, which contains squares
+_SQUARED = 1e-6  # below this fraction of the largest, squared singular values have lost too many digits
 DEFINITE = 1e-13  # eigenvalues of M with a unit diagonal below this are rounding
 
 
 def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
-    """The unit of each coordinate (…, n): M_ii^(−1/2), or one over the size of its column in A where M_ii vanishes.
+    """The unit of each coordinate (…, n): M_ii^(−1/2), or one over the norm of its column in A if M_ii vanishes.
 
     >>> inertia_scale(np.diag([4.0, 0.0]), np.array([[1.0, 10.0]])).tolist()
     [0.5, 0.05]
@@ -40,7 +40,7 @@ def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
     scale = inverse(heavy, np.sqrt(np.where(heavy, np.diagonal(M, axis1=-2, axis2=-1), 1.0)), 0.0)
     if A is None or heavy.all():
         return np.where(scale > 0, scale, 1.0)
-    for _ in range(scale.shape[-1]):  # rows are measured by what has inertia, then the other columns by the rows
+    for _ in range(scale.shape[-1]):  # scale rows by the columns with inertia, then the other columns by the rows
         size = np.linalg.norm(A * scale[..., None, :], axis=-1)
         column = np.linalg.norm((A * inverse(size > 0, size, 0.0)[..., :, None]).mT, axis=-1)
         known = np.count_nonzero(scale > 0)
@@ -56,7 +56,7 @@ def _heavy(M: np.ndarray) -> np.ndarray:
 
 
 def above(values: np.ndarray, share: float) -> np.ndarray:
-    """Which of values (…, n) that are not negative are larger than a share of the largest.
+    """Which of the nonnegative values (…, n) are larger than a fraction `share` of the largest.
 
     >>> above(np.array([1.0, 0.0, 3.0]), 0.5).tolist()
     [False, False, True]
@@ -70,7 +70,7 @@ def massless(M: np.ndarray) -> np.ndarray:
 
 
 def definite(M: np.ndarray) -> bool:
-    """True when symmetric matrices (…, n, n) are positive definite, all of them, whatever the units of their coordinates.
+    """True if all symmetric matrices (…, n, n) are positive definite, whatever the units of their coordinates.
 
     >>> definite(np.diag([1.0, 1e-18])), definite(np.ones((2, 2)))
     (True, False)
@@ -86,7 +86,7 @@ def _unit_diagonal(M: np.ndarray) -> np.ndarray:
 
 
 def leveled(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """A (…, r, n) with its columns scaled and rows of length one, and the lengths; rows of zeros stay, with length one."""
+    """A (…, r, n) with scaled columns and rows of unit norm, and the norms; zero rows stay zero, with norm one."""
     rows = A if scale is None else A * scale[..., None, :]
     size = np.linalg.norm(rows, axis=-1)
     long = above(size, ROUNDING)
@@ -95,15 +95,15 @@ def leveled(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray,
 
 
 def shares(A: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
-    """The singular values of the leveled rows, the largest first, each relative to the largest: (…, min(r, n))."""
+    """The singular values of the normalized rows in descending order, relative to the largest: (…, min(r, n))."""
     sigma = np.linalg.svd(leveled(A, scale)[0], compute_uv=False)
     return sigma / np.maximum(sigma.max(axis=-1, keepdims=True, initial=0.0), 1e-300)
 
 
 def singular_value(A: np.ndarray, place: int) -> np.ndarray:
-    """The singular value at a place, the largest at place 0, of each of many matrices (K, r, n).
+    """The singular value at index `place`, in descending order, of each matrix (K, r, n) of a batch.
 
-    The eigenvalues of A Aᵀ are half the work, and have the digits for all but the small ones.
+    The eigenvalues of A Aᵀ cost half as much and are accurate enough for all but the small ones.
 
     >>> singular_value(np.array([[[3.0, 0.0], [0.0, 1e-9]], [[3.0, 4.0], [0.0, 1.0]]]), 1).round(12).tolist()
     [1e-09, 0.592359147246]
@@ -130,7 +130,7 @@ def numeric_rank(A: np.ndarray, scale: np.ndarray | None = None, most: int | Non
 
 
 def doubtful_share(A: np.ndarray, scale: np.ndarray | None = None) -> float | None:
-    """The usual relative singular value of rows (K, r, n) that is nearest to the tolerance, where it is within three decades.
+    """The median relative singular value of rows (K, r, n) nearest to the tolerance, if it is within three decades of it.
 
     >>> [doubtful_share(np.array([[[1.0, 0.0], [1.0, x]]])) is None for x in (1e-9, 0.1)]
     [False, True]
@@ -143,12 +143,12 @@ def doubtful_share(A: np.ndarray, scale: np.ndarray | None = None) -> float | No
 
 
 def usual_rank(A: np.ndarray, scale: np.ndarray | None = None) -> int:
-    """The rank that A (K, r, n) has at most of the states; at a singular position it is smaller."""
+    """The most frequent rank of A (K, r, n) over the states; at a singular position the rank is smaller."""
     return int(np.bincount(numeric_rank(A, scale)).argmax()) if len(A) else 0
 
 
 def independence(A: np.ndarray, scale: np.ndarray | None = None, most: int | None = None) -> np.ndarray:
-    """How independent the rows are, from 1 down to 0: the smallest relative singular value, or the one at place `most`.
+    """How independent the rows are, from 1 down to 0: the smallest relative singular value, or the `most`-th one.
 
     >>> round(float(independence(np.array([[1.0, 0.0], [1.0, 0.02]]))), 4)
     0.01
@@ -161,9 +161,9 @@ def independence(A: np.ndarray, scale: np.ndarray | None = None, most: int | Non
 
 
 def pseudo_inverse(A: np.ndarray, scale: np.ndarray | None = None, count: int | np.ndarray | None = None) -> np.ndarray:
-    """A⁺ (…, n, r): A⁺ b is the smallest x, in the metric of `scale`, that fulfils the independent rows of A x = b.
+    """A⁺ (…, n, r): A⁺ b is the minimum-norm x, in the metric of `scale`, that satisfies the independent rows of A x = b.
 
-    `count` is the rank where it is known, one number or one for each state; else it is found in this metric.
+    `count` is the rank if known, one number or one for each state; otherwise it is determined in this metric.
     """
     rows, size = leveled(A, scale)
     U, sigma, Vt = svd(rows)
@@ -190,18 +190,18 @@ def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = No
 
 
 def _inverted(sigma: np.ndarray, count: int | np.ndarray | None) -> np.ndarray:
-    """1/σ where σ counts, else 0."""
+    """1/σ where σ counts as nonzero, else 0."""
     if count is None:
         return inverse(above(sigma, TOLERANCE), sigma, 0.0)
     return inverse(leading(sigma, count), sigma, 0.0)
 
 
 def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
-    """T (m, r), combinations T A of the rows at one state that are orthonormal in the metric of `scale`.
+    """T (m, r), such that the combined rows T A at one state are orthonormal in the metric of `scale`.
 
-    T b are the right sides that go with them, Tᵀ λ the multipliers of the rows themselves. There are no more combinations than
-    independent rows, nor than `most`: of redundant rows, which a state off the constraints makes look independent, nothing is
-    left.
+    T b are the corresponding right-hand sides, Tᵀ λ the multipliers of the original rows. There are at most as many combinations
+    as independent rows, and at most `most`: redundant rows, which appear independent at a state off the constraints, are
+    removed.
 
     >>> A = np.array([[1.0, 0.0], [1.0, 1e-7], [2.0, 0.0]])
     >>> np.abs(combined(A, np.ones(2), 2) @ A).round(6).tolist()
@@ -214,7 +214,7 @@ def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
 
 
 def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[int, ...]:
-    """The rows of A, (r, n) or (K, r, n), that stay independent best over all states; all of them where none is dependent.
+    """The best-conditioned independent rows of A, (r, n) or (K, r, n), over all states; all rows if none is dependent.
 
     >>> independent_rows(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]]))
     (0, 2)
@@ -227,20 +227,20 @@ def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int 
 
 
 def best_rows(rows: np.ndarray, count: int) -> tuple[int, ...]:
-    """`count` of the rows (r, n) or (K, r, n), which have length one or zero, each as far from the others as can be had."""
+    """`count` of the rows (r, n) or (K, r, n) of norm one or zero, each as far from the span of the others as possible."""
     left = np.array(rows if rows.ndim == 3 else rows[None], dtype=float)
     chosen: list[int] = []
     for _ in range(count):
         share = np.linalg.norm(left, axis=2)
         share[:, chosen] = -1.0
-        chosen.append(int(np.argmax(np.round(share.min(axis=0), 9))))  # of equals the first
+        chosen.append(int(np.argmax(np.round(share.min(axis=0), 9))))  # the first of equal ones
         along = left[:, chosen[-1]] / np.maximum(share[:, chosen[-1]], 1e-300)[:, None]
         left = left - np.einsum("krn,kn->kr", left, along)[:, :, None] * along[:, None, :]
     return tuple(sorted(chosen))
 
 
 def smallest_multipliers(A: np.ndarray, force: np.ndarray, scale: np.ndarray, most: int | None = None) -> np.ndarray:
-    """The smallest λ (…, r) with Aᵀλ = force; A (…, r, n), force (…, n).
+    """The minimum-norm λ (…, r) with Aᵀλ = force; A (…, r, n), force (…, n).
 
     >>> smallest_multipliers(np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([5.0, 0.0]), np.ones(2)).round(9).tolist()
     [1.0, 2.0]

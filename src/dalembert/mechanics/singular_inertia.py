@@ -1,7 +1,7 @@
-"""How regular the inertia of the motions is that constraints leave free: where it is singular, coordinates have no accelerations.
+"""Conditioning of the inertia on the constraint null space: where it is singular, accelerations are not determined.
 
-Bodies with inertia that turn in joints of their own never get there. Angles at gimbal lock, polar coordinates at the pole and
-energies by formulas do: the coordinates fail, though the motion goes on.
+Bodies with inertia and one joint each are always regular. Angles at gimbal lock, polar coordinates at the pole and energies
+given by formulas can be singular: the coordinates are singular there, not the motion.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from dalembert.model.elements import Body
 from dalembert.model.evaluation import at_start, value
 from dalembert.model.scales import Scales
 
-_NOTHING = 1e-13  # of the inertia at a neighbouring state: what is smaller is none
-_ASIDE = 0.3  # scales of a coordinate to the neighbouring states
-_SHARE = 1e-6  # of the largest part of a direction: what is smaller does not take part
+_ZERO_INERTIA = 1e-13  # fraction of the inertia at a neighboring state below which inertia counts as zero
+_NEIGHBOR_STEP = 0.3  # distance of the neighboring states, in scales of a coordinate
+_COMPONENT_TOLERANCE = 1e-6  # components of a direction below this fraction of the largest are ignored
 
 
 def reciprocal_condition(M: np.ndarray, A: np.ndarray, sizes: np.ndarray | None = None) -> tuple[float, np.ndarray]:
-    """The least eigenvalue of M (n, n), by the largest, along the motions with A q̇ = 0, and its direction (n,).
+    """Ratio of the smallest to the largest eigenvalue of M (n, n) on A q̇ = 0, and the direction (n,) of the smallest.
 
-    Coordinates are measured by `sizes` of their inertia, by default those on the diagonal, so that units do not matter.
+    Coordinates are scaled by `sizes` of their inertia, by default the diagonal of M, so that the result has no units.
 
     >>> M = np.array([[2.0, 1.0], [1.0, 0.5 + 1e-6]])
     >>> least, direction = reciprocal_condition(M, np.zeros((0, 2)))
@@ -53,7 +53,7 @@ def reciprocal_condition(M: np.ndarray, A: np.ndarray, sizes: np.ndarray | None 
 def may_become_singular(model: Description) -> bool:
     """Can the inertia of a model vanish along a motion, other than at gimbal lock of an attitude?
 
-    True of energies by formulas, and of bodies without inertia of their own that turn about several axes, or slide and turn.
+    True for energies given by formulas, and for bodies without rotational inertia that rotate about several axes, or slide too.
     """
     if model.energies is not None:
         return True
@@ -76,9 +76,9 @@ def _may_become_singular(model: Description, body: Body, turned: bool) -> bool:
 def singular_coordinates(
     model: Elements, levels: Levels, scales: Scales, q: np.ndarray, t: float = 0.0, parameters: Parameters = None
 ) -> str | None:
-    """A sentence that names the coordinates that are singular at a state, or None where they are regular.
+    """Message that names the coordinates that are singular at a state, or None if they are regular.
 
-    They are where a motion that the constraints admit has no inertia, although it has some at neighbouring states.
+    They are singular if a motion admitted by the constraints has zero inertia here but not at neighboring states.
     """
     unit, state = scales.positions, one_state(q, t=t)
     with np.errstate(all="ignore"):
@@ -87,20 +87,20 @@ def singular_coordinates(
         _, free = rank.split(A, unit)
         if not free.size:
             return None
-        energies, ways = np.linalg.eigh(free.T @ M @ free)
-        direction = free @ ways[:, 0]
-        aside = States(q[:, None] + _ASIDE * np.diag(unit), np.zeros((len(q), len(q))), np.full(len(q), t))
-        near = np.einsum("i,kij,j->k", direction, np.nan_to_num(mass_matrices(model, aside, parameters)), direction)
+        energies, modes = np.linalg.eigh(free.T @ M @ free)
+        direction = free @ modes[:, 0]
+        neighbors = States(q[:, None] + _NEIGHBOR_STEP * np.diag(unit), np.zeros((len(q), len(q))), np.full(len(q), t))
+        near = np.einsum("i,kij,j->k", direction, np.nan_to_num(mass_matrices(model, neighbors, parameters)), direction)
     causes = np.flatnonzero(near > 0)
-    if not len(causes) or energies[0] > _NOTHING * near.max():
+    if not len(causes) or energies[0] > _ZERO_INERTIA * near.max():
         return None
     causes = np.flatnonzero(near > 1e-3 * near.max())
-    taking_part = np.flatnonzero(np.abs(direction / unit) > _SHARE * np.abs(direction / unit).max())
-    names = [model.coordinate_names[i] for i in sorted({*causes.tolist(), *taking_part.tolist()})]
-    place = ", ".join(f"{model.coordinate_names[i]} = {q[i]:.6g}" for i in causes)
+    involved = np.flatnonzero(np.abs(direction / unit) > _COMPONENT_TOLERANCE * np.abs(direction / unit).max())
+    names = [model.coordinate_names[i] for i in sorted({*causes.tolist(), *involved.tolist()})]
+    position = ", ".join(f"{model.coordinate_names[i]} = {q[i]:.6g}" for i in causes)
     many, are = ("coordinates", "are") if len(names) > 1 else ("coordinate", "is")
-    rates = ", ".join(model.coordinate_names[i] for i in taking_part)
+    rates = ", ".join(model.coordinate_names[i] for i in involved)
     return (
-        f"the {many} {', '.join(names)} {are} singular at {place}: a rate of {rates} moves nothing there. Start next to this "
-        "state, or describe the system by coordinates that are regular there, such as Cartesian ones or a quaternion"
+        f"the {many} {', '.join(names)} {are} singular at {position}: a rate of {rates} produces no motion there. Start near "
+        "this state, or use coordinates that are regular there, such as Cartesian coordinates or a quaternion"
     )

@@ -1,4 +1,4 @@
-"""A model at many states at once, over plain numbers: its motion, its mass matrix, its constraint rows and their sizes."""
+"""A model evaluated numerically at a batch of states: motion, mass matrix, constraint rows and their sizes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula, rate
 
 Parameters = Mapping[str, float] | None  # None: the default values
-_AFTER = 1.5  # times the last switch: so long is looked at what came of it
+_TIME_PAST_SWITCH = 1.5  # times are drawn up to this multiple of the last switching time
 _SEED = 0
-_NEAR = 4
+_NEARBY_STATES = 4
 
 
 @dataclass(frozen=True)
@@ -38,44 +38,44 @@ class States:
         return len(self.t)
 
     def where(self, good: np.ndarray) -> States:
-        """The states with these indices, or at which this is true."""
+        """The states selected by an index array or a boolean mask."""
         return States(self.q[:, good], self.qd[:, good], self.t[good])
 
 
 def one_state(q: np.ndarray, qd: np.ndarray | None = None, t: float = 0.0) -> States:
-    """A batch of one state; at rest where no velocities are given."""
+    """A batch of one state; at rest by default."""
     return States(q[:, None], np.zeros((len(q), 1)) if qd is None else qd[:, None], np.array([t]))
 
 
 def joined(*parts: States) -> States:
-    """Batches of states as one."""
+    """Concatenate batches of states."""
     return States(*(np.concatenate([getattr(s, name) for s in parts], axis=-1) for name in ("q", "qd", "t")))
 
 
 def drawn(
     model: Elements, rng: np.random.Generator, count: int, scales: Scales | None = None, width: float = 1.0
 ) -> States:
-    """Random states around the start, not yet on the constraints; times over the duration, half of them also beyond.
+    """Random states around the initial state, not yet projected onto the constraints; times within the duration.
 
-    Where formulas switch after the duration, times are drawn until well after the last switch.
+    If formulas switch after the duration, half of the times are drawn up to well after the last switch.
     """
     known = scales or scales_of(model)
     q0, _ = model.initial
     n = len(q0)
     q = q0[:, None] + width * known.positions[:, None] * rng.uniform(-1, 1, (n, count))
     qd = known.velocities[:, None] * rng.uniform(-1, 1, (n, count))
-    last = _AFTER * known.last if known.last > known.duration else known.duration
+    last = _TIME_PAST_SWITCH * known.last if known.last > known.duration else known.duration
     end = np.where(rng.uniform(0, 1, count) < 0.5, known.duration, last)
     return States(q, qd, width * end * rng.uniform(0, 1, count))
 
 
 def at(model: Elements, states: States, parameters: Parameters = None) -> Motion:
-    """The model in motion over plain numbers, all states at once."""
+    """The motion of the model, evaluated numerically at a batch of states."""
     return move(model, *_scalars(states), dict(model.parameter_values if parameters is None else parameters))
 
 
 def at_formulas(model: Elements, states: States, parameters: Parameters = None) -> Motion:
-    """Like `at`, without the walk over the bodies: enough for constraints and speeds."""
+    """Like `at`, without the body recursion: sufficient for formula constraints and speeds."""
     known = dict(model.parameter_values if parameters is None else parameters)
     algebra, t, q, qd = _scalars(states)
     lower = Lowering(algebra, values(model, t, list(q), list(qd), known))
@@ -83,7 +83,7 @@ def at_formulas(model: Elements, states: States, parameters: Parameters = None) 
 
 
 def constraints_at(model: Elements, facts: Levels, states: States, parameters: Parameters = None) -> Constraints:
-    """The constraints at many states at once; the bodies are moved only where loops need them."""
+    """The constraints at a batch of states; bodies are evaluated only if there are loops."""
     return Constraints((at if model.loops else at_formulas)(model, states, parameters), facts)
 
 
@@ -102,7 +102,7 @@ def mass_matrices(model: Elements, states: States, parameters: Parameters = None
 
 
 def slopes(model: Elements, formulas: tuple[Formula, ...], states: States, parameters: Parameters = None) -> np.ndarray:
-    """The derivatives of formulas by the velocities at all states, with shape (K, formulas, n)."""
+    """The derivatives of formulas with respect to the velocities at all states, with shape (K, formulas, n)."""
     out = np.zeros((len(states), len(formulas), len(states.q)))
     lower = at_formulas(model, states, parameters).lower
     for i, formula in enumerate(formulas):
@@ -112,7 +112,7 @@ def slopes(model: Elements, formulas: tuple[Formula, ...], states: States, param
 
 
 def _scalars(states: States) -> tuple[Algebra, Scalar, Array, Array]:
-    """The algebra, and t, q and qd as its scalars: batches, or for one state numbers of NumPy, where 1/0 is infinite."""
+    """The algebra, and t, q and qd as its scalars: batches, or NumPy numbers for one state, where 1/0 is infinite."""
     if len(states) == 1:
         return ONE_STATE, states.t[0], vector(list(states.q[:, 0])), vector(list(states.qd[:, 0]))
     return FLOATS, states.t, vector(list(states.q)), vector(list(states.qd))
@@ -120,7 +120,7 @@ def _scalars(states: States) -> tuple[Algebra, Scalar, Array, Array]:
 
 @dataclass(frozen=True)
 class Rows:
-    """All constraint rows at sample states, each divided by its size, so that rounding can be distinguished from a row."""
+    """All constraint rows at sample states, each divided by its size, so that rounding errors are recognized."""
 
     sizes: np.ndarray  # (k,)
     A: np.ndarray  # (K, k, n), rows divided by their sizes
@@ -135,14 +135,14 @@ class Rows:
 def rows_at(
     model: Elements, facts: Levels, states: States, scales: Scales, chosen: tuple[int, ...] | None = None
 ) -> Rows:
-    """The rows of a model at states; `chosen` are independent ones that were chosen before."""
+    """The constraint rows of a model at states; `chosen` are independent rows that were selected before."""
     sizes = row_sizes(model, facts, scales, states)
     A = dimensionless(constraint_matrix(model, facts, states), scales.positions, sizes)
     return Rows(sizes, A, chosen or rank.independent_rows(A, scales.positions))
 
 
 def dimensionless(A: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """A (…, k, n) with every row divided by its size; what is left of a row by rounding is zero."""
+    """A (…, k, n) with every row divided by its size; rows that are only rounding errors are set to zero."""
     rows = A * inverse(sizes > 0, sizes, 1.0)[..., :, None]
     long = np.linalg.norm(rows * scale[..., None, :], axis=-1) > rank.ROUNDING
     return np.where(long[..., None], rows, 0.0)
@@ -151,25 +151,25 @@ def dimensionless(A: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -> np.nda
 def row_sizes(
     model: Elements, facts: Levels, scales: Scales, states: States | None = None, parameters: Parameters = None
 ) -> np.ndarray:
-    """How large the terms of every row are, when each coordinate moves by its scale; for a loop, the length or a radian.
+    """Size of the terms of every row if each coordinate changes by its scale; for a loop, the model length or one radian.
 
-    They are looked at in the given states, else in the initial one and in random ones near to it.
+    Evaluated at `states`, by default at the initial state and at random states near it.
     """
     if states is None:
-        states = joined(one_state(*model.initial), drawn(model, np.random.default_rng(_SEED), _NEAR, scales))
-    terms, h, written = _Terms(at_formulas(model, states, parameters).lower), len(facts.phi), []
+        states = joined(one_state(*model.initial), drawn(model, np.random.default_rng(_SEED), _NEARBY_STATES, scales))
+    terms, h, formula_rows = _Terms(at_formulas(model, states, parameters).lower), len(facts.phi), []
     with np.errstate(all="ignore"):
         for row in facts.A:
             entries = [
                 np.abs(np.broadcast_to(terms(f), len(states))) * x for f, x in zip(row, scales.positions, strict=True)
             ]
-            written.append(float(np.linalg.norm(np.nan_to_num(entries), axis=0).max()))
+            formula_rows.append(float(np.linalg.norm(np.nan_to_num(entries), axis=0).max()))
     loops = [scales.length if long else 1.0 for loop in model.loops for long in loop.joint.holds_lengths]
-    return np.array([*written[:h], *loops, *written[h:]])
+    return np.array([*formula_rows[:h], *loops, *formula_rows[h:]])
 
 
 class _Terms:
-    """The size of a formula with all its terms counted positive: what rounding is measured by where they cancel."""
+    """The sum of the absolute values of a formula's terms: the reference for rounding errors if the terms cancel."""
 
     def __init__(self, lower: Lowering) -> None:
         self._lower = lower

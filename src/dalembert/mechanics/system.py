@@ -1,4 +1,4 @@
-"""The facts every formalism shares: a model in motion over symbols, its constraints and its structure."""
+"""Quantities shared by all formulations: a model in motion over symbols, its constraints and its structure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from dalembert.symbolic.symbols import Formula, Kind
 
 
 class Notation:
-    """Every value as it is computed: the notation of equations that run.
+    """Notation of equations that are compiled: every value as it is computed.
 
-    A subclass for reading returns shorter forms, and symbols in place of long entries, so that what follows stays short.
+    A subclass for display returns shorter forms, and symbols in place of long entries, so that later equations stay short.
 
     >>> Notation().short(3), Notation().by_symbols
     (3, False)
@@ -37,11 +37,11 @@ class Notation:
         return value
 
     def velocity_terms(self, value: Array) -> tuple[list[tuple[str, Scalar]], Array]:
-        """Rows that are not differentiated any more: names of what they share with their meanings, and the rows by them."""
+        """For rows that are not differentiated again: named common subexpressions, and the rows written with them."""
         return [], self.short(value)
 
     def direction(self, value: Array) -> Array:
-        """A vector whose length is arbitrary, in a shorter length."""
+        """A vector whose length is arbitrary, in a shorter form."""
         return value
 
 
@@ -57,8 +57,8 @@ class System:
     facts: Facts
     motion: Motion
     qdd: Array
-    engine: str = "native"  # what its functions are compiled for
-    notation: Notation = PLAIN  # how quantities are written in the equations after them
+    engine: str = "native"  # engine that its functions are compiled for
+    notation: Notation = PLAIN  # how quantities are written in the later equations
 
     @property
     def t(self) -> Scalar:
@@ -87,12 +87,12 @@ class System:
 
     @property
     def A(self) -> Array:
-        """The independent rows of A in A q̈ = β; nearly dependent ones are combined to well independent ones."""
+        """The independent rows of A in A q̈ = β; nearly dependent rows are combined into well-conditioned ones."""
         return combined(self.facts, self.constraints.A[list(self.facts.rows)])
 
     @property
     def phi(self) -> Array:
-        """The independent rows of φ; only where all constraints hold positions."""
+        """The independent rows of φ; only if all constraints are holonomic."""
         return combined(self.facts, self.constraints.phi[list(self.facts.rows)])
 
     @property
@@ -147,7 +147,7 @@ class System:
 
 
 def combined(known: Facts, rows: Array) -> Array:
-    """The independent rows, or their combinations where they are nearly dependent."""
+    """The independent rows, or their combinations if they are nearly dependent."""
     if known.mix is None:
         return rows
     out = zeros(*rows.shape)
@@ -164,9 +164,9 @@ def system_of(
     engine: str = "native",
     numbers: Mapping[str, Scalar] | None = None,
 ) -> System:
-    """The shared facts of a model over an algebra; `known` saves finding the structure again.
+    """The system of a model over an algebra; pass `known` to reuse structural facts.
 
-    `numbers` stand in place of the symbols of some parameters.
+    `numbers` replace the symbols of some parameters.
     """
     scalars = choose(algebra)
     qdd = scalars.symbols([Kind.ACCELERATION.of(name) for name in model.coordinate_names])

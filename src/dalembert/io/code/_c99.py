@@ -1,4 +1,4 @@
-"""Equations as C99: a header and a source that allocate nothing and need nothing but the C library."""
+"""Export as C99: a header and a source without allocation that need only the C library."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def comment(lines: list[str]) -> list[str]:
 
 
 def signature(name: str, each: CodeFunction) -> str:
-    """The declaration of a function, without its end."""
+    """The declaration of a function, without semicolon or body."""
     given = "const double *q, const double *qd" if each.given == "start" else "const double *y"
     if each.name == "constants":
         return f"void {name}_constants(double t, {given},\n    {name}_parameters *p)"
@@ -87,11 +87,11 @@ def _source(source: Source, name: str, own_header: str) -> Iterator[str]:
 
 
 def _table_lines(program: Program) -> Iterator[str]:
-    for i, held in enumerate(program.tables):
-        for word, values in (("times", held.times), ("values", held.values)):
+    for i, table in enumerate(program.tables):
+        for word, values in (("times", table.times), ("values", table.values)):
             numbers = wrapped([repr(float(x)) for x in values])
             yield f"static const double table{i + 1}_{word}[] = {{{numbers}}};"
-        yield f"static const table table{i + 1} = {{{held.order}, {len(held)}, table{i + 1}_times, table{i + 1}_values}};"
+        yield f"static const table table{i + 1} = {{{table.order}, {len(table)}, table{i + 1}_times, table{i + 1}_values}};"
 
 
 def _function(source: Source, name: str, each: CodeFunction) -> Iterator[str]:

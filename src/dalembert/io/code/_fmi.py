@@ -1,4 +1,4 @@
-"""Equations as an FMU of FMI 3.0, for model exchange and co-simulation: C code, compiled here, with its description."""
+"""Export as an FMU (FMI 3.0) for model exchange and co-simulation: compiled C code with its model description."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from dalembert.io.code._c99 import c_files
 from dalembert.io.code.code_source import CodeFunction, Source, plain, text_of
 from dalembert.io.files import complete
 
-_OUTPUTS = ("accelerations", "multipliers", "kinematics")  # what an FMU says besides its states
+_OUTPUTS = ("accelerations", "multipliers", "kinematics")  # outputs of an FMU in addition to its states
 _PLACES = ("x", "y", "z", *(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)))
 _SYSTEMS = {"Linux": ("linux", ".so"), "Darwin": ("darwin", ".dylib"), "Windows": ("windows", ".dll")}
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
 
 
 def write_fmu(source: Source, path: Path) -> tuple[Path, ...]:
-    """Write the FMU; it appears only when it is complete."""
+    """Write the FMU atomically."""
     files = fmu_files(source, plain(path.stem))
-    folder, ending = _SYSTEMS.get(platform.system(), _SYSTEMS["Linux"])
+    folder, suffix = _SYSTEMS.get(platform.system(), _SYSTEMS["Linux"])
     machine = _MACHINES.get(platform.machine(), platform.machine())
     name = plain(path.stem)
-    library = _compiled({file: text for file, text in files.items() if file.startswith("sources/")}, name, ending)
+    library = _compiled({file: text for file, text in files.items() if file.startswith("sources/")}, name, suffix)
     with complete(path) as part, ZipFile(part, "w", ZIP_DEFLATED) as archive:
-        for file, content in (*files.items(), (f"binaries/{machine}-{folder}/{name}{ending}", library)):
+        for file, content in (*files.items(), (f"binaries/{machine}-{folder}/{name}{suffix}", library)):
             entry = ZipInfo(file)  # without a date, so that the same equations give the same file
             entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, content)
@@ -42,7 +42,7 @@ def write_fmu(source: Source, path: Path) -> tuple[Path, ...]:
 
 
 def fmu_files(source: Source, name: str) -> dict[str, str]:
-    """The texts of an FMU: its description and its sources."""
+    """The text files of an FMU: its description and its sources."""
     source = _with_derivatives(source)
     code = c_files(source, Path(f"{name}.c"))
     token = hashlib.sha256("".join(code.values()).encode()).hexdigest()[:32]
@@ -61,8 +61,8 @@ def fmu_files(source: Source, name: str) -> dict[str, str]:
 
 
 def _with_derivatives(source: Source) -> Source:
-    """What an FMU says, and its derivatives along the rates of time, states and parameters, in the order of their references."""
-    kept = [each for each in source.functions if each.name in ("rhs", *_OUTPUTS)]
+    """The functions of an FMU, and their derivatives along rates of time, states and parameters, in reference order."""
+    functions = [each for each in source.functions if each.name in ("rhs", *_OUTPUTS)]
     by = ["t", *source.states, *source.values]
     slopes = [
         CodeFunction(
@@ -73,37 +73,37 @@ def _with_derivatives(source: Source) -> Source:
             "along",
             each.rows,
         )
-        for each in kept
+        for each in functions
     ]
-    return replace(source, functions=(*kept, *slopes))
+    return replace(source, functions=(*functions, *slopes))
 
 
-def _compiled(sources: dict[str, str], name: str, ending: str) -> bytes:
+def _compiled(sources: dict[str, str], name: str, suffix: str) -> bytes:
     known = (os.environ.get("CC", ""), "cc", "gcc", "clang")
     compiler = next((each for each in known if each and shutil.which(each)), None)
     if compiler is None:
-        raise EngineError("fmu: there is no C compiler here. Install gcc or clang, or name one by the variable CC.")
+        raise EngineError("fmu: no C compiler found. Install gcc or clang, or set the environment variable CC.")
     with tempfile.TemporaryDirectory() as folder:
         for file, text in sources.items():
             (Path(folder) / Path(file).name).write_text(text, encoding="utf-8")
         flags = ["-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden"]
-        command = [compiler, *flags, f"{name}.c", "fmi3.c", "-o", f"{name}{ending}", "-lm"]
+        command = [compiler, *flags, f"{name}.c", "fmi3.c", "-o", f"{name}{suffix}", "-lm"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
-            said = " ".join(done.stderr.split())[:300]
-            raise EngineError(f"fmu: the compiler '{compiler}' failed: {said}. Try another one by the variable CC.")
-        return (Path(folder) / f"{name}{ending}").read_bytes()
+            output = " ".join(done.stderr.split())[:300]
+            raise EngineError(f"fmu: the compiler '{compiler}' failed: {output}. Set CC to another compiler.")
+        return (Path(folder) / f"{name}{suffix}").read_bytes()
 
 
 def _interface(source: Source, name: str, token: str) -> Iterator[str]:
-    """The definitions that the functions of FMI need of the model."""
-    given = [each for each in (source.function(key) for key in _OUTPUTS) if each is not None]
+    """The definitions of the model for the FMI functions."""
+    functions = [each for each in (source.function(key) for key in _OUTPUTS) if each is not None]
     yield f'#include "{name}.h"'
     yield ""
     yield f'#define TOKEN "{token}"'
     yield f"#define N_STATES {len(source.states)}"
     yield f"#define N_PARAMETERS {len(source.values)}"
-    yield f"#define N_OUTPUTS {sum(each.size for each in given)}"
+    yield f"#define N_OUTPUTS {sum(each.size for each in functions)}"
     yield f"#define DEFAULTS {name}_defaults"
     yield f"#define INITIAL {name}_initial"
     yield f"#define rates {name}_rhs"
@@ -116,7 +116,7 @@ def _interface(source: Source, name: str, token: str) -> Iterator[str]:
         yield f"static void outputs{word}(double t, const double *y, const parameters *p,{more}double *out)"
         yield "{"
         at = 0
-        for each in given:
+        for each in functions:
             yield f"    {name}_{each.name}{word}(t, y, p, {seed}out + {at});"
             at += each.size
         yield "}"
@@ -182,7 +182,7 @@ def _description(source: Source, name: str, token: str) -> ElementTree.Element:
 
 
 def _structure(root: ElementTree.Element, n: int, m: int, k: int) -> None:
-    """Which variables are outputs, derivatives, and unknown at the start."""
+    """Declare outputs, derivatives and initial unknowns."""
     structure = ElementTree.SubElement(root, "ModelStructure")
     derivatives, outputs = range(1 + n, 1 + 2 * n), range(1 + 2 * n + m, 1 + 2 * n + m + k)
     listed = {"Output": (*range(1, 1 + n), *outputs), "ContinuousStateDerivative": derivatives}

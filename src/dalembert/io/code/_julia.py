@@ -1,4 +1,4 @@
-"""Equations as a Julia module, with the signatures of its integrators: f!(out, y, p, t)."""
+"""Export as a Julia module, with the signatures of its integrators: f!(out, y, p, t)."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def _texts(source: Source) -> Iterator[str]:
     for name in [*["blocks"][: len(used)], *used, *["interpolated"] * ("interpolate" in source.operations)]:
         yield text_of(f"{name}.jl")
     for each in source.functions:
-        for i, held in enumerate(each.program.tables):
-            arrays = [f"[{wrapped([repr(float(x)) for x in values])}]" for values in (held.times, held.values)]
-            yield f"const {each.name}_table{i + 1} = ({held.order}, {arrays[0]}, {arrays[1]})"
+        for i, table in enumerate(each.program.tables):
+            arrays = [f"[{wrapped([repr(float(x)) for x in values])}]" for values in (table.times, table.values)]
+            yield f"const {each.name}_table{i + 1} = ({table.order}, {arrays[0]}, {arrays[1]})"
 
 
 def _function(source: Source, each: CodeFunction) -> Iterator[str]:
@@ -64,8 +64,8 @@ def _function(source: Source, each: CodeFunction) -> Iterator[str]:
     if each.name == "constants":
         yield f"# {each.meaning}"
         yield f"function constants({given}, p, t)"
-        kept = [f"p.{source.names[key]}" for key in source.parameters]
-        lines.append(f"return Parameters({wrapped([*kept, *body.outputs])})")
+        parameters = [f"p.{source.names[key]}" for key in source.parameters]
+        lines.append(f"return Parameters({wrapped([*parameters, *body.outputs])})")
     else:
         yield f"# {each.meaning}: {each.dimensions}.{rows}"
         yield f"function {each.name}!(out, {given}, p, t)"

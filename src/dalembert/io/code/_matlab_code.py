@@ -1,4 +1,4 @@
-"""Equations as a package of MATLAB or Octave: a folder +name with a file for each function."""
+"""Export as a package of MATLAB or Octave: a folder +name with a file for each function."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MATLAB = Language(
 
 
 def matlab_files(source: Source, path: Path) -> dict[str, str]:
-    """The files of the package, by their places beside it."""
+    """The files of the package, by relative path."""
     folder = path.name
     if not folder.startswith("+") or folder[1:] != plain(folder[1:]):
-        raise InputError(f"{path}: MATLAB needs a folder whose name is '+' and a word, such as +{plain(folder)}.")
+        raise InputError(f"{path}: not a MATLAB package. Expected '+' and an identifier, such as +{plain(folder)}.")
     files = {"parameters": _parameters(source), "initial": _initial(source)}
     files |= {each.name: _function(source, each) for each in source.functions}
     return {f"{folder}/{name}.m": "\n".join([*lines, ""]) for name, lines in files.items()}
@@ -84,6 +84,6 @@ def _function(source: Source, each: CodeFunction) -> Iterator[str]:
 
 
 def _tables(program: Program) -> Iterator[str]:
-    for i, held in enumerate(program.tables):
-        arrays = [f"[{wrapped([repr(float(x)) for x in values], _ONWARD)}]" for values in (held.times, held.values)]
-        yield f"table{i + 1} = struct('order', {held.order}, 'times', {arrays[0]}, 'values', {arrays[1]});"
+    for i, table in enumerate(program.tables):
+        arrays = [f"[{wrapped([repr(float(x)) for x in values], _ONWARD)}]" for values in (table.times, table.values)]
+        yield f"table{i + 1} = struct('order', {table.order}, 'times', {arrays[0]}, 'values', {arrays[1]});"

@@ -1,4 +1,4 @@
-"""Equations as Python: for NumPy and JAX one state or many at once, for Numba one, for CasADi its symbols or numbers."""
+"""Export as Python: for NumPy and JAX one state or a batch, for Numba one state, for CasADi symbols or numbers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Dialect:
 
     language: Language
     imports: tuple[str, ...]
-    array: str  # how an array of numbers is written
-    note: str  # what states may be
+    array: str  # template of an array of numbers
+    note: str  # types of states
     end: tuple[str, ...]  # the lines that return `rows`, of a vector and of a matrix (r, c)
-    before: str = ""  # stands above every function
-    read: str = ""  # what is done with an array first
+    before: str = ""  # decorator of every function
+    read: str = ""  # conversion of array arguments
     interpolation: str = "interpolated.txt"
-    footer: str = ""  # the name of a text that stands at the end
+    footer: str = ""  # name of a template for the end of the module
 
 
 def _functions(prefix: str, **others: str) -> dict[str, str]:
-    """The words of functions by the name of their library."""
+    """The templates of functions of a library."""
     names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"} | others
     both = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log")
     one = {key: f"{prefix}.{names.get(key, key)}({{}})" for key in both}
@@ -125,11 +125,11 @@ def _decorated(text: str, dialect: Dialect) -> str:
 
 def _tables(source: Source, dialect: Dialect) -> Iterator[str]:
     for each in source.functions:
-        for i, held in enumerate(each.program.tables):
+        for i, data in enumerate(each.program.tables):
             arrays = [
-                dialect.array.format(wrapped([repr(float(x)) for x in values])) for values in (held.times, held.values)
+                dialect.array.format(wrapped([repr(float(x)) for x in values])) for values in (data.times, data.values)
             ]
-            yield f"{each.name}_table{i + 1} = ({held.order}, {arrays[0]}, {arrays[1]})"
+            yield f"{each.name}_table{i + 1} = ({data.order}, {arrays[0]}, {arrays[1]})"
 
 
 def _function(source: Source, dialect: Dialect, each: CodeFunction) -> Iterator[str]:
@@ -146,8 +146,8 @@ def _function(source: Source, dialect: Dialect, each: CodeFunction) -> Iterator[
     lines = [f'"""{text}"""', *([dialect.read.format(x) for x in arrays] if dialect.read else [])]
     lines += [*dialect.language.reads(source, each, body), *each.table_lines, *body.lines]
     if each.name == "constants":
-        kept = [f"p.{source.names[key]}" for key in source.parameters]
-        lines.append(f"return Parameters({wrapped([*kept, *body.outputs])})")
+        parameters = [f"p.{source.names[key]}" for key in source.parameters]
+        lines.append(f"return Parameters({wrapped([*parameters, *body.outputs])})")
     else:
         lines += [f"rows = [\n    {wrapped(body.outputs)},\n]", *_end(dialect, each)]
     yield from indented(lines)

@@ -1,8 +1,8 @@
-"""What code is written from: equations of motion as named programs, and a program as statements of a language.
+"""Source of generated code: equations of motion as named programs, and the statements of a program in a language.
 
-A value that is used once stands where it is used, as long as the line stays short; the others get names: `sin_theta1` for the
-sine of a symbol, z1, z2, ... else. Values are formed in the order in which the program forms them, so every language gives what
-the program gives, but for the rounding of its functions.
+A value that is used once is inlined as long as the line stays short; the others are named: `sin_theta1` for the sine of a
+symbol, z1, z2, ... otherwise. Values are computed in the order of the program, so every language gives the same results, except
+for the rounding of its functions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dalembert.symbolic.rolled_solve import order_of_symmetric
 from dalembert.symbolic.symbols import Kind, parted
 
 Given = Literal["state", "start", "along"]  # (t, y); (t, q, q̇); (t, y) and the rates of t, y and p
-# words that mean something in one of the languages, or to the text around the lines
+# reserved words of the languages and of the generated code
 _WORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
     return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false NULL NAN INFINITY
@@ -38,8 +38,8 @@ _WORDS = """
     reactions multipliers jacobian none ifelse power seed
 """
 _RESERVED = frozenset(_WORDS.split())
-_LONG = 90  # signs of a value that stands where it is used
-_WIDE = 118  # signs of a line
+_MAX_INLINE = 90  # characters of an inlined value
+_LINE_WIDTH = 118  # characters of a line
 _ATOM = 9
 _BINDING = {
     "or": 1,
@@ -56,14 +56,14 @@ _BINDING = {
 
 @dataclass(frozen=True)
 class CodeFunction:
-    """One function of the code: a program, what it returns, and of what."""
+    """One function of the code: a program, its result and its arguments."""
 
     name: str
     meaning: str  # for the comment
     program: Program
     shape: tuple[int, ...]  # of the result, (n,) or (rows, columns)
     given: Given = "state"
-    rows: tuple[str, ...] = ()  # what the entries along the first axis belong to
+    rows: tuple[str, ...] = ()  # names of the entries along the first axis
 
     @property
     def size(self) -> int:
@@ -72,22 +72,22 @@ class CodeFunction:
 
     @property
     def dimensions(self) -> str:
-        """The shape of the result in words."""
+        """The shape of the result as a str."""
         return " x ".join(map(str, self.shape))
 
     def place(self, i: int) -> str:
-        """Where entry i stands in the result, row by row and counted from 1: an index, or row and column."""
+        """The one-based index of entry i in the result, row by row: an index, or row and column."""
         return ", ".join(str(k + 1) for k in np.unravel_index(i, self.shape))
 
     @property
     def table_lines(self) -> list[str]:
-        """Short names for the tables that stand outside the function under its own name."""
+        """Short names for the tables that are defined outside the function."""
         return [f"table{i + 1} = {self.name}_table{i + 1}" for i in range(len(self.program.tables))]
 
 
 @dataclass(frozen=True)
 class Source:
-    """Equations of one model by one formalism, ready to be written in any language."""
+    """Equations of one model by one formulation, for all languages."""
 
     model: str
     formalism: str
@@ -114,12 +114,12 @@ class Source:
 
     @property
     def fields(self) -> list[tuple[str, float, str]]:
-        """Name, value and description of every parameter; one without meaning where there is none."""
+        """Name, value and description of every parameter; a placeholder if there is none."""
         found = [(self.names[key], value, self.descriptions.get(key, "")) for key, value in self.values.items()]
         return found or [("none", 0.0, "the model has no parameters")]
 
     def places(self, each: CodeFunction) -> dict[str, tuple[str, int]]:
-        """For every input of a function but t the array it comes in, and its place there."""
+        """For every input of a function except t, its array and index."""
         n, inputs = len(self.coordinates), each.program.inputs
         if each.given != "start":
             seeds = inputs[len(self.states) + 1 :]
@@ -127,12 +127,12 @@ class Source:
         return {x: ("q", i) if i < n else ("qd", i - n) for i, x in enumerate(inputs[:-1])}
 
     def function(self, name: str) -> CodeFunction | None:
-        """The function of a name; None where the equations have none."""
+        """The function with this name; None if there is none."""
         return next((each for each in self.functions if each.name == name), None)
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """For every symbol its name in code, the same in all languages; no two are the same."""
+        """The unique name of every symbol in code, the same in all languages."""
         namer = Namer()
         rates = [name for each in self.functions for name in each.program.inputs]
         return {
@@ -141,12 +141,12 @@ class Source:
 
     @cached_property
     def operations(self) -> frozenset[str]:
-        """The operations that stand in some function."""
+        """The operations used in any function."""
         return frozenset(name for each in self.functions for name, _ in each.program.lines)
 
     @property
     def heading(self) -> list[str]:
-        """What was generated from what, line by line, for a comment at the top."""
+        """The lines of the comment at the top: model, formulation and version."""
         lines = [
             f"Equations of motion of '{self.model}' by the formalism {self.formalism} ({self.title}).",
             f"Generated by dalembert {self.version}; change the model and export it again rather than edit this file.",
@@ -160,7 +160,7 @@ class Source:
 
 
 def text_of(name: str) -> str:
-    """A text that is written as it stands."""
+    """A template file that is copied unchanged."""
     return (files("dalembert.io.code") / "texts" / name).read_text(encoding="utf-8")
 
 
@@ -177,7 +177,7 @@ def plain(name: str) -> str:
 
 
 class Namer:
-    """Gives names, none of them twice and none that a language keeps for itself.
+    """Creates unique names that are not reserved words of a language.
 
     >>> namer = Namer()
     >>> namer.new("x"), namer.new("x"), namer.new("double"), namer.new("y")
@@ -188,7 +188,7 @@ class Namer:
         self._taken = set(_RESERVED | taken)
 
     def new(self, name: str) -> str:
-        """The name, or one like it that is free."""
+        """The name, or a similar one that is not taken."""
         wanted = plain(name)
         found, k = wanted, 2
         while found in self._taken:
@@ -199,9 +199,9 @@ class Namer:
 
 @dataclass(frozen=True)
 class Language:
-    """How a language writes statements."""
+    """Syntax of the statements of a language."""
 
-    words: Mapping[str, str]  # how each operation is written, where it is not as in `base`
+    words: Mapping[str, str]  # templates of operations that differ from `base`
     base: str  # the column of the table of operations: c or python
     line: str = "{} = {}"
     condition: str = "{} = {}"
@@ -209,7 +209,7 @@ class Language:
     solve: str = "{name} = {operation}({factor}, [{entries}])"
     entry: str = "{}[{}]"
     first: int = 0  # the index of the first entry
-    onward: str = ""  # what ends a line that goes on
+    onward: str = ""  # end of a continued line
     field: str = "p.{}"  # a parameter
 
     def word(self, operation: str) -> str:
@@ -217,136 +217,136 @@ class Language:
         return self.words.get(operation) or getattr(OPERATIONS[operation], self.base)
 
     def reads(self, source: Source, each: CodeFunction, body: Body) -> list[str]:
-        """The lines that take the inputs which a function uses out of its arrays."""
+        """The lines that read the inputs of a function from its arrays."""
         places = source.places(each)
         found = [(source.names[x], *places[x]) for x in body.inputs if x != "t"]
         return [self.line.format(name, self.entry.format(array, i + self.first)) for name, array, i in found]
 
     def binding(self, operation: str) -> int:
-        """How strongly an operation binds; what is written as a function, or in brackets, is an atom."""
+        """The precedence of an operation; function calls and bracketed expressions are atoms."""
         return _ATOM if self.word(operation).endswith(")") else _BINDING.get(operation, 0)
 
 
 @dataclass(frozen=True)
 class Body:
-    """The statements of a program, and its outputs as text."""
+    """The statements of a program, and its outputs as expressions."""
 
     lines: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
-    inputs: list[str] = field(default_factory=list)  # those that are used, by the names of the program
-    parameters: bool = False  # is any used?
+    inputs: list[str] = field(default_factory=list)  # the inputs that are used, by their names in the program
+    parameters: bool = False  # are any parameters used?
 
 
 @dataclass(frozen=True)
-class _Text:
-    """A value as text, and how strongly it holds together."""
+class _Expression:
+    """The source of an expression, and its precedence."""
 
     text: str
     binding: int = _ATOM
 
 
 def body_of(program: Program, language: Language, names: Mapping[str, str]) -> Body:
-    """The statements of a program; `names` are those of its symbols."""
-    return _Walk(program, language, names).body()
+    """The statements of a program; `names` are the names of its symbols."""
+    return _StatementWriter(program, language, names).body()
 
 
-class _Walk:
-    """One walk through the lines."""
+class _StatementWriter:
+    """Writes the statements of one program."""
 
     def __init__(self, program: Program, language: Language, names: Mapping[str, str]) -> None:
         self._program, self._language = program, language
         self._namer = Namer(frozenset(names.values()))
         self._plain = {i: names[name] for i, name in enumerate((*program.inputs, *program.parameters))}
-        self._uses = Counter(a for _, places in program.lines for a in places)
+        self._uses = Counter(a for _, args in program.lines for a in args)
         self._uses.update(program.outputs)
         self._lines: list[str] = []
         self._values = self._leaves(names)
         self._orders: dict[int, int] = {}  # of factors
 
-    def _leaves(self, names: Mapping[str, str]) -> dict[int, _Text]:
+    def _leaves(self, names: Mapping[str, str]) -> dict[int, _Expression]:
         program, language = self._program, self._language
-        found = [_Text(names[name]) for name in program.inputs]
-        found += [_Text(language.field.format(names[name])) for name in program.parameters]
-        found += [_Text(repr(x), _ATOM if x >= 0 else _BINDING["negative"]) for x in program.numbers]
-        found += [_Text(f"table{i + 1}") for i in range(len(program.tables))]
+        found = [_Expression(names[name]) for name in program.inputs]
+        found += [_Expression(language.field.format(names[name])) for name in program.parameters]
+        found += [_Expression(repr(x), _ATOM if x >= 0 else _BINDING["negative"]) for x in program.numbers]
+        found += [_Expression(f"table{i + 1}") for i in range(len(program.tables))]
         return dict(enumerate(found))
 
     def body(self) -> Body:
         program = self._program
-        for step, (operation, places) in enumerate(program.lines):
+        for step, (operation, args) in enumerate(program.lines):
             y = program.first_line + step
             if operation in BLOCKS:
-                self._values[y] = self._block(y, operation, places)
+                self._values[y] = self._block(y, operation, args)
             else:
-                value = self._written(operation, places)
-                self._values[y] = self._value_or_name(y, operation, places, value)
+                value = self._operation(operation, args)
+                self._values[y] = self._value_or_name(y, operation, args, value)
         used = self._uses
         n, m = len(program.inputs), len(program.parameters)
         inputs = [name for i, name in enumerate(program.inputs) if used[i]]
         outputs = [self._values[a].text for a in program.outputs]
         return Body(self._lines, outputs, inputs, any(used[i] for i in range(n, n + m)))
 
-    def _written(self, operation: str, places: Sequence[int]) -> _Text:
-        """An operation with its arguments in brackets where they need them."""
+    def _operation(self, operation: str, args: Sequence[int]) -> _Expression:
+        """An operation, with parentheses around arguments that need them."""
         word, own = self._language.word(operation), self._language.binding(operation)
         if own == _ATOM:
-            return _Text(word.format(*(self._values[a].text for a in places)))
+            return _Expression(word.format(*(self._values[a].text for a in args)))
         texts = []
-        for i, a in enumerate(places):
+        for i, a in enumerate(args):
             value = self._values[a]
-            held = value.binding > own or (value.binding == own and i == 0 and operation != "negative")
-            texts.append(value.text if held else f"({value.text})")
-        return _Text(word.format(*texts), own)
+            bare = value.binding > own or (value.binding == own and i == 0 and operation != "negative")
+            texts.append(value.text if bare else f"({value.text})")
+        return _Expression(word.format(*texts), own)
 
-    def _value_or_name(self, y: int, operation: str, places: Sequence[int], value: _Text) -> _Text:
-        """The value itself, or the name of a new line."""
-        if self._uses[y] == 1 and len(value.text) < _LONG:
+    def _value_or_name(self, y: int, operation: str, args: Sequence[int], value: _Expression) -> _Expression:
+        """The inlined value, or the name assigned in a new line."""
+        if self._uses[y] == 1 and len(value.text) < _MAX_INLINE:
             return value
-        known = self._plain.get(places[0]) if len(places) == 1 and self._language.binding(operation) == _ATOM else None
+        known = self._plain.get(args[0]) if len(args) == 1 and self._language.binding(operation) == _ATOM else None
         name = self._namer.new(f"{operation}_{known}") if known else self._new()
         line = self._language.condition if operation in CONDITIONS else self._language.line
         self._lines.append(line.format(name, value.text))
-        return _Text(name)
+        return _Expression(name)
 
     def _new(self) -> str:
         return self._namer.new(f"z{len(self._lines) + 1}")
 
-    def _block(self, y: int, operation: str, places: Sequence[int]) -> _Text:
-        """A factor, a solution or an entry of one."""
+    def _block(self, y: int, operation: str, args: Sequence[int]) -> _Expression:
+        """A factorization, a solution or an entry of one."""
         language = self._language
         if operation == "entry":
-            i = int(float(self._values[places[1]].text)) + language.first
-            return _Text(language.entry.format(self._values[places[0]].text, i))
+            i = int(float(self._values[args[1]].text)) + language.first
+            return _Expression(language.entry.format(self._values[args[0]].text, i))
         name = self._new()
         if operation.endswith("_factor"):
             symmetric = operation.startswith("symmetric")
-            n = self._orders[y] = order_of_symmetric(len(places)) if symmetric else isqrt(len(places))
-            size = len(places) if symmetric else 2 * n * n
+            n = self._orders[y] = order_of_symmetric(len(args)) if symmetric else isqrt(len(args))
+            size = len(args) if symmetric else 2 * n * n
             known = {"name": name, "operation": operation, "n": n, "size": size}
-            text = language.factor.format(entries=self._entries(places), **known)
+            text = language.factor.format(entries=self._entries(args), **known)
         else:
-            factor, *b = places
-            room = len(b) if operation.startswith("symmetric") else 2 * len(b)
-            known = {"name": name, "operation": operation, "n": len(b), "size": room}
+            factor, *b = args
+            size = len(b) if operation.startswith("symmetric") else 2 * len(b)
+            known = {"name": name, "operation": operation, "n": len(b), "size": size}
             text = language.solve.format(entries=self._entries(b), factor=self._values[factor].text, **known)
         self._lines.append(text)
-        return _Text(name)
+        return _Expression(name)
 
-    def _entries(self, places: Sequence[int]) -> str:
-        return wrapped([self._values[a].text for a in places], self._language.onward)
+    def _entries(self, args: Sequence[int]) -> str:
+        return wrapped([self._values[a].text for a in args], self._language.onward)
 
 
 def indented(lines: Sequence[str], indent: str = "    ") -> list[str]:
-    """Lines, some of which go on below, moved to the right."""
+    """Indent lines, including continued ones."""
     return [indent + line.replace("\n", f"\n{indent}") for line in lines]
 
 
 def wrapped(parts: Sequence[str], onward: str = "") -> str:
-    """Parts with commas between them, over several lines where one would be too wide."""
+    """Parts joined by commas, on several lines if one would be too long."""
     rows: list[list[str]] = [[]]
     width = 20
     for part in parts:
-        if width + len(part) > _WIDE - 10 and rows[-1]:
+        if width + len(part) > _LINE_WIDTH - 10 and rows[-1]:
             rows.append([])
             width = 8
         rows[-1].append(part)

@@ -1,4 +1,4 @@
-"""The languages that equations are written in, by name."""
+"""The target languages of code export, by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dalembert.io.files import write_text
 
 @dataclass(frozen=True)
 class Target:
-    """One language: what its files end in, and how they are written."""
+    """One target language: its file suffix and its writer."""
 
     title: str
     ending: str  # "" for a folder
@@ -26,7 +26,7 @@ class Target:
 
 
 def _target(title: str, ending: str, files: Callable[[Source, Path], Mapping[str, str]]) -> Target:
-    """A language whose texts stand beside each other; each appears only when it is complete."""
+    """A target whose files are in one folder; each is written atomically."""
 
     def write(source: Source, path: Path) -> tuple[Path, ...]:
         texts = files(source, path)

@@ -1,6 +1,6 @@
-"""The examples that come with dalembert: each a folder with a model file, a story and the numbers it should give.
+"""The bundled example models: each a folder with a model file, a description and the expected numbers.
 
-A few are families, made by a function of `generated` in place of the file.
+Some are families, built by a function of `generated` instead of a file.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dalembert.model.model import Model
 
 
 def names() -> tuple[str, ...]:
-    """The names of all examples.
+    """Names of all example models.
 
     >>> "cart-pendulum" in names()
     True
     """
-    written = {entry.name for entry in files(__name__).iterdir() if _file(entry) is not None}
-    return tuple(sorted(written | set(GENERATED)))
+    with_file = {entry.name for entry in files(__name__).iterdir() if _file(entry) is not None}
+    return tuple(sorted(with_file | set(GENERATED)))
 
 
 def path(name: str) -> Traversable:
-    """The folder of an example.
+    """Folder of an example model.
 
     >>> path("simple-pendulum").joinpath("model.toml").is_file()
     True
@@ -41,7 +41,7 @@ def path(name: str) -> Traversable:
 
 
 def load(name: str, **options: object) -> Model:
-    """The model of an example; some examples are families and take options, such as the number of their loops.
+    """Load an example model; some examples are families with options, such as the number of loops.
 
     >>> load("double-pendulum").coordinate_names
     ('theta1', 'theta2')
@@ -53,7 +53,7 @@ def load(name: str, **options: object) -> Model:
     known = tuple(signature(make).parameters) if make else ()
     for option in options:
         if option not in known:
-            expected = f"It knows {', '.join(known)}." if known else "It takes none."
+            expected = f"Expected {', '.join(known)}." if known else "It has no options."
             raise InputError(f"gallery: example '{name}' has no option '{option}'. {expected}")
     if make:
         return make(**options)
@@ -61,18 +61,18 @@ def load(name: str, **options: object) -> Model:
     text = folder.joinpath(file).read_text(encoding="utf-8")
     if file.endswith(".urdf"):
         model = loads_urdf(text, f"gallery/{name}/{file}")
-        model.text = story(name).splitlines()[0].lstrip("# ")  # URDF has no place for one
+        model.text = story(name).splitlines()[0].lstrip("# ")  # URDF has no description
         return model
     return loads(text, f"gallery/{name}/{file}")
 
 
 def _file(folder: Traversable) -> str | None:
-    """The model file of an example: in our own format or as URDF."""
+    """The model file of an example, TOML or URDF."""
     return next((name for name in ("model.toml", "model.urdf") if folder.joinpath(name).is_file()), None)
 
 
 def story(name: str) -> str:
-    """What an example is about, in Markdown.
+    """Description of an example, in Markdown.
 
     >>> story("simple-pendulum").splitlines()[0]
     '# Simple pendulum'
@@ -81,7 +81,7 @@ def story(name: str) -> str:
 
 
 def expected(name: str) -> dict[str, Any]:
-    """The numbers an example should give, and where they come from.
+    """Expected numbers of an example, and their source.
 
     >>> expected("simple-pendulum")["closed_form"]["period"]
     2.367841947576237
@@ -90,7 +90,7 @@ def expected(name: str) -> dict[str, Any]:
 
 
 def answers(name: str) -> str | None:
-    """Worked answers to the exercises an example belongs to, in Markdown; None where there are none.
+    """Worked solutions of the exercises of an example, in Markdown; None if there are none.
 
     >>> answers("slider-crank-2").splitlines()[0]
     '# Slider-crank with two links: answers to Exercises 2, 6 and 8'

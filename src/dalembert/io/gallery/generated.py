@@ -1,4 +1,4 @@
-"""Examples that are written by a function: families of models whose size is a matter of choice."""
+"""Example models built by a function: families of models of variable size."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dalembert.model.model import Model
 
 
 def n_four_bar(loops: int = 2) -> Model:
-    """`loops` four-bar linkages side by side: N + 1 rods on the ground, N rods that join their tips, all of unit length.
+    """`loops` four-bar linkages in a row: N + 1 rods on the ground, N rods that connect their tips, all of unit length.
 
-    Every rod has its own angle from world x, and each loop closes with two constraints. Problem A02 of the IFToMM library.
+    Every rod has an absolute angle from world x, and two constraints close each loop. Problem A02 of the IFToMM library.
 
     >>> n_four_bar(3).coordinate_names
     ('theta0', 'theta1', 'theta2', 'theta3', 'phi1', 'phi2', 'phi3')
@@ -39,14 +39,14 @@ def n_four_bar(loops: int = 2) -> Model:
             about = f"level rod {i} ends at the tip of upright rod {i}, along {axis}"
             model.holonomic(closure, f"loop{i}, {axis}", about)
     model.speed("dot(theta0)", "u", "rate of the first upright rod")
-    # fixed steps pass the singular position, where the steps of an adaptive method would collapse
+    # fixed steps pass the singular position, where the step size of an adaptive method would collapse
     return model.simulation(10.0, 501, integrator="rk4", step=1e-3)
 
 
 def rope(links: int = 20, strands: int = 1) -> Model:
-    """A rope of `links` thin rods of 3 cm and 50 g, pinned at one end and let go from the horizontal: ReDySim's chain.
+    """A rope of `links` thin rods of 3 cm and 50 g, pinned at one end and released from the horizontal: ReDySim's chain.
 
-    Of several `strands`, each as long as the rope itself, a fan hangs on its end.
+    With several `strands`, that many chains of the same length are attached to its end.
 
     >>> len(rope(100).coordinate_names), len(rope(10, strands=3).coordinate_names)
     (100, 40)
@@ -61,7 +61,7 @@ def rope(links: int = 20, strands: int = 1) -> Model:
     model.parameter("w", 0.01, "width of a rod", "m")
     model.parameter("g", 9.81, "acceleration of gravity", "m/s²")
     rod = {"mass": "m", "center": ("l/2", 0, 0), "inertia": ("m*w**2/12", "m*l**2/12", "m*l**2/12")}
-    # the first rod of every strand hangs on the last of the rope
+    # the parent of the first rod of every strand is the last rod of the rope
     before = [links if i > links and i % links == 1 % links else i - 1 for i in range(1, count + 1)]
     for i, parent in enumerate(before, 1):
         start = 0.4 * ((i - 1) // links - (strands + 1) / 2) / strands if i > links and parent == links else 0.0
@@ -69,15 +69,15 @@ def rope(links: int = 20, strands: int = 1) -> Model:
             f"q{i}", start, 0.0, f"angle of rod {i} from {f'rod {parent}' if parent else 'world x'}", "rad"
         )
     for i, parent in enumerate(before, 1):
-        # the first joint, too, sits one length from the origin, as in ReDySim's table
+        # the first joint is also one length from the origin, as in ReDySim's table
         hinge = model.revolute((0, 0, 1), f"q{i}", position=("l", 0, 0))
         model.body(f"rod{i}", parent=f"rod{parent}" if parent else "world", joint=hinge, **rod)
     return model.simulation(1.0, 201)
 
 
-def _require_count(what: str, given: object, most: int) -> None:
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
-        raise InputError(f"{what} is {given!r}. Expected a whole number from 1 to {most}.")
+def _require_count(what: str, count: object, most: int) -> None:
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
+        raise InputError(f"{what} is {count!r}. Expected an int from 1 to {most}.")
 
 
 GENERATED: dict[str, Callable[..., Model]] = {"n-four-bar": n_four_bar, "rope": rope}

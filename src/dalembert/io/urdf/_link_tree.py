@@ -1,4 +1,4 @@
-"""From links and joints to a tree: every link hangs on one joint, and all of them on one root."""
+"""Builds the link tree: every link except the root is the child of one joint; checks and merges masses."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ from dalembert.model.values import WORLD
 
 MAX_COORDINATES = 2000
 _Named = TypeVar("_Named", Link, Joint)
-_CLOSE = 1e-9
-_GROSS = 5.0  # the files of robots that were built have moments of up to 4.9 times the sum of the others
-_POINT = 1e-12  # square of a micrometre: moments below mass × this are no moments
-_LOOSE = "read the file with strict=False to take it as it is"
+_RELATIVE_TOLERANCE = 1e-9
+_GROSS = 5.0  # files of real robots have moments of up to 4.9 times the sum of the others
+_POINT_MASS = 1e-12  # square of a micrometer: moments below mass × this are zero
+_LOOSE = "read the file with strict=False to accept it"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A link with the joint it hangs on (None for the root)."""
+    """A link with its parent joint (None for the root)."""
 
     link: Link
     joint: Joint | None
 
     @property
     def moving(self) -> bool:
-        """Whether the joint can move."""
+        """True if the joint can move."""
         return self.joint is not None and MOTIONS[self.joint.kind] > 0
 
 
-Tree = tuple[Part, ...]  # the root first, then branch by branch, parents before their children
+Tree = tuple[Part, ...]  # depth first from the root, parents before their children
 
 
 def grow(robot: Robot, reading: Reading) -> Tree:
-    """The links in order, from the root outwards; empty if they do not form a tree."""
+    """The links from the root outward; empty if they do not form a tree."""
     before = len(reading.found)
     links, joints = _unique(robot.links, "link", reading), _unique(robot.joints, "joint", reading)
-    hangs = _hangs(joints.values(), links, reading)
-    _rings(hangs, reading)
-    roots = [link for name, link in links.items() if name not in hangs]
-    whole = all(joint.name and joint.parent and joint.child for joint in robot.joints)
-    # after problems with names a second root is mostly one of their consequences
-    if len(roots) > 1 and whole and len(reading.found) == before:
-        _several(roots, reading)
-    sound = len(reading.found) == before and len(roots) == 1
+    joint_of = _parent_joints(joints.values(), links, reading)
+    _cycles(joint_of, reading)
+    roots = [link for name, link in links.items() if name not in joint_of]
+    complete = all(joint.name and joint.parent and joint.child for joint in robot.joints)
+    # a second root is usually a consequence of problems with names
+    if len(roots) > 1 and complete and len(reading.found) == before:
+        _report_roots(roots, reading)
+    tree = len(reading.found) == before and len(roots) == 1
     followers = _followers(joints, reading)
     _few(joints.values(), reading)
-    return _ordered(links, {child: followers[joint.name] for child, joint in hangs.items()}, roots[0]) if sound else ()
+    return _ordered(links, {child: followers[each.name] for child, each in joint_of.items()}, roots[0]) if tree else ()
 
 
 def _unique(items: Sequence[_Named], kind: str, reading: Reading) -> dict[str, _Named]:
-    """The items by name; names that are used again are problems."""
+    """The items by name; duplicate names are problems."""
     found: dict[str, _Named] = {}
     for item in items:
         if item.name in found:
             fact = f"the name was already used in line {found[item.name].line}."
-            reading.wrong(item.line, f"{kind} {quote(item.name)}", fact, f"Give each {kind} a name of its own.")
+            reading.wrong(item.line, f"{kind} {quote(item.name)}", fact, f"Give each {kind} a unique name.")
         elif item.name:
             found[item.name] = item
     return found
 
 
-def _hangs(joints: Iterable[Joint], links: Mapping[str, Link], reading: Reading) -> dict[str, Joint]:
-    """The joint each link hangs on."""
+def _parent_joints(joints: Iterable[Joint], links: Mapping[str, Link], reading: Reading) -> dict[str, Joint]:
+    """The parent joint of each link."""
     found: dict[str, Joint] = {}
     for joint in joints:
         what = f"joint {quote(joint.name)}"
@@ -77,73 +77,73 @@ def _hangs(joints: Iterable[Joint], links: Mapping[str, Link], reading: Reading)
                 reading.wrong(joint.line, f"{what}, {end}", f"there is no link {quote(name)}.", hint(name, links))
         if joint.parent and joint.parent == joint.child:
             fact = f"it connects the link {quote(joint.child)} with itself."
-            reading.wrong(joint.line, what, fact, "Give parent and child two different links.")
+            reading.wrong(joint.line, what, fact, "Use different links for parent and child.")
         elif joint.child in found:
             other = found[joint.child]
-            fact = f"the link {quote(joint.child)} already hangs on the joint {quote(other.name)} (line {other.line})."
-            advice = "A URDF file describes a tree: remove one of them, and close the loop by model.loop."
+            fact = f"the link {quote(joint.child)} is already a child of joint {quote(other.name)} (line {other.line})."
+            advice = "URDF describes trees: remove one of the joints, and close the loop with model.loop."
             reading.wrong(joint.line, what, fact, advice)
         elif joint.child in links:
             found[joint.child] = joint
     return found
 
 
-def _rings(hangs: Mapping[str, Joint], reading: Reading) -> None:
-    """Links that carry each other; each ring is reported once."""
+def _cycles(joint_of: Mapping[str, Joint], reading: Reading) -> None:
+    """Report cycles of parent links, each once."""
     seen: set[str] = set()
-    for start in hangs:
+    for start in joint_of:
         name, path = start, dict[str, None]()
-        while name in hangs and name not in seen:
+        while name in joint_of and name not in seen:
             seen.add(name)
             path[name] = None
-            name = hangs[name].parent
+            name = joint_of[name].parent
         if name in path:
-            ring = [*path][[*path].index(name) :]
-            shown = " on ".join(map(quote, [*ring[:5], *(["..."] if len(ring) > 5 else []), name]))
-            joint = hangs[name]
-            fact = f"links carry each other in a ring: {shown}."
+            cycle = [*path][[*path].index(name) :]
+            shown = " on ".join(map(quote, [*cycle[:5], *(["..."] if len(cycle) > 5 else []), name]))
+            joint = joint_of[name]
+            fact = f"the links form a cycle: {shown}."
             reading.wrong(joint.line, f"joint {quote(joint.name)}", fact, "Expected a tree: remove one of the joints.")
 
 
-def _several(roots: list[Link], reading: Reading) -> None:
+def _report_roots(roots: list[Link], reading: Reading) -> None:
     first, second, *others = (f"{quote(link.name)} (line {link.line})" for link in roots)
     more = f" and {len(others)} more" if others else ""
-    fact = f"there are several roots: the links {first} and {second}{more} hang on no joint."
-    advice = "Expected one: connect them by joints, or remove what is left over."
+    fact = f"there are several roots: the links {first} and {second}{more} have no parent joint."
+    advice = "Expected one root: connect them with joints, or remove the other links."
     reading.wrong(roots[1].line, f"link {quote(roots[1].name)}", fact, advice)
 
 
 def _followers(joints: Mapping[str, Joint], reading: Reading) -> dict[str, Joint]:
-    """The joints; those that follow others need one that exists and has one motion, and may not follow themselves.
+    """The joints with checked mimic elements: the other joint must exist, have one motion and not mimic this joint.
 
-    Files that leave parts of a robot out often keep what followed them, so this can be a remark.
+    Files with parts of a robot often keep mimic joints of missing joints, so this can be a remark.
     """
     out = dict(joints)
     for joint in joints.values():
-        if joint.mimic is None or not joint.mimic.joint or not (said := _lost(joint, joint.mimic.joint, joints)):
+        if joint.mimic is None or not joint.mimic.joint or not (reason := _no_mimic(joint, joint.mimic.joint, joints)):
             continue
         what = f"joint {quote(joint.name)}, mimic"
         if reading.options.strict:
             close = "" if joint.mimic.joint in joints else f"{hint(joint.mimic.joint, joints)} "
-            advice = "Name a joint that moves, remove the element, or read the file with strict=False to leave it out."
-            reading.wrong(joint.mimic.line, what, f"{said}.", f"{close}{advice}")
+            advice = "Name a moving joint, remove the element, or read the file with strict=False to ignore it."
+            reading.wrong(joint.mimic.line, what, f"{reason}.", f"{close}{advice}")
         else:
-            reading.remark("a joint follows no other and moves freely", f"{what} (line {joint.mimic.line}): {said}")
+            reading.remark("<mimic> is ignored; the joint is free", f"{what} (line {joint.mimic.line}): {reason}")
         out[joint.name] = replace(joint, mimic=None)
     return out
 
 
-def _lost(joint: Joint, name: str, joints: Mapping[str, Joint]) -> str:
-    """Why a joint cannot follow the other one; an empty text if it can."""
+def _no_mimic(joint: Joint, name: str, joints: Mapping[str, Joint]) -> str:
+    """Why a joint cannot mimic the other; an empty str if it can."""
     other = joints.get(name)
     if other is None:
         return f"there is no joint {quote(name)}"
     if MOTIONS[other.kind] != 1:
         return f"the joint {quote(name)} is {other.kind}"
-    return "the joint follows itself, directly or through others" if _follows_itself(joint, joints) else ""
+    return "the joint mimics itself, directly or indirectly" if _mimics_itself(joint, joints) else ""
 
 
-def _follows_itself(joint: Joint, joints: Mapping[str, Joint]) -> bool:
+def _mimics_itself(joint: Joint, joints: Mapping[str, Joint]) -> bool:
     start, seen = joint.name, set[str]()
     while joint.mimic is not None and joint.mimic.joint in joints and joint.name not in seen:
         seen.add(joint.name)
@@ -156,109 +156,109 @@ def _few(joints: Iterable[Joint], reading: Reading) -> None:
     for joint in joints:
         count += MOTIONS[joint.kind]
         if count > MAX_COORDINATES:
-            fact = f"there are more than {MAX_COORDINATES} coordinates."
+            fact = f"the file has more than {MAX_COORDINATES} coordinates."
             reading.wrong(joint.line, f"joint {quote(joint.name)}", fact, "Split the system into several models.")
             return
 
 
-def _ordered(links: Mapping[str, Link], hangs: Mapping[str, Joint], root: Link) -> Tree:
-    """The links branch by branch, the branches in the order of the file."""
-    carried: dict[str, list[Joint]] = {}
-    for joint in hangs.values():
-        carried.setdefault(joint.parent, []).append(joint)
+def _ordered(links: Mapping[str, Link], joint_of: Mapping[str, Joint], root: Link) -> Tree:
+    """The links in depth-first order, branches in the order of the file."""
+    children: dict[str, list[Joint]] = {}
+    for joint in joint_of.values():
+        children.setdefault(joint.parent, []).append(joint)
     parts, waiting = list[Part](), [Part(root, None)]
     while waiting:
         part = waiting.pop()
         parts.append(part)
-        waiting += [Part(links[joint.child], joint) for joint in reversed(carried.get(part.link.name, ()))]
+        waiting += [Part(links[joint.child], joint) for joint in reversed(children.get(part.link.name, ()))]
     return tuple(parts)
 
 
 def moved(inertial: Inertial, pose: Pose) -> Inertial:
-    """The same mass properties, seen from the frame in which the link is placed by `pose`."""
+    """The mass properties expressed in the frame in which the link has the pose `pose`."""
     return Inertial(inertial.line, inertial.mass, pose.point(inertial.center), pose.tensor(inertial.inertia))
 
 
 def together(parts: Iterable[Inertial]) -> Inertial:
-    """The mass properties of rigidly joined parts, all given in one frame: Steiner's theorem, part by part."""
-    given = [*parts]
-    if len(given) == 1:
-        return given[0]
-    mass = sum(part.mass for part in given)
-    moment = sum((part.mass * np.array(part.center) for part in given), start=np.zeros(3))
+    """The mass properties of rigidly connected parts in one frame, by the parallel axis theorem."""
+    members = [*parts]
+    if len(members) == 1:
+        return members[0]
+    mass = sum(part.mass for part in members)
+    moment = sum((part.mass * np.array(part.center) for part in members), start=np.zeros(3))
     center = moment / mass if mass else moment
     inertia = np.zeros((3, 3))
-    for part in given:
+    for part in members:
         d = np.array(part.center) - center
         inertia = inertia + part.inertia + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
     x, y, z = center.tolist()
-    return Inertial(given[0].line, mass, (x, y, z), inertia)
+    return Inertial(members[0].line, mass, (x, y, z), inertia)
 
 
 def is_empty(inertial: Inertial | None) -> bool:
-    """Whether there is neither mass nor inertia."""
+    """True if there is neither mass nor inertia."""
     return inertial is None or (not inertial.mass and not inertial.inertia.any())
 
 
 def flaw(inertial: Inertial) -> tuple[str, bool] | None:
-    """What is impossible about an inertia, and whether it is beyond what carelessness explains; None if nothing is.
+    """The physical inconsistency of an inertia, and whether it is gross; None if it is consistent.
 
-    A single moment is what planar models give, and no fault.
+    A single nonzero moment, as in planar models, is accepted.
 
     >>> flaw(Inertial(1, 1.0, (0, 0, 0), np.diag([1.0, 1.0, 10.0])))
-    ('the principal moments 1, 1, 10 break the triangle inequality', True)
+    ('the principal moments 1, 1, 10 violate the triangle inequality', True)
     >>> flaw(Inertial(1, 1.0, (0, 0, 0), np.diag([1.0, 1.0, 2.0])))
     """
     moments = np.linalg.eigvalsh(inertial.inertia)
-    small = _CLOSE * float(np.abs(moments).max())
+    small = _RELATIVE_TOLERANCE * float(np.abs(moments).max())
     shown = ", ".join(f"{0.0 if abs(m) <= small else m:.6g}" for m in moments)
     if moments[0] < -small:
         return f"a principal moment is negative; they are {shown}", True
     others = moments[0] + moments[1]
     if moments[2] > others + small:
-        gross = moments[1] > small and moments[2] >= _GROSS * (1 - _CLOSE) * others
-        return f"the principal moments {shown} break the triangle inequality", bool(gross)
+        gross = moments[1] > small and moments[2] >= _GROSS * (1 - _RELATIVE_TOLERANCE) * others
+        return f"the principal moments {shown} violate the triangle inequality", bool(gross)
     return None
 
 
 @dataclass(frozen=True)
 class _Member:
-    """A link of a rigid group, placed in the frame of the group's first link."""
+    """A link of a rigid group, with its pose in the frame of the group's first link."""
 
     part: Part
     pose: Pose
 
     @property
     def inertial(self) -> Inertial | None:
-        given = self.part.link.inertial
-        return None if given is None else moved(given, self.pose)
+        inertial = self.part.link.inertial
+        return None if inertial is None else moved(inertial, self.pose)
 
 
 def without_rounding(part: Part, reading: Reading) -> Part:
-    """The part without moments of inertia that are nothing but rounding beside the mass, and make no sense."""
+    """The part without inconsistent moments of inertia that are only rounding relative to the mass."""
     inertial = part.link.inertial
     if inertial is None or not inertial.inertia.any() or flaw(inertial) is None:
         return part
-    if float(np.abs(inertial.inertia).max()) > _POINT * inertial.mass:
+    if float(np.abs(inertial.inertia).max()) > _POINT_MASS * inertial.mass:
         return part
-    reading.remark("the inertia is impossible but so small that it is taken as 0", _item(part, inertial.line))
+    reading.remark("the inertia is inconsistent but negligible and set to 0", _item(part, inertial.line))
     return replace(part, link=replace(part.link, inertial=replace(inertial, inertia=np.zeros((3, 3)))))
 
 
 def judge(tree: Tree, reading: Reading) -> None:
-    """Problems and remarks about masses: links without any, and inertias that no body has.
+    """Problems and remarks about masses: links without mass, and physically inconsistent inertias.
 
-    Only what a rigid group has together enters the motion. So an impossible inertia counts as a problem when its group
-    is impossible, and otherwise is remarked.
+    Only the total inertia of a rigid group affects the motion. So an inconsistent inertia is a problem if the inertia of
+    its group is inconsistent, and otherwise a remark.
     """
     for part in tree:
         if part.link.inertial is None:
-            reading.remark("there is no <inertial>, so the link has no mass", _item(part, part.link.line))
+            reading.remark("<inertial> is missing; the link has no mass", _item(part, part.link.line))
     for group in _groups(tree, reading.options.floating).values():
         parts = [member.inertial for member in group if member.inertial is not None]
-        whole = flaw(together(parts)) if parts else None
+        total = flaw(together(parts)) if parts else None
         for member in group:
-            _judge_inertia(member.part, whole is not None and whole[1], reading)
+            _judge_inertia(member.part, total is not None and total[1], reading)
     _judge_masses(tree, reading)
 
 
@@ -267,26 +267,26 @@ def _judge_inertia(part: Part, wrong: bool, reading: Reading) -> None:
     found = None if inertial is None else flaw(inertial)
     if found is None or inertial is None:
         return
-    said, gross = found
+    fact, gross = found
     if wrong and gross and reading.options.strict:
-        advice = f"No body has such moments: take them about the mass centre and check their signs, or {_LOOSE}."
-        reading.wrong(inertial.line, f"link {quote(part.link.name)}, inertia", f"{said}.", advice)
+        advice = f"No rigid body has such moments: use those about the mass center and check their signs, or {_LOOSE}."
+        reading.wrong(inertial.line, f"link {quote(part.link.name)}, inertia", f"{fact}.", advice)
     else:
-        why = " (the links fixed to it make up for it)" if gross and not wrong else ""
-        reading.remark("an inertia that no body has is taken as it is", f"{_item(part, inertial.line)}: {said}{why}")
+        why = " (compensated by the links fixed to it)" if gross and not wrong else ""
+        reading.remark("a physically inconsistent inertia is accepted", f"{_item(part, inertial.line)}: {fact}{why}")
 
 
 class _Load(Flag):
-    """What a link, or anything that hangs on it, has; TOLD stands for an <inertial> in the file."""
+    """Properties of a link or its descendants; DECLARED: the file has an <inertial>."""
 
     NONE = 0
     MASS = auto()
     INERTIA = auto()
-    TOLD = auto()
+    DECLARED = auto()
 
 
 def _judge_masses(tree: Tree, reading: Reading) -> None:
-    """A link that moves needs something with mass on it; of a branch without mass the first link is reported."""
+    """Check that moving links carry mass; of a branch without mass the first link is reported."""
     loads, below = _loads(tree), set[str]()
     for part in tree:
         name, joint = part.link.name, part.joint
@@ -296,28 +296,26 @@ def _judge_masses(tree: Tree, reading: Reading) -> None:
             below.add(name)
         elif (reading.options.floating if joint is None else part.moving) and not load & needed:
             below.add(name)
-            _light(part, _Load.TOLD in load or not reading.options.strict, reading)
+            _report_massless(part, _Load.DECLARED in load or not reading.options.strict, reading)
 
 
-def _light(part: Part, allowed: bool, reading: Reading) -> None:
+def _report_massless(part: Part, allowed: bool, reading: Reading) -> None:
     if allowed:
-        fact = (
-            "a link moves without any mass, so its acceleration is not determined unless a constraint or a drive does"
-        )
+        fact = "a moving link has no mass, so its acceleration is not determined without a constraint or a drive"
         reading.remark(fact, _item(part, part.link.line))
         return
-    fact = "it moves, but neither it nor what hangs on it has mass."
-    advice = f"Give it an <inertial> with a mass, make its joint fixed, or {_LOOSE}."
+    fact = "it moves, but neither it nor its descendants have mass."
+    advice = f"Add an <inertial> with a mass, make its joint fixed, or {_LOOSE}."
     reading.wrong(part.link.line, f"link {quote(part.link.name)}", fact, advice)
 
 
 def _loads(tree: Tree) -> dict[str, _Load]:
     loads = dict[str, _Load]()
     for part in tree:
-        given, load = part.link.inertial, _Load.NONE
-        if given is not None:
-            load = _Load.TOLD | (_Load.MASS if given.mass > 0 else _Load.NONE)
-        loads[part.link.name] = load if is_empty(given) else load | _Load.INERTIA
+        inertial, load = part.link.inertial, _Load.NONE
+        if inertial is not None:
+            load = _Load.DECLARED | (_Load.MASS if inertial.mass > 0 else _Load.NONE)
+        loads[part.link.name] = load if is_empty(inertial) else load | _Load.INERTIA
     for part in reversed(tree):
         if part.joint is not None:
             loads[part.joint.parent] |= loads[part.link.name]
@@ -325,13 +323,13 @@ def _loads(tree: Tree) -> dict[str, _Load]:
 
 
 def merged(tree: Tree, reading: Reading) -> Tree:
-    """The tree with every link on a fixed joint made a part of the link it is fixed to; the world takes none."""
+    """The tree with every link on a fixed joint merged into its parent link, except for the world."""
     groups, out = _groups(tree, reading.options.floating), list[Part]()
-    place = {member.part.link.name: (head, member.pose) for head, group in groups.items() for member in group}
+    pose_of = {member.part.link.name: (head, member.pose) for head, group in groups.items() for member in group}
     for head, group in groups.items():
         joint = group[0].part.joint
         if joint is not None:
-            parent, pose = place[joint.parent]
+            parent, pose = pose_of[joint.parent]
             joint = replace(joint, parent=parent, origin=pose @ joint.origin)
         out.append(Part(_one(group), joint))
         for member in group[1:]:
@@ -341,7 +339,7 @@ def merged(tree: Tree, reading: Reading) -> Tree:
 
 
 def _groups(tree: Tree, floating: bool) -> dict[str, list[_Member]]:
-    """The rigid groups by the name of their first link, in the order of the tree; links fixed to the world stand alone."""
+    """The rigid groups by the name of their first link, in tree order; links fixed to the world are separate groups."""
     groups: dict[str, list[_Member]] = {}
     heads: dict[str, tuple[str, Pose]] = {}
     root = tree[0].link.name
@@ -358,7 +356,7 @@ def _groups(tree: Tree, floating: bool) -> dict[str, list[_Member]]:
 
 
 def _one(group: list[_Member]) -> Link:
-    """One link with the masses and the looks of all."""
+    """One link with the masses and visuals of all members."""
     first = group[0].part.link
     inertials = [member.inertial for member in group if member.inertial is not None]
     visuals = [

@@ -1,7 +1,7 @@
-"""Robots in URDF, the robot description of ROS: read with suspicion, and with a note for everything that is not used.
+"""Reader of URDF, the robot description of ROS: files are untrusted, and notes report everything that is not used.
 
-The steps: `xml_reading` (text to elements), `urdf_elements` (elements to links and joints), `link_tree` (do they form a tree;
-are the masses possible; fixed links), and here the model.
+The steps: `_xml_reading` (XML to elements), `urdf_elements` (elements to links and joints), `_link_tree` (tree structure,
+physical consistency of the masses, fixed links), and here the model.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from dalembert.model.values import WORLD
 from dalembert.symbolic.symbols import is_identifier
 
 BASE = "base"
-_LENGTH = 56  # an identifier has at most 64 characters, and room is left for endings
+_LENGTH = 56  # an identifier has at most 64 characters, including suffixes
 
 
 def read_urdf(
     path: str | Path, *, floating: bool = False, merge_fixed: bool = False, friction: bool = True, strict: bool = True
 ) -> Model:
-    """The model of a robot described by a URDF file.
+    """Read a robot from a URDF file.
 
-    Bodies have the names of links and coordinates those of joints; `model.notes` tells what was changed or left out.
-    The root link stands still unless it is `floating`: then it has the coordinates base_x, base_y, base_z and the
-    quaternion base_qw, base_qx, base_qy, base_qz. `merge_fixed` makes links on fixed joints parts of those that carry
-    them. Without `friction` the joints have neither damping nor friction. Without `strict` impossible inertias,
-    moving links without mass and joints that follow no joint of the file are notes and no errors.
+    Bodies have the names of links and coordinates those of joints; `model.notes` lists changes and ignored content.
+    The root link is fixed unless it is `floating`: then it has the coordinates base_x, base_y, base_z and the
+    quaternion base_qw, base_qx, base_qy, base_qz. `merge_fixed` merges links on fixed joints into their parent links.
+    Without `friction` the joints have neither damping nor friction. Without `strict`, physically inconsistent inertias,
+    moving links without mass and joints that mimic no joint of the file are notes instead of errors.
 
     >>> from dalembert.errors import ModelFileError
     >>> try:
-    ...     read_urdf("no-such-place/arm.urdf")
+    ...     read_urdf("no-such-placement/arm.urdf")
     ... except ModelFileError as error:
     ...     print(error.problems[0].fact)
     there is no such file.
@@ -59,7 +59,7 @@ def loads_urdf(
     friction: bool = True,
     strict: bool = True,
 ) -> Model:
-    """The model of a robot described by a text in URDF; `source` is what messages call it. Options as in `read_urdf`.
+    """Read a robot from a URDF string; `source` is its name in messages. Options as in `read_urdf`.
 
     >>> model = loads_urdf('''
     ... <robot name="pendulum">
@@ -95,18 +95,18 @@ def _model(root: Element, reading: Reading, folder: Path | None = None) -> Model
             tree = merged(tree, reading) if reading.options.merge_fixed else tree
             model = _Builder(robot, tree, reading).build()
     reading.require_sound()
-    assert model is not None  # without problems there is one
+    assert model is not None  # always built if there are no problems
     for note in reading.notes:
         model.note(note)
     return model
 
 
 def _require_urdf(root: Element, source: str) -> None:
-    """Raise when the text is of another kind, before hundreds of problems follow from it."""
+    """Raise for another file format, which would cause hundreds of problems."""
     if root.tag != "robot":
         others = {"sdf": "This is an SDF file; convert", "mujoco": "This is a MuJoCo file; convert"}
         advice = f"{others[root.tag]} it to URDF." if root.tag in others else "Expected a URDF file."
-        raise failure(f"{source}, line {root.line}", f"the file holds <{root.tag[:40]}> and no <robot>.", advice)
+        raise failure(f"{source}, line {root.line}", f"the root element is <{root.tag[:40]}>, not <robot>.", advice)
     macro = next((child for child in root.children if child.tag.startswith("xacro:")), None)
     if macro is not None:
         fact = f"<{macro.tag[:40]}> is a macro that has not been expanded."
@@ -115,7 +115,7 @@ def _require_urdf(root: Element, source: str) -> None:
 
 @dataclass(frozen=True)
 class _Coordinate:
-    """A coordinate to be: the name it should have, and where it comes from."""
+    """A coordinate to be declared: its wanted name and its source."""
 
     wanted: str
     joint: str
@@ -150,7 +150,7 @@ class _Builder:
             self._shapes(part)
         self._start()
         if not self.model.generalized_coordinates:
-            self.reading.remark("nothing moves; a robot that is free to move is read with floating=True")
+            self.reading.remark("the model has no degrees of freedom; use floating=True for a floating base")
         return self.model
 
     # names
@@ -161,7 +161,7 @@ class _Builder:
         for coordinate, name in zip(wanted, names, strict=True):
             if name != coordinate.joint and name != coordinate.wanted:
                 source = f"joint {quote(coordinate.joint)}" if coordinate.joint else "the free base"
-                self.reading.remark("a coordinate has another name", f"{name} for {source} (line {coordinate.line})")
+                self.reading.remark("a coordinate was renamed", f"{name} for {source} (line {coordinate.line})")
             self.model.coordinate(name, coordinate.start, 0.0, coordinate.description, coordinate.unit)
             self.coordinates[coordinate.joint] = (*self.coordinates.get(coordinate.joint, ()), name)
 
@@ -176,25 +176,25 @@ class _Builder:
 
     def _name_bodies(self) -> None:
         links = [part.link for part in self.tree]
-        if self._left_out():
+        if self._root_is_world():
             self.bodies[links.pop(0).name] = WORLD
         names = identifiers([link.name for link in links], is_body_name, "link")
         for link, name in zip(links, names, strict=True):
             self.bodies[link.name] = name
             if name != link.name:
-                self.reading.remark("a body has another name", f"{name} for link {quote(link.name)} (line {link.line})")
+                self.reading.remark("a body was renamed", f"{name} for link {quote(link.name)} (line {link.line})")
 
-    def _left_out(self) -> bool:
-        """Whether the root link is the world, or stands still and has no mass."""
+    def _root_is_world(self) -> bool:
+        """True if the root link is the world, or is fixed and has no mass."""
         root = self.tree[0].link
         if self.reading.options.floating or not (root.name == WORLD or is_empty(root.inertial)):
             return False
         item = f"{quote(root.name)} (line {root.line})"
         if root.name == WORLD:
-            mass = "" if is_empty(root.inertial) else ", so its mass does not count"
+            mass = "" if is_empty(root.inertial) else ", so its mass is ignored"
             self.reading.remark(f"the root link is the world itself{mass}", item)
         else:
-            sentence = "the root link has no mass and does not move: what hangs on it hangs on the world"
+            sentence = "the root link is fixed and has no mass: its children are attached to the world"
             self.reading.remark(sentence, item)
         return True
 
@@ -215,19 +215,19 @@ class _Builder:
             self.model.body(name, parent=self.bodies[part.joint.parent], joint=self._joint(part.joint), **mass)
 
     def _joint(self, joint: Joint) -> ModelJoint:
-        place = vector(joint.origin.position), vector(joint.origin.rotation)
+        placement = vector(joint.origin.position), vector(joint.origin.rotation)
         axis, names = joint.axis, self.coordinates.get(joint.name, ())
         match joint.kind:
             case "fixed":
-                return self.model.fixed(*place)
+                return self.model.fixed(*placement)
             case "prismatic":
-                return self.model.prismatic(axis, names[0], *place)
+                return self.model.prismatic(axis, names[0], *placement)
             case "planar":
-                return self.model.planar(axis, names[:2], names[2], *place)
+                return self.model.planar(axis, names[:2], names[2], *placement)
             case "floating":
                 return self._free(joint.name, joint.origin)
             case _:
-                return self.model.revolute(axis, names[0], *place)
+                return self.model.revolute(axis, names[0], *placement)
 
     def _free(self, joint: str, origin: Pose) -> ModelJoint:
         names = self.coordinates[joint]
@@ -239,7 +239,7 @@ class _Builder:
             return
         if not self.reading.options.friction:
             item = f"joint {quote(joint.name)} (line {joint.line})"
-            self.reading.remark("damping and friction are left out, as asked for", item)
+            self.reading.remark("damping and friction are ignored because of friction=False", item)
             return
         (name,) = self.coordinates[joint.name]
         viscous, coulomb = exact(joint.damping), exact(joint.friction)
@@ -248,7 +248,7 @@ class _Builder:
         self.model.joint_friction(body, viscous=viscous, **dry, name=f"friction of {name}")
 
     def _mimic(self, joint: Joint) -> None:
-        """q − multiplier × other − offset = 0; the names of constraints differ, so each has that of its own joint."""
+        """q − multiplier × other − offset = 0; the constraint has the name of its joint."""
         if (mimic := joint.mimic) is None:
             return
         (name,), (other,) = self.coordinates[joint.name], self.coordinates[mimic.joint]
@@ -269,7 +269,7 @@ class _Builder:
             )
 
     def _start(self) -> None:
-        """What the file says of it, and for joints that follow others what they follow."""
+        """Set the initial state of the file, and consistent initial values of mimic joints."""
         known, starts = self.model.coordinate_names, {}
         for start in self.robot.starts:
             if start.name in known:
@@ -295,13 +295,13 @@ class _Builder:
             q[name] = joint.mimic.multiplier * q.get(other, 0.0) + joint.mimic.offset
             qd[name] = joint.mimic.multiplier * qd.get(other, 0.0)
             if not (math.isfinite(q[name]) and math.isfinite(qd[name])):
-                what, fact = f"joint {quote(joint.name)}, mimic", "it starts beyond all numbers."
+                what, fact = f"joint {quote(joint.name)}, mimic", "its initial value is not finite."
                 self.reading.wrong(joint.mimic.line, what, fact, "Expected a moderate multiplier and offset.")
                 q[name] = qd[name] = 0.0
 
 
 def _coordinates(kind: str, name: str, joint: str, line: int, what: str) -> Iterator[_Coordinate]:
-    """The coordinates of a joint: a single one has its name, of several each has its own ending."""
+    """The coordinates of a joint: a single one has the name of the joint, several have suffixes."""
     units = COORDINATES[kind]
     for key, unit in units.items():
         wanted = name if len(units) == 1 else f"{name}_{key}"
@@ -309,22 +309,22 @@ def _coordinates(kind: str, name: str, joint: str, line: int, what: str) -> Iter
 
 
 def exact(x: float) -> float | int:
-    """The same number, as an integer where it is whole, so that zeros and ones remain structural."""
+    """The same number, as an int if it is an integer, so that zeros and ones remain structural."""
     return int(x) if float(x).is_integer() and abs(x) < 1e15 else float(x)
 
 
 def vector(values: Iterable[float]) -> list[float | int]:
-    """The same vector, its whole numbers as integers."""
+    """The same vector, with integers as int."""
     return [exact(x) for x in values]
 
 
 def is_body_name(name: str) -> bool:
-    """Whether a body can be called so."""
+    """True if this is a valid body name."""
     return name != WORLD and is_identifier(name.replace("-", "_"))
 
 
 def identifiers(names: Sequence[str], usable: Callable[[str], bool], prefix: str) -> list[str]:
-    """A usable name for every name; the first that is usable as it is keeps it.
+    """A valid unique identifier for every name; valid names are not changed.
 
     >>> identifiers(["left arm", "left_arm", "2", "sin"], is_identifier, "joint")
     ['left_arm_2', 'left_arm', 'joint_2', 'joint_sin']
@@ -342,13 +342,13 @@ def identifiers(names: Sequence[str], usable: Callable[[str], bool], prefix: str
 
 
 def _plain(name: str, usable: Callable[[str], bool], prefix: str) -> str:
-    """The name with what no identifier may hold replaced."""
+    """The name with invalid characters replaced."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:_LENGTH]
     return plain if usable(plain) else f"{prefix}_{plain}"
 
 
 def fresh_name(name: str, taken: set[str], counts: dict[str, int]) -> str:
-    """The name, with a number behind it where it is taken."""
+    """The name, with a number appended if it is taken."""
     free = name
     while free in taken:
         counts[name] = counts.get(name, 1) + 1

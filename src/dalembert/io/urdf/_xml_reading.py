@@ -1,4 +1,4 @@
-"""Reading values out of elements: what is wrong is collected with its line, and what is not used is counted."""
+"""XML parsing and reading of attribute values: problems are collected with their lines, unused content is counted."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ MAX_REMARKS = 200
 MAX_SHOWN = 20
 MAX_NAME = 200
 MAX_NUMBER = 1e60  # products of masses and squares of lengths stay finite
-UNLIMITED = 1e300  # limits from here on are none; URDF wants some also where there are none
+UNLIMITED = 1e300  # larger limits mean unlimited; URDF requires limits
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _MAX_TEXT = 1000
-_NO_PART = {
-    "safety_controller": "limits are told and not enforced",
-    "calibration": "sensors have no part in the equations",
+_UNUSED = {
+    "safety_controller": "limits are reported but not enforced",
+    "calibration": "sensors are not part of the equations",
 }
 MAX_BYTES = 20_000_000
 MAX_ELEMENTS = 200_000
 MAX_DEPTH = 64
 MAX_ATTRIBUTES = 1000
-_CUT_OFF = "The text ends too early: the file is empty or cut off."
-# what mostly causes what the parser says
+_CUT_OFF = "Unexpected end: the file is empty or truncated."
+# the most frequent causes of parser errors
 _ADVICE = {
     "no element found": _CUT_OFF,
     "unclosed token": _CUT_OFF,
     "unclosed CDATA section": _CUT_OFF,
-    "mismatched tag": "Close every element by its own name, in the reverse order of opening.",
-    "undefined entity": "Only &amp; &lt; &gt; &quot; and &apos; are known.",
+    "mismatched tag": "Close every element with its name, in reverse order.",
+    "undefined entity": "Only &amp; &lt; &gt; &quot; and &apos; are defined.",
 }
 Numbers3 = tuple[float, float, float]
 ORIGIN: Numbers3 = (0.0, 0.0, 0.0)
@@ -52,7 +52,7 @@ ORIGIN: Numbers3 = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Options:
-    """How a file is to be read."""
+    """Options of the URDF reader."""
 
     floating: bool
     merge_fixed: bool
@@ -61,7 +61,7 @@ class Options:
 
 
 class Reading(Findings):
-    """One file while it is read: its problems by line, and remarks about what was understood, changed or left out."""
+    """The state of reading one file: problems by line, and remarks about assumptions, changes and ignored content."""
 
     def __init__(self, source: str, options: Options) -> None:
         super().__init__(source)
@@ -72,53 +72,53 @@ class Reading(Findings):
     # problems and remarks
 
     def wrong(self, line: int, what: str, fact: str, advice: str = "") -> None:
-        """Keep a problem behind those of the lines above."""
+        """Add a problem, ordered by line."""
         at = bisect_right(self._lines, line)
         self._lines.insert(at, line)
         self.note([Problem(f"{self.source}, line {line}, {what}", fact, advice)], at)
 
     def remark(self, sentence: str, item: str = "") -> None:
-        """Keep a remark; the items of the same sentence become one note."""
+        """Add a remark; items with the same sentence are merged into one note."""
         if sentence not in self._remarks and len(self._remarks) >= MAX_REMARKS:
-            sentence = "there is more that is not used"
+            sentence = "further content is not used"
         self._remarks.setdefault(sentence, []).append(item)
 
-    def unused(self, what: str, line: int, why: str = "it is not known here") -> None:
-        """Remark that something in the file plays no part in the model."""
+    def unused(self, what: str, line: int, why: str = "it is unknown") -> None:
+        """Remark that some content is not used."""
         self.remark(f"{what} is not used, {why}", f"line {line}")
 
     @property
     def notes(self) -> Iterator[str]:
         """The remarks as sentences."""
         for sentence, items in self._remarks.items():
-            shown = [item for item in items if item][:MAX_SHOWN]
-            if not shown:
+            listed = [item for item in items if item][:MAX_SHOWN]
+            if not listed:
                 yield f"{sentence}."
                 continue
-            more = f" and {len(items) - len(shown)} more" if len(items) > len(shown) else ""
+            more = f" and {len(items) - len(listed)} more" if len(items) > len(listed) else ""
             count = f" ({len(items)} times)" if len(items) > 1 else ""
-            text = ", ".join(shown)
-            if len(shown) > 1 and all(re.fullmatch(r"line \d+", item) for item in shown):
+            text = ", ".join(listed)
+            if len(listed) > 1 and all(re.fullmatch(r"line \d+", item) for item in listed):
                 text = f"lines {text.replace('line ', '')}"
             yield f"{sentence}{count}: {text}{more}."
 
     # elements
 
     def once(self, element: Element, tag: str, what: str, attributes: Sequence[str] | None = None) -> Element | None:
-        """The only child with this tag, or None; what it holds beyond the attributes is remarked where they are given."""
+        """The only child with this tag, or None; with `attributes`, its other content is remarked."""
         found = [*element.find(tag)]
         for other in found[1:]:
-            fact = f"<{tag}> is written twice, first in line {found[0].line}."
+            fact = f"duplicate <{tag}>, first in line {found[0].line}."
             self.wrong(other.line, what, fact, "Keep one of them.")
         if found and attributes is not None:
             self.only(found[0], (), attributes)
         return found[0] if found else None
 
     def only(self, element: Element, children: Sequence[str] = (), attributes: Sequence[str] = ()) -> None:
-        """Remark what an element holds beyond the known children and attributes."""
+        """Remark children and attributes that are not known."""
         for child in element.children:
             if child.tag not in children:
-                why = _NO_PART.get(child.tag, "it is not known here")
+                why = _UNUSED.get(child.tag, "it is unknown")
                 self.unused(f"element <{shown(child.tag)}> in <{element.tag}>", child.line, why)
         for name in element.attributes:
             if name not in attributes:
@@ -127,7 +127,7 @@ class Reading(Findings):
     # values
 
     def name(self, element: Element, what: str, attribute: str = "name") -> str:
-        """A name, or an empty text if there is none that can be used."""
+        """A valid name, or an empty str."""
         given = element.attributes.get(attribute)
         if given is None or not given.strip():
             advice = f'Write <{element.tag} {attribute}="...">.'
@@ -149,7 +149,7 @@ class Reading(Findings):
         least: float | None = None,
         most: float = MAX_NUMBER,
     ) -> float:
-        """A number; without a default the attribute has to be there."""
+        """A number; the attribute is required if there is no default."""
         given = element.attributes.get(attribute)
         if given is None:
             if default is None:
@@ -166,7 +166,7 @@ class Reading(Findings):
         return default or 0.0
 
     def limit(self, element: Element, attribute: str, what: str, default: float | None = None) -> float | None:
-        """A number that bounds something, or None where nothing bounds it."""
+        """A limit, or None if unlimited."""
         given = element.attributes.get(attribute)
         if given is None:
             return default
@@ -176,19 +176,19 @@ class Reading(Findings):
         return None if abs(value) >= UNLIMITED else value
 
     def numbers(self, element: Element, attribute: str, what: str, default: Sequence[float]) -> tuple[float, ...]:
-        """As many numbers, separated by spaces, as the default has."""
+        """Numbers separated by spaces, as many as in the default."""
         given = element.attributes.get(attribute)
         if given is None:
             return tuple(default)
         values = [_value(part, MAX_NUMBER) for part in given.split()] if len(given) <= _MAX_TEXT else []
-        sound = tuple(value for value in values if value is not None)
-        if len(values) == len(sound) == len(default):
-            return sound
+        valid = tuple(value for value in values if value is not None)
+        if len(values) == len(valid) == len(default):
+            return valid
         self._not_numbers(element, attribute, what, given, len(default))
         return tuple(default)
 
     def origin(self, element: Element, what: str) -> Pose:
-        """The placement in <origin>; without it, none."""
+        """The pose in <origin>; the identity by default."""
         origin = self.once(element, "origin", what, ("xyz", "rpy"))
         if origin is None:
             return Pose()
@@ -202,15 +202,15 @@ class Reading(Findings):
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """The known name that is nearest to a wrong one, among those of about the same length."""
-    # the search takes long for long names
+    """A hint with the most similar known name of about the same length."""
+    # the search is slow for long names
     similar = [other for other in known if abs(len(other) - len(name)) <= 8 and len(other) <= 64][:200]
     found = nearest(name, similar) if len(name) <= 64 else ""
     return found if found.startswith("Did") else "Check the spelling."
 
 
 def _value(text: str, most: float) -> float | None:
-    """The number a text stands for, or None."""
+    """The number of a str, or None."""
     if len(text) > 100 or not _NUMBER.fullmatch(text):
         return None
     value = float(text)
@@ -220,13 +220,13 @@ def _value(text: str, most: float) -> float | None:
 
 
 def shown(text: str) -> str:
-    """A tag or attribute as it may stand in a note."""
+    """A tag or attribute for a note."""
     return text if len(text) <= 40 and text.isprintable() else quote(text[:40])
 
 
 @dataclass(frozen=True)
 class Element:
-    """One element of an XML file: its tag, attributes, children, and the line it begins in."""
+    """One element of an XML file: its tag, attributes, children and first line."""
 
     tag: str
     attributes: dict[str, str]
@@ -239,66 +239,66 @@ class Element:
 
 
 def read_xml(path: str | Path) -> Element:
-    """The root element of an XML file, or a `ModelFileError` that says why there is none."""
+    """The root element of an XML file; raises `ModelFileError` if it cannot be read."""
     return parse_xml(read_text(path, MAX_BYTES), str(path))
 
 
 def parse_xml(text: str, source: str = "<text>") -> Element:
-    """The root element of a text in XML; `source` is what messages call it.
+    """The root element of an XML string; `source` is its name in messages.
 
     >>> root = parse_xml('<robot name="arm">\\n  <link name="base"/>\\n</robot>')
     >>> root.tag, [(child.tag, child.attributes, child.line) for child in root.children]
     ('robot', [('link', {'name': 'base'}, 2)])
     """
-    text = _sound(text, source)
+    text = _decodable(text, source)
     parser = make_parser()
     handler = _Tree(parser)
     parser.forbid_dtd = parser.forbid_entities = parser.forbid_external = True
     parser.setContentHandler(handler)
     try:
-        # one piece: the time of the parser grows with the number of pieces a long token is cut into
+        # one piece: parsing time grows with the number of pieces of a long token
         parser.feed(text)
         parser.close()
     except SAXParseException as error:
         raise _syntax(text, source, error) from error
     except DefusedXmlException as error:
-        fact = "there is a document type, an entity or a reference to another file."
-        where, advice = f"{source}, line {handler.line}", "Remove it: model files are read without them."
+        fact = "document types, entities and external references are not supported."
+        where, advice = f"{source}, line {handler.line}", "Remove them."
         raise failure(where, fact, advice) from error
-    except _TooMuch as error:
+    except _TooLarge as error:
         raise failure(f"{source}, line {handler.line}", *error.args) from error
-    assert handler.root is not None  # a text without an element is a SAXParseException
+    assert handler.root is not None  # without an element there is a SAXParseException
     return handler.root
 
 
-class _TooMuch(Exception):
-    """A bound is exceeded; the fact and the advice."""
+class _TooLarge(Exception):
+    """A limit is exceeded; the arguments are fact and advice."""
 
 
 class _Tree(ContentHandler):
-    """Builds the tree from the events of the parser."""
+    """Builds the element tree from parser events."""
 
-    def __init__(self, place: Locator) -> None:
+    def __init__(self, locator: Locator) -> None:
         super().__init__()
-        self._place = place
+        self._locator = locator
         self.root: Element | None = None
         self._open: list[Element] = []
         self._count = 0
 
     @property
     def line(self) -> int:
-        """The line the parser is in."""
-        return self._place.getLineNumber() or 1
+        """The current line of the parser."""
+        return self._locator.getLineNumber() or 1
 
     def startElement(self, name: str, attrs: AttributesImpl) -> None:
-        """Begin an element and hand it to the one around it."""
+        """Begin an element and add it to its parent."""
         self._count += 1
         if self._count > MAX_ELEMENTS:
-            raise _TooMuch(f"there are more than {MAX_ELEMENTS} elements.", "Split the system into several models.")
+            raise _TooLarge(f"the file has more than {MAX_ELEMENTS} elements.", "Split the system into several models.")
         if len(self._open) >= MAX_DEPTH:
-            raise _TooMuch(f"elements are nested more than {MAX_DEPTH} deep.", "Expected a few levels.")
+            raise _TooLarge(f"elements are nested deeper than {MAX_DEPTH} levels.", "Expected a few levels.")
         if len(attrs) > MAX_ATTRIBUTES:
-            raise _TooMuch(f"an element has more than {MAX_ATTRIBUTES} attributes.", "Expected a few.")
+            raise _TooLarge(f"an element has more than {MAX_ATTRIBUTES} attributes.", "Expected a few.")
         element = Element(name, dict(attrs.items()), self.line)
         if self._open:
             self._open[-1].children.append(element)
@@ -311,8 +311,8 @@ class _Tree(ContentHandler):
         self._open.pop()
 
 
-def _sound(text: str, source: str) -> str:
-    """The text without a mark of its byte order, if it is one that could stand in a file."""
+def _decodable(text: str, source: str) -> str:
+    """The str without a byte order mark; raises if it cannot be encoded in UTF-8."""
     try:
         return decode(text.encode("utf-8"), source, MAX_BYTES)
     except UnicodeEncodeError as error:
@@ -322,12 +322,12 @@ def _sound(text: str, source: str) -> str:
 
 
 def _syntax(text: str, source: str, error: SAXParseException) -> ModelFileError:
-    """What the parser said, with the line it is about and what mostly causes it."""
-    said, number = error.getMessage(), error.getLineNumber() or 1
+    """The parser error with its line and its most frequent cause."""
+    message, number = error.getMessage(), error.getLineNumber() or 1
     line = line_shown(text, number)
     shown = f", at {line!r}" if line else ""
-    advice = _ADVICE.get(said, "Correct this line.")
-    return failure(f"{source}, line {number}", f"not valid XML: {said}{shown}.", advice)
+    advice = _ADVICE.get(message, "Correct this line.")
+    return failure(f"{source}, line {number}", f"not valid XML: {message}{shown}.", advice)
 
 
 @dataclass(frozen=True)
@@ -343,7 +343,7 @@ class Pose:
         return np.array(roll_pitch_yaw(FLOATS, self.rotation), dtype=float)
 
     def __matmul__(self, other: Pose) -> Pose:
-        """X_AC = X_AB X_BC; angles that need no arithmetic are kept as they are.
+        """X_AC = X_AB X_BC; angles are unchanged if one rotation is the identity.
 
         >>> (Pose((1, 0, 0), (0, 0, 0.5)) @ Pose((0, 0, 2))).rotation
         (0, 0, 0.5)
@@ -357,12 +357,12 @@ class Pose:
         return Pose(self.point(other.position), rotation)
 
     def point(self, p: Numbers3) -> Numbers3:
-        """A point given in B, in A."""
+        """A point in B, expressed in A."""
         x, y, z = np.add(self.position, self.R @ p if any(self.rotation) else p).tolist()
         return (x, y, z)
 
     def tensor(self, inertia: np.ndarray) -> np.ndarray:
-        """R I Rᵀ: a symmetric matrix given in axes of B, in axes of A."""
+        """R I Rᵀ: a symmetric matrix in axes of B, expressed in axes of A."""
         if not any(self.rotation):
             return inertia
         turned = self.R @ inertia @ self.R.T
@@ -372,8 +372,8 @@ class Pose:
 def angles(R: np.ndarray) -> Numbers3:
     """Roll, pitch and yaw of a rotation matrix.
 
-    Near a pitch of ±90° the yaw is ill-determined, but roll and pitch are then taken from Rz(−yaw) R, so that the three
-    together give R back to rounding.
+    Near a pitch of ±90° the yaw is ill-conditioned, but roll and pitch are computed from Rz(−yaw) R, so that the three
+    angles reproduce R to rounding.
 
     >>> angles(Pose(rotation=(0.1, 0.2, 0.3)).R)
     (0.1, 0.2, 0.3)

@@ -1,4 +1,4 @@
-"""The elements of a URDF file as records: links, joints, and what the file says about them."""
+"""The elements of a URDF file as records: links, joints and their properties."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from dalembert.model.keys import quote
 
 MAX_LINKS = 2000
 MAX_SHAPES = 10_000
-# what the coordinates of each kind of joint are, with their units; a free one has a quaternion (w, x, y, z)
+# the coordinates of each joint type, with their units; a free joint has a quaternion (w, x, y, z)
 _FORMS = [joint.urdf for joint in JOINTS if joint.urdf is not None]
 COORDINATES = {kind: form.coordinates for form in _FORMS for kind in (form.type, form.unlimited) if kind is not None}
 MOTIONS = {kind: len(units) for kind, units in COORDINATES.items()}
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 GRAVITY: Numbers3 = (0.0, 0.0, -9.81)
-_ELSEWHERE = {
-    "transmission": "drives are added by model.actuator and model.rotor",
-    "gazebo": "it holds settings of another program",
-    "ros2_control": "it holds settings of another program",
-    "sensor": "sensors have no part in the equations",
+_UNUSED = {
+    "transmission": "add drives with model.actuator and model.rotor",
+    "gazebo": "it contains settings of another program",
+    "ros2_control": "it contains settings of another program",
+    "sensor": "sensors are not part of the equations",
 }
 Color = tuple[float, ...]
 MAX_FILE_NAME = 1000
@@ -37,7 +37,7 @@ _SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "capsule": ("radiu
 
 @dataclass(frozen=True)
 class Inertial:
-    """Mass, mass centre, and inertia about the mass centre, all in axes of the link."""
+    """Mass, mass center, and inertia about the mass center, all in axes of the link."""
 
     line: int
     mass: float
@@ -47,7 +47,7 @@ class Inertial:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid part."""
+    """A rigid body."""
 
     name: str
     line: int
@@ -57,7 +57,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint follows another one: multiplier × other + offset."""
+    """A joint that mimics another: multiplier × other + offset."""
 
     line: int
     joint: str
@@ -67,7 +67,7 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Joint:
-    """What connects a link to the one that carries it."""
+    """The connection of a link to its parent link."""
 
     name: str
     line: int
@@ -76,7 +76,7 @@ class Joint:
     child: str
     origin: Pose
     axis: Numbers3
-    limits: dict[str, float | None]  # arguments of `Model.limit`; None where there is no bound
+    limits: dict[str, float | None]  # arguments of `Model.limit`; None if unlimited
     damping: float
     friction: float
     mimic: Mimic | None
@@ -84,7 +84,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a coordinate starts, as the exporter of this program writes it."""
+    """The initial value of a coordinate, as written by our exporter."""
 
     line: int
     name: str
@@ -94,7 +94,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Robot:
-    """Everything that is used of a file."""
+    """The content of a file that is used."""
 
     name: str
     line: int
@@ -105,20 +105,20 @@ class Robot:
 
 
 def read_robot(root: Element, reading: Reading) -> Robot:
-    """The robot that a file describes."""
+    """Read the robot of a file."""
     name = _robot_name(root, reading)
     colors = read_colors(root, reading)
     links = tuple(_link(element, colors, reading) for element in _few(root, "link", reading))
     joints = tuple(_joint(element, reading) for element in _few(root, "joint", reading))
     if sum(len(link.visuals) for link in links) > MAX_SHAPES:
-        reading.wrong(root.line, "robot", f"there are more than {MAX_SHAPES} shapes.", "Remove some elements <visual>.")
+        reading.wrong(root.line, "robot", f"the file has more than {MAX_SHAPES} shapes.", "Remove some of them.")
     for child in root.children:
         if child.tag not in ("link", "joint", "material", "dalembert"):
-            why = _ELSEWHERE.get(child.tag, "it is not known here")
+            why = _UNUSED.get(child.tag, "it is unknown")
             reading.unused(f"element <{shown(child.tag)}>", child.line, why)
     if not links:
-        reading.wrong(root.line, "robot", "there are no links.", 'Expected at least one <link name="...">.')
-    return Robot(name, root.line, links, joints, *_own(root, reading))
+        reading.wrong(root.line, "robot", "the robot has no links.", 'Expected at least one <link name="...">.')
+    return Robot(name, root.line, links, joints, *_extension(root, reading))
 
 
 def _robot_name(root: Element, reading: Reading) -> str:
@@ -127,15 +127,15 @@ def _robot_name(root: Element, reading: Reading) -> str:
             reading.unused(f"attribute {shown(name)} of <robot>", root.line)
     if root.attributes.get("name", "").strip():
         return reading.name(root, "robot")
-    reading.remark("the robot has no name and is called 'robot'", f"line {root.line}")
+    reading.remark("the robot has no name and is named 'robot'", f"line {root.line}")
     return "robot"
 
 
 def _few(root: Element, tag: str, reading: Reading) -> list[Element]:
-    """The children with this tag; too many of them end the reading."""
+    """The children with this tag; raises `Enough` if there are too many."""
     found = [*root.find(tag)]
     if len(found) > MAX_LINKS:
-        fact = f"there are {len(found)} elements <{tag}>."
+        fact = f"the file has {len(found)} elements <{tag}>."
         reading.wrong(found[MAX_LINKS].line, "robot", fact, f"Expected at most {MAX_LINKS} in one file.")
         raise Enough
     return found
@@ -147,12 +147,12 @@ def _link(element: Element, colors: Mapping[str, tuple[float, ...]], reading: Re
     for child in element.find("collision"):
         reading.unused("element <collision>", child.line, "it is not needed for the equations")
     reading.only(element, ("inertial", "visual", "collision"), ("name",))
-    given = reading.once(element, "inertial", what)
+    inertial = reading.once(element, "inertial", what)
     visuals = [read_visual(visual, what, colors, reading) for visual in element.find("visual")]
     return Link(
         name,
         element.line,
-        None if given is None else _inertial(given, what, reading),
+        None if inertial is None else _inertial(inertial, what, reading),
         tuple(visual for visual in visuals if visual is not None),
     )
 
@@ -166,14 +166,14 @@ def _inertial(element: Element, what: str, reading: Reading) -> Inertial:
         reading.wrong(element.line, what, "the mass is missing.", 'Add <mass value="..."/>.')
     amount = 0.0 if mass is None else reading.number(mass, "value", f"{what}, mass", least=0.0)
     if inertia is None:
-        reading.remark("<inertial> has no <inertia>: it counts as a point mass", f"{what} (line {element.line})")
+        reading.remark("<inertial> has no <inertia>: it is a point mass", f"{what} (line {element.line})")
         return Inertial(element.line, amount, origin.position, np.zeros((3, 3)))
     return Inertial(inertia.line, amount, origin.position, origin.tensor(_matrix(inertia, what, reading)))
 
 
 def _matrix(element: Element, what: str, reading: Reading) -> np.ndarray:
     """The inertia in axes of the inertial origin."""
-    # products of inertia that are left out are zero, as in most other readers
+    # products of inertia are zero by default, as in most other readers
     defaults = {key: None if key[1] == key[2] else 0.0 for key in MOMENTS}
     values = {key: reading.number(element, key, f"{what}, inertia", default) for key, default in defaults.items()}
     return np.array([[values["i" + "".join(sorted(a + b))] for b in "xyz"] for a in "xyz"])
@@ -216,7 +216,7 @@ def _kind(element: Element, what: str, reading: Reading) -> str:
 
 
 def _end(element: Element, tag: str, what: str, reading: Reading) -> str:
-    """The link that <parent> or <child> names, or an empty text."""
+    """The link of <parent> or <child>, or an empty str."""
     found = reading.once(element, tag, what, ("link",))
     if found is None:
         reading.wrong(element.line, what, f"<{tag}> is missing.", f'Add <{tag} link="..."/>.')
@@ -227,14 +227,14 @@ def _end(element: Element, tag: str, what: str, reading: Reading) -> str:
 def _axis(element: Element, kind: str, what: str, reading: Reading) -> Numbers3:
     found = reading.once(element, "axis", what)
     if kind in ("fixed", "floating"):
-        return (1.0, 0.0, 0.0)  # such a joint has no axis, though many files write one
+        return (1.0, 0.0, 0.0)  # these joints have no axis, but many files define one
     if found is None:
-        reading.remark("there is no <axis>, so it is x", f"{what} (line {element.line})")
+        reading.remark("<axis> is missing; the x axis is used", f"{what} (line {element.line})")
         return (1.0, 0.0, 0.0)
     reading.only(found, (), ("xyz",))
     x, y, z = reading.numbers(found, "xyz", f"{what}, axis", (1.0, 0.0, 0.0))
     if not any((x, y, z)):
-        fact, advice = "the axis has length 0.", "Expected a direction, got (0, 0, 0). Give `xyz` a non-zero vector."
+        fact, advice = "the axis has length 0.", "Expected a direction, got (0, 0, 0). Set `xyz` to a nonzero vector."
         reading.wrong(found.line, f"{what}, axis", fact, advice)
         return (1.0, 0.0, 0.0)
     return (x, y, z)
@@ -244,21 +244,21 @@ def _limits(element: Element, kind: str, what: str, reading: Reading) -> dict[st
     found = reading.once(element, "limit", what, ("lower", "upper", "velocity", "effort"))
     if found is None:
         if kind in ("revolute", "prismatic"):
-            reading.remark("there is no <limit>, so the motion has none", f"{what} (line {element.line})")
+            reading.remark("<limit> is missing; the motion is unlimited", f"{what} (line {element.line})")
         return {}
     what = f"{what}, limit"
     if MOTIONS[kind] > 1:
-        reading.unused(f"element <limit> of a {kind} joint", found.line, "it does not say which motion is meant")
+        reading.unused(f"element <limit> of a {kind} joint", found.line, "it does not specify the motion")
     if MOTIONS[kind] != 1:
         return {}
     ends = ("lower", "upper") if kind != "continuous" else ()
-    # of two ends the one that is left out is 0, as the format says; with both left out nothing is said
+    # if one of two limits is missing it is 0, as in the specification; if both are missing there is no limit
     default = 0.0 if any(end in found.attributes for end in ends) else None
     limits = {end: reading.limit(found, end, what, default) for end in ends}
     lower, upper = limits.get("lower"), limits.get("upper")
     if lower is not None and upper is not None and lower > upper:
         fact = f"the lower limit {lower:g} is above the upper limit {upper:g}."
-        reading.wrong(found.line, what, fact, "Exchange them.")
+        reading.wrong(found.line, what, fact, "Swap them.")
     return limits | {key: reading.limit(found, key, what) for key in ("velocity", "effort")}
 
 
@@ -271,7 +271,7 @@ def _dynamics(element: Element, kind: str, what: str, reading: Reading) -> tuple
         reading.number(found, key, f"{what}, dynamics", 0.0, least=0.0) for key in ("damping", "friction")
     )
     if MOTIONS[kind] > 1 and (damping or friction):
-        reading.unused(f"element <dynamics> of a {kind} joint", found.line, "it does not say which motion is meant")
+        reading.unused(f"element <dynamics> of a {kind} joint", found.line, "it does not specify the motion")
         return 0.0, 0.0
     return damping, friction
 
@@ -282,7 +282,7 @@ def _mimic(element: Element, kind: str, what: str, reading: Reading) -> Mimic | 
         return None
     what = f"{what}, mimic"
     if MOTIONS[kind] > 1:
-        reading.wrong(found.line, what, f"a {kind} joint cannot follow another.", "Remove it.")
+        reading.wrong(found.line, what, f"a {kind} joint cannot mimic another.", "Remove it.")
         return None
     reading.only(found, (), ("joint", "multiplier", "offset"))
     return Mimic(
@@ -293,8 +293,8 @@ def _mimic(element: Element, kind: str, what: str, reading: Reading) -> Mimic | 
     )
 
 
-def _own(root: Element, reading: Reading) -> tuple[Numbers3, tuple[Start, ...]]:
-    """What the exporter of this program adds, since URDF has no words for it: gravity and the initial state."""
+def _extension(root: Element, reading: Reading) -> tuple[Numbers3, tuple[Start, ...]]:
+    """Gravity and the initial state, an extension of URDF by our exporter."""
     found = reading.once(root, "dalembert", "robot")
     if found is None:
         return GRAVITY, ()
@@ -322,22 +322,22 @@ class Visual:
 
 
 def read_colors(root: Element, reading: Reading) -> dict[str, Color]:
-    """The colours of named materials; they may be defined for the whole robot or where they are first used."""
+    """The colors of named materials, defined at the robot or at their first use."""
     found: dict[str, Color] = {}
     for element in root.find("material"):
-        _learn(element, found, reading)
+        _add_color(element, found, reading)
         reading.only(element, ("color", "texture"), ("name",))
         for texture in element.find("texture"):
-            reading.unused("element <texture>", texture.line, "only colours are")
+            reading.unused("element <texture>", texture.line, "only colors are")
     for link in root.find("link"):
         for visual in link.find("visual"):
             for element in visual.find("material"):
-                # what is wrong here is reported with its link
-                _learn(element, found, Reading(reading.source, reading.options))
+                # problems are reported with the link
+                _add_color(element, found, Reading(reading.source, reading.options))
     return found
 
 
-def _learn(element: Element, found: dict[str, Color], reading: Reading) -> None:
+def _add_color(element: Element, found: dict[str, Color], reading: Reading) -> None:
     name = element.attributes.get("name", "")
     color = next(element.find("color"), None)
     if color is not None and name and name not in found:
@@ -350,7 +350,7 @@ def _rgba(color: Element, what: str, reading: Reading) -> Color:
 
 
 def read_visual(element: Element, what: str, colors: Mapping[str, Color], reading: Reading) -> Visual | None:
-    """A shape, or None if there is none that can be drawn."""
+    """A shape, or None if it cannot be drawn."""
     what = f"{what}, visual"
     reading.only(element, ("origin", "geometry", "material"), ("name",))
     pose = reading.origin(element, what)
@@ -402,18 +402,18 @@ def _color(element: Element, what: str, colors: Mapping[str, Color], reading: Re
     reading.only(material, ("color", "texture"), ("name",))
     texture, color = next(material.find("texture"), None), next(material.find("color"), None)
     if texture is not None:
-        reading.unused("element <texture>", texture.line, "only colours are")
+        reading.unused("element <texture>", texture.line, "only colors are")
     name = material.attributes.get("name", "")
-    # a colour written here counts here, whatever the name means elsewhere
+    # a local color overrides the named material
     if color is not None:
         return _rgba(color, f"{what}, material", reading)
     if name and name not in colors and texture is None:
-        reading.remark("a material is not defined, so the shape has no colour", f"{quote(name)} (line {material.line})")
+        reading.remark("a material is not defined; the shape has no color", f"{quote(name)} (line {material.line})")
     return colors.get(name)
 
 
 def remark_missing(visuals: Iterable[Visual], folder: Path, reading: Reading) -> None:
-    """Remark the mesh files that are not beside the file, nor in a package around it."""
+    """Remark mesh files that are neither next to the file nor in a package above it."""
     seen: dict[str, bool] = {}
     for visual in visuals:
         if visual.mesh and visual.mesh not in seen:
@@ -423,9 +423,9 @@ def remark_missing(visuals: Iterable[Visual], folder: Path, reading: Reading) ->
 
 
 def mesh_file(name: str, folder: Path) -> Path | None:
-    """The file of a mesh in the folder of the model, or, with package://, in one above; None where there is none.
+    """The mesh file in the folder of the model, or, with package://, in one above; None if there is none.
 
-    Names that lead elsewhere are not followed: http:, file:, absolute paths, `..`, links out of the folder.
+    Other locations are not used: http:, file:, absolute paths, `..`, links out of the folder.
     """
     folders = [folder.resolve()]
     if name.startswith(_PACKAGE):
@@ -433,7 +433,7 @@ def mesh_file(name: str, folder: Path) -> Path | None:
     if ":" in name or name.startswith(("/", "\\")) or ".." in name.replace("\\", "/").split("/"):
         return None
     try:
-        found = (((place / name).resolve(), place) for place in folders)
-        return next((path for path, place in found if path.is_relative_to(place) and path.is_file()), None)
+        found = (((each / name).resolve(), each) for each in folders)
+        return next((path for path, each in found if path.is_relative_to(each) and path.is_file()), None)
     except (OSError, ValueError):
         return None

@@ -1,8 +1,8 @@
-"""A model as a robot in URDF: bodies become links, joints become joints, parameters are taken at their default values.
+"""Writer of models in URDF: bodies become links, joints become joints, parameters have their default values.
 
-URDF knows trees of links on joints with friction, limits and shapes. What it has no words for is an error that names
-the element; only gravity and the initial state are written into an element of our own, which other programs pass over.
-Descriptions, units and notes are not written.
+URDF supports trees of links on joints with friction, limits and shapes. Anything else is an error that names the element;
+only gravity and the initial state are written into an extension element, which other programs ignore. Descriptions, units
+and notes are not written.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from dalembert.symbolic.symbols import TIME, Formula, coordinate
 
 
 def write_urdf(model: Elements, path: str | Path) -> None:
-    """Write a model as a URDF file; the file appears only when it is complete. See `to_urdf`."""
+    """Write a model as a URDF file atomically. See `to_urdf`."""
     write_text(Path(path), to_urdf(model))
 
 
 def to_urdf(model: Elements) -> str:
-    """The text of a URDF file that describes the model, or an `InputError` that names what URDF cannot say.
+    """The content of a URDF file for the model; raises `InputError` for an element that URDF does not support.
 
-    Joints have the names of coordinates and links those of bodies, so that reading the text gives the same model back.
+    Joints have the names of coordinates and links those of bodies, so that reading the file gives the same model.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("pendulum", gravity=(0, 0, -9.81)).coordinates("theta")
@@ -62,7 +62,7 @@ def to_urdf(model: Elements) -> str:
     </robot>
     <BLANKLINE>
     """
-    for error in _unsayable(model):
+    for error in _unsupported(model):
         raise error
     if found := [problem for problem in (*check.structure(model), *check.undefined(model)) if problem.blocking]:
         lines = "\n".join(f"  - {problem}" for problem in found)
@@ -72,21 +72,21 @@ def to_urdf(model: Elements) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(robot, encoding="unicode")}\n'
 
 
-def _unsayable(model: Elements) -> Iterator[InputError]:
+def _unsupported(model: Elements) -> Iterator[InputError]:
     """An error for every element that has no counterpart in URDF."""
     if model.energies is not None:
-        yield InputError(f"model '{model.name}' is described by energies. Expected bodies; URDF knows nothing else.")
+        yield InputError(f"model '{model.name}' is defined by energies. Expected bodies; URDF supports nothing else.")
     meshes = [(f"the mesh of '{s.body}'", s.mesh) for s in model.shapes]
     for what, text in [("the name of the model", model.name), *meshes]:
         if text and not text.isprintable():
-            fact = f"{what}, {text[:60]!r}, holds characters that cannot be written"
-            yield InputError(f"{fact}. Expected printable text.")
+            fact = f"{what}, {text[:60]!r}, contains characters that are not printable"
+            yield InputError(f"{fact}. Expected printable characters.")
     named = (
         ("loop", [loop.name for loop in model.loops], "URDF describes trees and has no loops"),
-        ("nonholonomic", [c.name for c in model.nonholonomic_constraints], "URDF has no constraints on velocities"),
+        ("nonholonomic", [c.name for c in model.nonholonomic_constraints], "URDF has no velocity constraints"),
         ("canonical", [c.name for c in model.canonical_constraints], "URDF has no constraints on momenta"),
-        ("non_ideal", model.non_ideal_forces, "URDF has no forces of constraints"),
-        ("rotor", [rotor.name for rotor in model.rotors], "URDF has no inertia of motors"),
+        ("non_ideal", model.non_ideal_forces, "URDF has no constraint forces"),
+        ("rotor", [rotor.name for rotor in model.rotors], "URDF has no motor inertia"),
         ("speed", [speed.name for speed in model.generalized_speeds], "URDF has no quasi-velocities"),
     )
     yield from (unsaid(contact.title, "URDF has no contacts and couplings") for contact in model.contacts)
@@ -98,15 +98,15 @@ def _unsayable(model: Elements) -> Iterator[InputError]:
 
 
 def origin(element: ET.Element, position: Iterable[float], rotation: Iterable[float]) -> None:
-    """Add a placement, as far as it is one."""
-    given = {"xyz": [*position], "rpy": [*rotation]}
-    shown = {key: texts(values) for key, values in given.items() if any(values)}
-    if shown:
-        ET.SubElement(element, "origin", shown)
+    """Add a pose, unless it is the identity."""
+    pose = {"xyz": [*position], "rpy": [*rotation]}
+    attributes = {key: texts(values) for key, values in pose.items() if any(values)}
+    if attributes:
+        ET.SubElement(element, "origin", attributes)
 
 
 def visual(link: ET.Element, shape: Shape, material: str) -> None:
-    """Add a shape, with a material of its own if it has a colour."""
+    """Add a shape, with a separate material if it has a color."""
     element = ET.SubElement(link, "visual")
     origin(element, shape.position, shape.rotation)
     geometry = ET.SubElement(element, "geometry")
@@ -126,7 +126,7 @@ def visual(link: ET.Element, shape: Shape, material: str) -> None:
 
 
 def text(x: float) -> str:
-    """A number so that reading it gives the same number.
+    """A number in a form that is read back exactly.
 
     >>> text(0.1 + 0.2)
     '0.30000000000000004'
@@ -137,7 +137,7 @@ def text(x: float) -> str:
 
 
 def texts(values: Iterable[float]) -> str:
-    """Numbers with spaces between them."""
+    """Numbers separated by spaces."""
     return " ".join(text(x) for x in values)
 
 
@@ -160,7 +160,7 @@ class Writer:
         self.out = ET.Element("robot", name=model.name)
 
     def robot(self) -> ET.Element:
-        """The whole robot."""
+        """The <robot> element."""
         self._link(WORLD)
         for body in self.model.bodies:
             self._body(body)
@@ -168,14 +168,14 @@ class Writer:
             self._mimic(constraint)
         for name in self.model.limits:
             if name not in self.joints:
-                raise unsaid(f"limit of '{name}'", "URDF has no limits of joints with several motions")
-        self._own()
+                raise unsaid(f"limit of '{name}'", "URDF has no limits for joints with several motions")
+        self._extension()
         return self.out
 
     # bodies and their joints
 
     def _body(self, body: Body) -> None:
-        """The link of a body, and the joints it hangs on with links without mass between them."""
+        """Add the link of a body and its joints, with massless links between them."""
         last = len(body.joints) - 1
         parent = body.parent
         for index, joint in enumerate(body.joints):
@@ -220,7 +220,7 @@ class Writer:
                 ET.SubElement(element, "dynamics", damping=text(damping), friction=text(coulomb))
 
     def _kind(self, joint: Joint, body: Body, index: int) -> tuple[str, str, list[float] | None]:
-        """The type of a joint in URDF, its name, and its axis if it has one."""
+        """The URDF type of a joint, its name, and its axis if it has one."""
         where = f"body '{body.name}', joint {index} ({joint.kind})"
         names = [self._coordinate(motion, where) for motion in joint.values]
         form = joint.urdf
@@ -237,22 +237,22 @@ class Writer:
         return form.type if limited else form.unlimited or form.type, names[0], near
 
     def _coordinate(self, motion: Formula, where: str) -> str:
-        """The coordinate that a motion is."""
+        """The coordinate of a motion."""
         name = str(motion)
         if motion == coordinate(name) and name in self.coordinates:
             if self.uses[name] == 1:
                 return name
             fact = f"the coordinate {name} moves several joints"
-            raise unsaid(where, fact, "Give each joint a coordinate of its own.")
-        raise unsaid(where, f"it moves by the formula {name}", "Expected a coordinate by itself; URDF has no formulas.")
+            raise unsaid(where, fact, "Use a separate coordinate for each joint.")
+        raise unsaid(where, f"its motion is the formula {name}", "Expected a single coordinate; URDF has no formulas.")
 
     def _prefix(self, names: list[str], endings: list[str], where: str) -> str:
-        """The name of a joint with several motions: that of its coordinates, without the endings a reader adds."""
+        """The name of a joint with several motions: the common prefix of its coordinates, without the suffixes of the reader."""
         prefix = names[0].removesuffix(f"_{endings[0]}")
         wanted = [f"{prefix}_{ending}" for ending in endings]
         if names != wanted or prefix in self.taken:
             fact = f"its coordinates are {', '.join(names)}"
-            raise unsaid(where, fact, f"A reader of URDF would call them {', '.join(wanted)}: give them such names.")
+            raise unsaid(where, fact, f"The URDF reader names them {', '.join(wanted)}: use such names.")
         self.taken.add(prefix)
         return prefix
 
@@ -275,13 +275,13 @@ class Writer:
         for load in self.model.loads:
             viscous, dry = load.friction_in_urdf(self._value)
             assert isinstance(load, InJoint)
-            place = (load.body, load.joint)
-            form = joints[place].urdf if place in joints else None
+            key = (load.body, load.joint)
+            form = joints[key].urdf if key in joints else None
             if form is None or len(form.coordinates) != 1:
-                fact = "its joint is neither revolute nor prismatic, and URDF has friction only there"
+                fact = "its joint is neither revolute nor prismatic, and URDF supports friction only there"
                 raise unsaid(load.title, fact)
-            before = found.get(place, (0.0, 0.0))
-            found[place] = (before[0] + viscous, before[1] + dry)
+            before = found.get(key, (0.0, 0.0))
+            found[key] = (before[0] + viscous, before[1] + dry)
         return found
 
     def _mimic(self, constraint: Holonomic) -> None:
@@ -293,21 +293,21 @@ class Writer:
         moving = {coordinate(name) for name in self.coordinates} | {TIME}
         linear = not any(slope.free_symbols & moving for slope in slopes.values())
         if len(names) != 2 or len(moving & {*symbols}) != 2 or not linear or constraint.feedback:
-            raise unsaid(where, "URDF has no constraints but that one joint follows another in proportion")
-        # the constraint of a joint that was read from a file has the name of that joint
+            raise unsaid(where, "URDF has no constraints except linear mimic relations between two joints")
+        # a constraint that was read from a file has the name of its joint
         names.sort(
             key=lambda name: (constraint.name != f"mimic of {name}", self.joints[name].find("mimic") is not None)
         )
         follower, other = names
         a, b = (self._value(slopes[name]) for name in names)
         if not a or not b or self.joints[follower].find("mimic") is not None:
-            raise unsaid(where, "a joint of URDF can follow one other only")
+            raise unsaid(where, "a URDF joint can mimic only one other joint")
         rest = self._value(constraint.phi.subs({coordinate(name): 0 for name in names}))
         numbers = {"multiplier": text(-b / a), "offset": text(-rest / a)}
         ET.SubElement(self.joints[follower], "mimic", {"joint": other, **numbers})
 
-    def _own(self) -> None:
-        """Gravity and the initial state, where they differ from what readers of URDF assume."""
+    def _extension(self) -> None:
+        """Add gravity and the initial state, if they differ from the defaults of URDF readers."""
         element = ET.Element("dalembert")
         gravity = [self._value(g) for g in self.model.gravity]
         if gravity != [*GRAVITY]:
