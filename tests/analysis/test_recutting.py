@@ -257,7 +257,7 @@ def test_a_ball_by_quaternion_becomes_a_cut_without_coordinates():
     assert other.coordinate_names == ("a", "c", "cross_first_angle", "cross_second_angle")
     assert isinstance(other.loops[0].joint, Spherical)
     same_mechanism(model, other)
-    with pytest.raises(InputError, match="a quaternion joint cannot be read backwards"):
+    with pytest.raises(InputError, match="a quaternion joint cannot be inverted"):
         dl.recut(model, "cross", "input")
 
 
@@ -602,7 +602,7 @@ def test_a_placement_backwards_undoes_the_placement():
 
 def test_what_cannot_be_read_backwards_is_told():
     model = Model("free").coordinates("x", "y", "z", "a", "b", "c")
-    with pytest.raises(InputError, match="here: a free joint cannot be read backwards"):
+    with pytest.raises(InputError, match="here: a free joint cannot be inverted"):
         backwards([model.free(("x", "y", "z"), ("a", "b", "c"))], "here")
     joints, places = backwards([model.fixed(), model.fixed()], "here")
     assert [joint.kind for joint in joints] == ["fixed"]

@@ -403,7 +403,7 @@ def test_too_many_links_are_refused():
         (HEAD + ROD + 'type = "hinge"\n', "link 'rod', type: there is no 'hinge' here."),
         (HEAD + ROD + 'parent = "rot"\n', "link 'rod', parent: there is no link or body 'rot'."),
         (HEAD + ROD + ROD, "body 'rod': declared twice."),
-        (HEAD + ROD + 'coordinate = "t"\n', "coordinate 't': not a usable name."),
+        (HEAD + ROD + 'coordinate = "t"\n', "coordinate 't': invalid name."),
         (HEAD + ROD + '[[link]]\nname = "b"\ncoordinate = "q1"\n', "link 'rod' moves by the coordinate 'q1' already."),
         (
             HEAD + "coordinates.q1 = { start = 1 }\n" + ROD + "start = 2\n",

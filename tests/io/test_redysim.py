@@ -206,7 +206,7 @@ def test_time_is_told_by_tp_and_steps():
         ({"quaternion": 1}, "quaternion: got the number 1."),
         ({"names": ["a", "b"]}, "names: got an array of 2."),
         ({"names": [""]}, "names, link 1"),
-        ({"names": ["two words"]}, "body 'two words': not a name for a body."),
+        ({"names": ["two words"]}, "body 'two words': invalid body name."),
         ({"alpha": [0]}, "there is no key or section 'alpha'. Did you mean 'alp'?"),
         ({"nq": 1, "a": [0.5]}, "a, link 1: the floating base has the value 0.5."),
     ],

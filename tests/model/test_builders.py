@@ -45,7 +45,7 @@ def test_a_loop_takes_a_joint_without_values_and_one_with_zeros(kind):
 @pytest.mark.parametrize("kind", FREE)
 def test_a_body_needs_the_values_of_its_joint(kind):
     m = model()
-    with pytest.raises(InputError, match=rf"body 'q', joint 0 \({kind}\): .*only a joint that closes a loop leaves"):
+    with pytest.raises(InputError, match=rf"body 'q', joint 0 \({kind}\): .*only a loop-closing joint may omit"):
         m.body("q", joint=FREE[kind][0](m), mass=1)
     assert len(m.bodies) == 1
 
@@ -72,12 +72,12 @@ def test_a_body_needs_the_values_of_its_joint(kind):
         (lambda m: m.rolling_disk("p", 1, contact=1), "rolling_disk, contact: got 1. Expected a bool."),
         (
             lambda m: m.body("q", joint="revolute"),
-            "body 'q', joint: got 'revolute'. Expected what a maker of joints returns, such as model.revolute((0, 0, 1), "
-            '"q"), or a list of such joints.',
+            "body 'q', joint: got 'revolute'. Expected a joint, such as model.revolute((0, 0, 1), "
+            '"q"), or a list of joints.',
         ),
         (
             lambda m: m.loop("l", ("p", "world"), [m.fixed()]),
-            "loop 'l', joint: got 1 joints in a sequence. Expected one joint.",
+            "loop 'l', joint: got a sequence of 1 joints. Expected one joint.",
         ),
         (lambda m: m.revolute("z", "a"), "joint (revolute): the axis is 'z'. Expected 3 numbers, e.g. (0, 0, 1)."),
         (lambda m: m.revolute((0, 1j, 1), "a"), "joint (revolute): the axis is (0, 1j, 1). Expected 3 numbers"),
@@ -85,7 +85,7 @@ def test_a_body_needs_the_values_of_its_joint(kind):
             lambda m: m.revolute((0, math.nan, 1), "a"),
             "joint (revolute): the axis has length nan. Expected a direction",
         ),
-        (lambda m: m.universal(5), "joint (universal), axes: got 5. Expected two axes at right angles."),
+        (lambda m: m.universal(5), "joint (universal), axes: got 5. Expected two perpendicular axes."),
         (lambda m: m.spring((1, 2), stiffness=1), "spring 'spring1', bodies: got (1, 2). Expected two names"),
         (
             lambda m: m.spring(("p", "world"), stiffness=1, points=7),
@@ -200,7 +200,7 @@ def test_what_formulas_and_runs_refer_to_must_be_named(kind):
     """Other elements are numbered where they have no name."""
     model = Model("m").coordinates("x")
     model.body("b", joint=model.prismatic((1, 0, 0), "x"), mass=1)
-    with pytest.raises(InputError, match=f"{kind} '': not a name"):
+    with pytest.raises(InputError, match=f"{kind} '': invalid name"):
         getattr(model, kind)("", "b" if kind == "point" else "x")
     assert not model.points
     assert not model.events

@@ -73,15 +73,15 @@ def test_what_bushings_refuse(call, message):
 def test_what_the_check_says_of_bushings_and_friction():
     K = np.eye(6)
     K[0, 1] = 3
-    with pytest.raises(ModelError, match=r"entry \[0\]\[1\] is 3 and entry \[1\]\[0\] is 0, so it would make energy"):
+    with pytest.raises(ModelError, match=r"entry \[0\]\[1\] is 3 and entry \[1\]\[0\] is 0, so it is not conservative"):
         two_bodies(stiffness=K).require_sound()
     model = Model("rod").coordinates("a")
     model.body("rod", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 1))
-    with pytest.raises(ModelError, match="both frames are on 'rod', so it does nothing"):
+    with pytest.raises(ModelError, match="both frames are on 'rod', so it has no effect"):
         model.copy().bushing(("rod", "rod")).require_sound()
-    with pytest.raises(ModelError, match="the rate above which static friction fades is 0"):
+    with pytest.raises(ModelError, match="the rate at which static friction decays is 0"):
         model.copy().joint_friction("rod", static=1, stribeck=0).require_sound()
-    with pytest.raises(InputError, match=r"stribeck is given and static is not\. Give both"):
+    with pytest.raises(InputError, match=r"got stribeck without static\. Give both"):
         model.joint_friction("rod", stribeck=1)
     with pytest.raises(InputError, match=r"coulomb: got 3 values. Expected one for both, or two: \(forwards"):
         model.joint_friction("rod", coulomb=(1, 2, 3))

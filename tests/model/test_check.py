@@ -33,15 +33,14 @@ def test_sound_models_have_no_problems():
 
 def test_an_empty_model():
     assert said(Model("empty")) == [
-        "model 'empty': it is empty: there are no coordinates. Declare at least one, and a body that moves by it.",
+        "model 'empty': it is empty: there are no coordinates. Declare at least one coordinate and a body that moves with it.",
         "model 'empty': it has neither bodies nor energies. Add a body, or describe the system by its energies.",
     ]
 
 
 def test_bodies_and_energies():
     assert said(cart().set_energies("m*dot(x)**2/2")) == [
-        "model 'cart': it has 1 bodies and also energies. "
-        "Expected one description of the system; remove the bodies or the energies."
+        "model 'cart': it has 1 bodies and also energies. Expected one of the two; remove the bodies or the energies."
     ]
 
 
@@ -55,21 +54,21 @@ def test_bodies_in_a_ring_are_told_once():
     model = cart()
     for name, parent in (("a", "c"), ("b", "a"), ("c", "b"), ("d", "a"), ("self", "self")):
         model.body(name, parent=parent, joint=model.fixed(), mass=1)
-    advice = "Expected a way to the world from every body; give one of them the parent 'world'."
+    advice = "Expected every body to be connected to the world; give one of them the parent 'world'."
     assert said(model) == [
-        f"body 'a': bodies carry each other in a ring: a on c on b on a. {advice}",
-        f"body 'self': bodies carry each other in a ring: self on self. {advice}",
+        f"body 'a': the parents form a cycle: a on c on b on a. {advice}",
+        f"body 'self': the parents form a cycle: self on self. {advice}",
     ]
 
 
 def test_an_unused_coordinate():
     model = cart().coordinates("y").holonomic("x - 1 - y*t")
-    assert said(model)[:1] == ["coordinate 'y': it appears in no joint. Let a joint move by it, or remove it."]
+    assert said(model)[:1] == ["coordinate 'y': it appears in no joint. Use it in a joint, or remove it."]
 
 
 def test_names_of_constraints_are_unique():
     model = plane().holonomic("x - 0.6", name="wall").nonholonomic("dot(x)", name="wall")
-    assert said(model) == ["constraint 'wall': the name is used 2 times. Give each constraint a name of its own."]
+    assert said(model) == ["constraint 'wall': the name is used 2 times. Give each constraint a unique name."]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +77,7 @@ def test_names_of_constraints_are_unique():
         (lambda m: m.force("crat", (0, 0, 0)), "force 'force1', body: there is no body 'crat'. Did you mean 'cart'?"),
         (
             lambda m: m.force("world", (0, 0, 0)),
-            "force 'force1', body: it acts on the world, which does not move. Expected a body. Known names: cart.",
+            "force 'force1', body: it acts on the world, which is fixed. Expected a body. Known names: cart.",
         ),
         (
             lambda m: m.force("cart", (0, 0, 0), frame="wold"),
@@ -112,7 +111,7 @@ def test_names_of_constraints_are_unique():
         ),
         (
             lambda m: m.damper(("cart", "cart"), damping=1),
-            "damper 'damper1': both ends are on 'cart', so it does nothing. Give `bodies` two different names.",
+            "damper 'damper1': both ends are on 'cart', so it has no effect. Give `bodies` two different names.",
         ),
     ],
 )
@@ -123,7 +122,7 @@ def test_loads(spoil, message):
 def test_loads_and_gravity_need_bodies():
     model = analytic().force("cart", (0, 0, 0))
     model.gravity_given = (0, -9.81, 0)
-    advice = "Put it into the potential or the forces of the energies."
+    advice = "Add it to the potential energy or the applied forces."
     assert said(model) == [
         f"force 'force1': it acts on a body, but the system is described by energies. {advice}",
         f"gravity: it acts on bodies, but the system is described by energies. {advice}",
@@ -150,8 +149,8 @@ def test_a_negative_mass():
         ),
         (
             (1, 1, 3),
-            "the principal moments 1, 1, 3 break the triangle inequality. No body has one moment larger than the sum "
-            "of the others; take the inertia about the mass centre.",
+            "the principal moments 1, 1, 3 violate the triangle inequality. Expected no moment larger than the sum "
+            "of the other two; give the inertia about the mass center.",
         ),
     ],
 )
@@ -173,7 +172,7 @@ def test_a_body_that_adds_nothing():
     model.body("frame", parent="cart", joint=model.fixed())  # a place on a body needs no mass
     assert said(model) == []
     model.body("ghost", parent="cart", joint=model.prismatic((0, 1, 0), "x"))
-    told = "body 'ghost': it has no mass, carries no other body and no load acts on it. Give it a `mass`, or remove it."
+    told = "body 'ghost': it is massless, carries no other body and no load acts on it. Give it a `mass`, or remove it."
     assert said(model) == [told]
     assert said(model.force("ghost", (0, 0, 1))) == []
 
@@ -278,7 +277,7 @@ def test_a_coordinate_without_kinetic_energy():
     model = Model.from_energies("two", coordinates=["x", "y"], kinetic="dot(x)**2*(1 + y**2)")
     assert said(model) == [
         "kinetic energy: the velocity dot(y) does not appear in it. "
-        "A coordinate without mass needs a constraint that determines it: add a term with dot(y)**2 or such a constraint, or "
+        "A massless coordinate needs a constraint that determines it: add a term with dot(y)**2 or such a constraint, or "
         "remove 'y'."
     ]
 
@@ -312,10 +311,10 @@ def test_too_many_speeds():
 def test_constraints_that_restrict_nothing():
     model = plane().holonomic("l - t").nonholonomic("x - 0.6").nonholonomic("t*l")
     assert said(model) == [
-        "holonomic 'holonomic1': it contains no coordinate. Remove it, or use the coordinates it ties together.",
-        "nonholonomic 'nonholonomic1': it contains no velocity. It restricts positions: declare it as holonomic.",
+        "holonomic 'holonomic1': it contains no coordinate. Remove it, or use the coordinates it constrains.",
+        "nonholonomic 'nonholonomic1': it contains no velocity. It constrains positions: declare it as holonomic.",
         "nonholonomic 'nonholonomic2': it contains neither coordinates nor velocities. "
-        "Remove it, or use the velocities it ties together.",
+        "Remove it, or use the velocities it constrains.",
     ]
 
 
@@ -329,7 +328,7 @@ def test_initial_positions_that_violate_a_constraint():
     model = plane().start([0.6, 0.9], [0, 0]).holonomic("x**2 + y**2 - l**2", name="rod")
     assert said(model) == [
         "holonomic 'rod': the initial state violates it: φ = 0.17, expected 0 (its terms are of size 2.17). "
-        "Change the initial positions; with y = 0.8 instead of 0.9 it would hold."
+        "Change the initial positions; y = 0.8 instead of 0.9 satisfies it."
     ]
 
 
@@ -337,14 +336,14 @@ def test_initial_rates_that_violate_a_holonomic_constraint():
     model = plane().start([0.6, 0.8], [0.8, 0.6]).holonomic("x**2 + y**2 - l**2", name="rod")
     assert said(model) == [
         "holonomic 'rod': the initial state violates it: dφ/dt = 1.92, expected 0 (its terms are of size 1.92). "
-        "Change the initial rates; with dot(y) = -0.6 instead of 0.6 it would hold."
+        "Change the initial rates; dot(y) = -0.6 instead of 0.6 satisfies it."
     ]
 
 
 def test_initial_rates_have_to_follow_a_moving_constraint():
     assert said(plane().holonomic("x - 0.6 - 2*t", name="drive")) == [
         "holonomic 'drive': the initial state violates it: dφ/dt = -2, expected 0 (its terms are of size 2). "
-        "Change the initial rates; with dot(x) = 2 instead of 0 it would hold."
+        "Change the initial rates; dot(x) = 2 instead of 0 satisfies it."
     ]
 
 
@@ -352,7 +351,7 @@ def test_initial_rates_that_violate_a_nonholonomic_constraint():
     model = plane().start([0.6, 0.8], [1, 1]).nonholonomic("3*dot(x) - dot(y)", name="blade")
     assert said(model) == [
         "nonholonomic 'blade': the initial state violates it: ψ = 2, expected 0 (its terms are of size 4). "
-        "Change the initial rates; with dot(x) = 0.3333333333 instead of 1 it would hold."
+        "Change the initial rates; dot(x) = 0.3333333333 instead of 1 satisfies it."
     ]
 
 
@@ -419,8 +418,8 @@ def test_a_quaternion_that_is_no_rotation():
     model = Model("stone").coordinate("w", 2.0).coordinates("x", "y", "z")
     model.body("stone", joint=model.spherical(quaternion=("w", "x", "y", "z")), mass=1, inertia=(1, 1, 1))
     assert said(model) == [
-        "body 'stone': its quaternion is (2, 0, 0, 0) at the start, of length 2. "
-        "Start it at (1, 0, 0, 0), or at another quaternion (w, x, y, z) of length 1."
+        "body 'stone': its initial quaternion is (2, 0, 0, 0), of norm 2. "
+        "Start at (1, 0, 0, 0), or at another unit quaternion (w, x, y, z)."
     ]
 
 
@@ -430,10 +429,10 @@ def test_a_quaternion_that_is_no_rotation():
         ({"integrator": "rk5"}, "simulation: there is no integrator 'rk5'. Did you mean 'rk45'?"),
         (
             {"integrator": "rk45", "step": 0.1},
-            "simulation: step is 0.1, but the integrator rk45 chooses its own steps.",
+            "simulation: step is 0.1, but the integrator rk45 has adaptive steps.",
         ),
-        ({"step": 0.1}, "simulation: step is 0.1, but no integrator is named. Give `integrator` one with fixed steps"),
-        ({"integrator": "rk4", "step": -1}, "simulation: step is -1. Give it a positive time."),
+        ({"step": 0.1}, "simulation: step is 0.1, but no integrator is set. Set `integrator` to a fixed-step method"),
+        ({"integrator": "rk4", "step": -1}, "simulation: step is -1. Expected a positive time."),
     ],
 )
 def test_a_simulation_that_cannot_be_run(given, message):
@@ -445,8 +444,8 @@ def test_energies_have_no_bodies_to_join():
     model = analytic()
     model.loop("pin", ("world", "b"), model.revolute((0, 0, 1), 0)).rotor("b", 1)
     assert said(model) == [
-        "loop 'pin': it joins bodies, but the system is described by energies. Write it as a holonomic formula.",
-        "rotor 'rotor1': it turns with a body, but the system is described by energies. "
+        "loop 'pin': it connects bodies, but the system is described by energies. Write it as a holonomic constraint.",
+        "rotor 'rotor1': it rotates with a body, but the system is described by energies. "
         "Write it as a term of the kinetic energy.",
     ]
 

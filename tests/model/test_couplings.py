@@ -316,14 +316,14 @@ def test_a_start_that_violates_one_is_refused_where_it_matters():
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (lambda m: m.gear(("block", "fore"), 0), "gear 'gear1': the motion of 'fore' counts by 0. Expected a number"),
-        (lambda m: m.gear(("fore", "fore"), 2), "gear 'gear1': it names the same motion of 'fore' twice."),
+        (lambda m: m.gear(("block", "fore"), 0), "gear 'gear1': the factor of the motion of 'fore' is 0. Expected a"),
+        (lambda m: m.gear(("fore", "fore"), 2), "gear 'gear1': it has the same motion of 'fore' twice."),
         (lambda m: m.gear(("fore", "world"), 2), "gear 'gear1': there is no body 'world'. Known names: arm, block,"),
         (lambda m: m.gear(("arm", "fore"), 2), "gear 'gear1', joint: joint 0 of body 'arm' is fixed and cannot be"),
         (lambda m: m.gear(("fore", "block"), 2, motions=(2, 0)), "gear 'gear1', motion: joint 0 of body 'fore' has no"),
         (
             lambda m: m.distance(("arm", "block"), 0),
-            "distance 'distance1', length: the length is 0. Expected more than",
+            "distance 'distance1', length: the length is 0. Expected a positive",
         ),
         (lambda m: m.distance(("arm", "arm"), 1), "distance 'distance1': both points are on 'arm'. Give `bodies` two"),
         (
@@ -340,7 +340,7 @@ def test_a_start_that_violates_one_is_refused_where_it_matters():
         ),
         (
             lambda m: m.worm(("fore", "block"), 40, starts="k - 1/2"),
-            "worm 'worm1': the motion of 'block' counts by nan. Expected a number that is not 0.",
+            "worm 'worm1': the factor of the motion of 'block' is nan. Expected a nonzero number.",
         ),
     ],
 )
@@ -354,10 +354,10 @@ def test_what_cannot_hold_is_found_by_the_check(work, message):
         (lambda m: m.gear(("arm", "fore"), "a"), "gear 'gear1', ratio: 'a' depends on a. Expected a constant"),
         (lambda m: m.gear(("arm",), 2), "gear 'gear1', bodies: got ('arm',). Expected two names"),
         (lambda m: m.gear(("arm", "fore"), 2, joints=(1,)), "gear 'gear1', joints: got 1. Expected 2, one for each"),
-        (lambda m: m.gear(("arm", "fore"), 2, motions=(0, -1)), "gear 'gear1', motions: got (0, -1). Expected whole"),
+        (lambda m: m.gear(("arm", "fore"), 2, motions=(0, -1)), "gear 'gear1', motions: got (0, -1). Expected int"),
         (lambda m: m.coupling(("arm", "fore"), (1, 2, 3)), "coupling 'coupling1', factors: got 3. Expected 2, one for"),
-        (lambda m: m.coupling(("arm",), (1,)), "coupling 'coupling1', bodies: got ('arm',). Expected names of two"),
-        (lambda m: m.belt(("arm", "fore"), 2), "belt 'belt1', radii: got 2. Expected two radii, one of each pulley."),
+        (lambda m: m.coupling(("arm",), (1,)), "coupling 'coupling1', bodies: got ('arm',). Expected the names of two"),
+        (lambda m: m.belt(("arm", "fore"), 2), "belt 'belt1', radii: got 2. Expected two radii, one for each pulley."),
         (
             lambda m: m.point_on_line(("arm", "block"), (0, 0, 0)),
             "point_on_line 'point_on_line1': the axis has length 0",
@@ -370,12 +370,12 @@ def test_what_cannot_hold_is_found_by_the_check(work, message):
         (lambda m: m.point_on_surface(("arm", "block"), "dot(x)"), "point_on_surface 'point_on_surface1', surface"),
         (
             lambda m: m.parameters(y=2.0).point_on_surface(("arm", "block"), "x + y"),
-            "a parameter is called 'y', which is a place of the point here.",
+            "the parameter 'y' conflicts with the position x, y, z of the point.",
         ),
         (lambda m: m.distance(("arm", "block"), "d"), "distance 'distance1', length: 'd' depends on d."),
         (
             lambda m: m.distance(("arm", "block"), 1, name="rod").gear(("arm", "fore"), 2, name="rod"),
-            "gear 'rod': declared twice. Give each constraint its own name.",
+            "gear 'rod': declared twice. Give each constraint a unique name.",
         ),
     ],
 )

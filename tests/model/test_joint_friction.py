@@ -81,12 +81,12 @@ def test_friction_that_fades_sticks_and_slips_too():
 @pytest.mark.parametrize(
     ("friction", "message"),
     [
-        ({"coulomb": 3, "static": 2}, r"static friction is 2 and Coulomb's 3\. Expected 0 < coulomb ≤ static"),
-        ({"static": 2}, r"static friction is 2 and Coulomb's 0\. Expected 0 < coulomb ≤ static"),
-        ({"coulomb": 1, "static": 2, "smoothing": 0.1}, r"at rest alone cannot be smoothed\. Give `stribeck`"),
+        ({"coulomb": 3, "static": 2}, r"static friction is 2 and Coulomb friction 3\. Expected 0 < coulomb ≤ static"),
+        ({"static": 2}, r"static friction is 2 and Coulomb friction 0\. Expected 0 < coulomb ≤ static"),
+        ({"coulomb": 1, "static": 2, "smoothing": 0.1}, r"at rest only cannot be smoothed\. Give `stribeck`"),
         (
             {"coulomb": 1, "smoothing": -1},
-            r"the smoothing is -1, so friction has no value at rest\. Expected a positive",
+            r"the smoothing is -1, so friction is undefined at rest\. Expected a positive",
         ),
     ],
 )

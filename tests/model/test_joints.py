@@ -346,22 +346,28 @@ def test_batches_of_values_move_as_each_alone(joint):
     [
         (lambda m: m.revolute((0, 0, 0), "a"), "joint (revolute)"),
         (lambda m: m.prismatic((0, 0, 1), "dot(a)"), "joint (prismatic), displacement"),
-        (lambda m: m.screw((0, 0, 1), "a", 0), "joint (screw), pitch: the value is 0. Expected an advance per turn"),
-        (lambda m: m.universal(((1, 0, 0),), ("a", "b")), "joint (universal), axes: got 1. Expected two axes"),
+        (
+            lambda m: m.screw((0, 0, 1), "a", 0),
+            "joint (screw), pitch: the value is 0. Expected a nonzero advance per revolution",
+        ),
+        (
+            lambda m: m.universal(((1, 0, 0),), ("a", "b")),
+            "joint (universal), axes: got 1. Expected two perpendicular axes",
+        ),
         (
             lambda m: m.universal(((1, 0, 0), (1, 1, 0)), ("a", "b")),
-            "joint (universal), axes: the cosine between them is 0.707107. Expected axes at right angles.",
+            "joint (universal), axes: the cosine of the angle between them is 0.707107. Expected perpendicular axes.",
         ),
         (lambda m: m.universal(ACROSS["xy"], ("a",)), "joint (universal), angles: got ('a',). Expected 2 formulas."),
         (lambda m: m.universal(ACROSS["xy"], "ab"), "joint (universal), angles: got 'ab'. Expected 2 formulas."),
         (lambda m: m.planar((0, 0, 1), ("a", "b", "c"), "d"), "joint (planar), displacement: got ('a', 'b', 'c')."),
         (
             lambda m: m.body("b", joint=m.spherical()),
-            "body 'b', joint 0 (spherical): got neither of angles and quaternion.",
+            "body 'b', joint 0 (spherical): got neither angles nor quaternion.",
         ),
         (
             lambda m: m.spherical(("a", "b", "c"), quaternion=("w", "x", "y", "z")),
-            "joint (spherical): got both of angles and quaternion.",
+            "joint (spherical): got both angles and quaternion.",
         ),
         (lambda m: m.spherical(("a", "b", "c"), "zzx"), "joint (spherical), sequence: there is no 'zzx'."),
         (lambda m: m.spherical(("a", "b", "c"), "ZYX"), "joint (spherical), sequence: there is no 'ZYX'."),

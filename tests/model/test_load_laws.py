@@ -80,7 +80,7 @@ def test_a_coordinate_may_be_called_length():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: m.strut(("world", "block")), "neither pull nor curve nor rate_curve is given."),
+        (lambda m: m.strut(("world", "block")), "got neither pull, curve nor rate_curve."),
         (lambda m: m.strut(("world", "block"), pull="k*x"), "the name 'x' is not known here."),
         (lambda m: m.strut(("world", "block"), pull="dot(x)"), "velocities are not allowed here"),
         (lambda m: m.strut(("world", "block"), pull="angle"), "the name 'angle' is not known here."),
@@ -92,8 +92,11 @@ def test_a_coordinate_may_be_called_length():
             "rate_curve: row 1 begins with 1 and row 0 with 1. Expected increasing numbers",
         ),
         (lambda m: m.strut(("world", "block"), curve=[[0, 1], ["x", 2]]), "curve[1]"),
-        (lambda m: m.parameter("length", 1).strut(("world", "block"), pull="length"), "'length' is a parameter of the"),
-        (lambda m: m.joint_strut("block"), "neither pull nor curve nor rate_curve is given."),
+        (
+            lambda m: m.parameter("length", 1).strut(("world", "block"), pull="length"),
+            "the parameter 'length' conflicts",
+        ),
+        (lambda m: m.joint_strut("block"), "got neither pull, curve nor rate_curve."),
         (lambda m: m.joint_strut("block", pull="length"), "the name 'length' is not known here."),
     ],
 )

@@ -200,8 +200,8 @@ def test_an_actuator_without_limit_is_a_joint_torque():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: m.actuator("block", "x", limit=(3, 1)), "limit: the highest lies 2 below the lowest."),
-        (lambda m: m.actuator("block", "x", limit=-1), "limit: the highest lies 2 below the lowest."),
+        (lambda m: m.actuator("block", "x", limit=(3, 1)), "limit: the upper limit is 2 below the lower limit."),
+        (lambda m: m.actuator("block", "x", limit=-1), "limit: the upper limit is 2 below the lower limit."),
         (lambda m: m.actuator("block", "x", limit=(1, 2, 3)), "limit: got 3 values. Expected one, or the lowest"),
         (lambda m: m.actuator("block", "x", limit="x"), "limit: 'x' depends on x."),
         (
@@ -240,7 +240,7 @@ def test_no_load_pushes_along_the_parts_of_a_quaternion():
     ball = model.spherical(quaternion=("w", "x", "y", "z"))
     model.body("ball", joint=[model.fixed(), ball], mass=1, inertia=(1, 1, 1))
     for call in (lambda m: m.joint_torque("ball", 1, joint=1), lambda m: m.rotor("ball", 1, joint=1, motion=3)):
-        with pytest.raises(ModelError, match="turns by a quaternion, which has no angle to push along"):
+        with pytest.raises(ModelError, match="is a quaternion joint, which has no joint angle to act along"):
             call(model.copy()).require_sound()
     with pytest.raises(ModelError, match="joint 0 of body 'ball' is fixed and cannot be driven"):
         model.copy().joint_spring("ball", stiffness=1).require_sound()
@@ -324,22 +324,25 @@ def test_long_tables_are_met_as_well():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: m.wrench_table("block", [0, 1]), "neither force nor torque is given."),
-        (lambda m: m.wrench_table("block", [0, 1], force=[[1, 0, 0]]), "force: expected 2 rows of 3"),
-        (lambda m: m.wrench_table("block", [0, 1], force=[[1, 0], [1, 0]]), "force: expected 2 rows of 3"),
+        (lambda m: m.wrench_table("block", [0, 1]), "got neither force nor torque."),
+        (lambda m: m.wrench_table("block", [0, 1], force=[[1, 0, 0]]), "Expected 2 rows of 3"),
+        (lambda m: m.wrench_table("block", [0, 1], force=[[1, 0], [1, 0]]), "Expected 2 rows of 3"),
         (
             lambda m: m.wrench_table("block", [1, 1], force=[[1, 0, 0]] * 2),
             "times: times[1] is 1 and times[0] is 1. Expected increasing times",
         ),
-        (lambda m: m.wrench_table("block", [], force=[]), "times: expected 1 to 1000000 increasing times, got 0."),
-        (lambda m: m.wrench_table("block", range(1_000_001), force=[]), "increasing times, got 1000001."),
+        (
+            lambda m: m.wrench_table("block", [], force=[]),
+            "times: got 0 times. Expected 1 to 1000000 increasing times.",
+        ),
+        (lambda m: m.wrench_table("block", range(1_000_001), force=[]), "got 1000001 times."),
         (lambda m: m.wrench_table("block", [0, math.nan], force=[[0, 0, 0]] * 2), "Expected a finite number."),
         (lambda m: m.wrench_table("block", [0], torque=[[0, math.inf, 0]]), "torque[0]: the value is inf."),
-        (lambda m: m.torque_table("block", [0, 1], [1]), "1 values for 2 times. Give one for each."),
+        (lambda m: m.torque_table("block", [0, 1], [1]), "got 1 values for 2 times. Expected one for each time."),
         (lambda m: m.torque_table("block", [0, 10**400], [0, 1]), "times[1]: "),
         (
             lambda m: m.wrench_table("block", [0, 1], force=[[1, 0, 0]] * 2, torque=[[0, 0, 0]]),
-            "torque: expected 2 rows of 3",
+            "Expected 2 rows of 3",
         ),
     ],
 )

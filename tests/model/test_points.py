@@ -55,7 +55,7 @@ def test_a_point_may_stand_in_forces_events_and_constraints():
     [
         (lambda m: m.point("toe", "foot"), "point 'toe': there is no body 'foot' yet."),
         (lambda m: m.point("foot", "shank"), "declared twice"),
-        (lambda m: m.point("a b", "shank"), "not a name for a point"),
+        (lambda m: m.point("a b", "shank"), "invalid point name"),
         (lambda m: m.event("e", "height(toe)"), "refers to the height of 'toe', which is not a point here"),
         (lambda m: m.event("e", "height(foot, 1)"), "is not the height of a point"),
         (lambda m: m.holonomic("speed(foot)"), "velocities are not allowed here"),
@@ -72,5 +72,5 @@ def test_what_is_refused(call, message):
 def test_height_needs_gravity():
     model = Model("free").coordinates("x")
     model.body("b", joint=model.prismatic((1, 0, 0), "x"), mass=1)
-    with pytest.raises(InputError, match="the model has no gravity, so nothing says which way is up"):
+    with pytest.raises(InputError, match="the model has no gravity, so the vertical is undefined"):
         model.point("p", "b").formula("height(p)")

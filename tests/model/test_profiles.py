@@ -110,7 +110,7 @@ def test_a_robot_follows_profiles_by_computed_torque_and_by_a_drive() -> None:
     np.testing.assert_allclose(run.qdd[:, 1:-1], way.acceleration(run.t)[:, 1:-1], atol=1e-6)
     with pytest.raises(InputError, match="the profile has 3 values"):
         dl.computed_torque(model, dl.cycloidal([0, 0, 0], [1, 1, 1], 1.0))
-    with pytest.raises(InputError, match="Expected one: take profile"):
+    with pytest.raises(InputError, match="Expected one: use profile"):
         dl.computed_torque(model, {"q1": way})
 
 
@@ -140,11 +140,11 @@ def test_a_way_that_leaves_the_reach_is_told() -> None:
     [
         (lambda: dl.cycloidal(0, 1, 0.0), "cycloidal, duration: got 0.0"),
         (lambda: dl.cycloidal([0, 1], [1, 2, 3], 1.0), "got the shapes"),
-        (lambda: dl.trapezoidal(0, 1, 1.0, ramp=0.7), "Expected a share of the duration"),
+        (lambda: dl.trapezoidal(0, 1, 1.0, ramp=0.7), "Expected a fraction of the duration"),
         (lambda: dl.trapezoidal(0, 1), "expected a duration, or a positive speed"),
         (lambda: dl.spline([0, 0], [1, 2]), "increasing times"),
         (lambda: dl.spline([0, 1], [1, 2, 3]), r"Expected \(2,\) or \(n, 2\)"),
-        (lambda: dl.cycloidal(0, 1, 1.0)[1], "there is no entry 1"),
+        (lambda: dl.cycloidal(0, 1, 1.0)[1], "index 1 is out of range"),
         (lambda: dl.circle("puma560", "flange", (0, 0, 0), (0, 0, 0), 1.0), "the axis not zero"),
     ],
 )

@@ -305,13 +305,13 @@ def test_a_contact_with_the_edge_of_a_box_and_one_with_a_moving_body_bounce():
     ("law", "message"),
     [
         ({"restitution": 1.5}, "restitution: the value is 1.5. Expected a number from 0 to 1."),
-        ({"restitution": 0, "stiffness": 3}, "restitution makes it rigid, and stiffness is given, too"),
-        ({"restitution": 0, "push": "depth"}, "restitution makes it rigid, and push is given, too"),
-        ({"restitution": 0, "friction": 0.3}, "friction of a rigid contact needs one direction of slip"),
-        ({"restitution": 0, "friction": 1, "planar": PLANE, "viscous": 2}, "both say what friction is at rest"),
+        ({"restitution": 0, "stiffness": 3}, "restitution makes it rigid, but stiffness is set, too"),
+        ({"restitution": 0, "push": "depth"}, "restitution makes it rigid, but push is set, too"),
+        ({"restitution": 0, "friction": 0.3}, "friction of a rigid contact needs a single slip direction"),
+        ({"restitution": 0, "friction": 1, "planar": PLANE, "viscous": 2}, "both define friction at zero slip"),
         ({"restitution": 0, "rest_speed": 0}, "rest_speed: the value is 0. Expected a small positive speed."),
-        ({"stiffness": 3, "impact": "poisson"}, "impact is given without restitution"),
-        ({"stiffness": 3, "rest_speed": 1e-3}, "rest_speed is given without restitution"),
+        ({"stiffness": 3, "impact": "poisson"}, "impact is set without restitution"),
+        ({"stiffness": 3, "rest_speed": 1e-3}, "rest_speed is set without restitution"),
     ],
 )
 def test_what_does_not_go_together_is_refused(law, message):
@@ -323,7 +323,9 @@ def test_manners_of_impact_have_names_and_are_the_same_for_all_contacts():
     with pytest.raises(InputError, match=r"impact: got 'elastic'. Expected 'newton', 'poisson' or 'successive'"):
         falling(1.0, restitution=1, impact="elastic")
     both = falling(1.0, restitution=1).sphere_on_plane("ball", restitution=0, impact="poisson", name="other")
-    with pytest.raises(ModelError, match=r"'other', impact: impacts are 'poisson' here and 'newton' in .* 'floor'"):
+    with pytest.raises(
+        ModelError, match=r"'other', impact: the impact law is 'poisson' here and 'newton' in .* 'floor'"
+    ):
         both.require_sound()
 
 
@@ -332,7 +334,7 @@ def test_what_cannot_find_the_forces_of_rigid_contacts_says_so():
     with pytest.raises(InputError, match="'ida' does not find the forces of rigid contacts"):
         dl.simulate(model, 1.0, integrator="ida")
     for ask in (lambda d: d.rollout([1.0], [0.0], None, 0.1, 2), lambda d: d.simulate(1.0)):
-        with pytest.raises(NotApplicableError, match=r"is rigid, and its force is found along dl.simulate only"):
+        with pytest.raises(NotApplicableError, match=r"is rigid, and its force is computed by dl.simulate only"):
             ask(dl.dynamics(model))
 
 
@@ -350,7 +352,7 @@ def test_what_cannot_find_the_forces_of_rigid_contacts_says_so():
 )
 def test_questions_that_need_formulas_of_all_forces_are_refused(ask, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NotApplicableError, match=r"is rigid, and its force is found along dl.simulate only"):
+    with pytest.raises(NotApplicableError, match=r"is rigid, and its force is computed by dl.simulate only"):
         ask(falling(1.0, restitution=1).parameters(m=1.0))
     assert not list(tmp_path.iterdir())
 

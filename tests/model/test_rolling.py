@@ -255,7 +255,7 @@ def test_an_ellipsoid_that_grips_moves_as_one_that_rolls():
         (lambda m: m.rolling_disk("stone", 0), "radius: the length is 0. Expected a positive number."),
         (lambda m: m.rolling_ellipsoid("stone", (1, 0, 2)), "semi_axes[1]: the length is 0. Expected a positive number."),
         (lambda m: m.rolling_ball("stone", 1, ground="stone"), "'stone' is both body and ground."),
-        (lambda m: m.rolling_ball("world", 1, ground="stone"), "the world does not roll."),
+        (lambda m: m.rolling_ball("world", 1, ground="stone"), "the world cannot roll."),
         (lambda m: m.rolling_ball("stone", 1, ground="ston"), "there is no body 'ston'. Did you mean 'stone'?"),
         (
             lambda m: m.ellipsoid_on_plane("stone", (1, 2, -3), stiffness=1),
@@ -263,7 +263,7 @@ def test_an_ellipsoid_that_grips_moves_as_one_that_rolls():
         ),
         (
             lambda m: m.ellipsoid_on_plane("stone", (1, 2, 3), stiffness=1, friction=1, planar=(0, 0, 1)),
-            "the normal of the ground does not lie in the plane of motion",
+            "the normal of the ground is not in the plane of motion",
         ),
     ],
 )  # fmt: skip

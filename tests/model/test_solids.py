@@ -162,11 +162,11 @@ def test_a_solid_is_read_from_a_file_and_written_as_what_follows_from_it():
     ("call", "message"),
     [
         (lambda m: m.solid("ball", (1,), mass=1), "solid (ball): there is no such solid."),
-        (lambda m: m.solid("sphere", (1,)), "neither density nor mass is given. Give one of them."),
-        (lambda m: m.solid("sphere", (1,), mass=1, density=2), "both density and mass is given."),
+        (lambda m: m.solid("sphere", (1,)), "got neither density nor mass. Give one of them."),
+        (lambda m: m.solid("sphere", (1,), mass=1, density=2), "got both density and mass."),
         (lambda m: m.solid("box", (1, 2), mass=1), "size: got 2 lengths. Expected 3 for a box."),
         (lambda m: m.solid("sphere", ("-r",), mass=1), "size[0]: the length is -0.3. Expected at least 0."),
-        (lambda m: m.solid("sphere", (1,), inner=(1,), mass=1), "its volume is not positive. Expected sizes above 0"),
+        (lambda m: m.solid("sphere", (1,), inner=(1,), mass=1), "its volume is not positive. Expected positive sizes"),
         (lambda m: m.solid("sphere", (0,), density=1), "its volume is not positive."),
         (lambda m: m.body("b", joint=m.fixed(), solid=3), "solid: got 3. Expected solids such as model.solid('box'"),
         (
@@ -251,16 +251,16 @@ def test_inertia_in_axes_of_its_own():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([[1, 0, 0], [0, 1, 0], [0, 0, -1]], "is a mirror image. Expected right-handed unit axes"),
+        ([[1, 0, 0], [0, 1, 0], [0, 0, -1]], "is a reflection. Expected a rotation matrix"),
         ([[1, 0, 0], [0, 2, 0], [0, 0, 1]], "is no rotation."),
         ({"axis": (0, 0, 0), "angle": 1}, "the axis has length 0."),
         ({"axis": (0, 0, 1)}, "got axis. Expected axis and angle, sequence and angles, or quaternion."),
         ({"axes": (0, 0, 1), "angle": 1}, "Did you mean 'axis'?"),
         ({"sequence": "zaz", "angles": (1, 2, 3)}, "Expected 1 to 6 letters of x, y and z, such as 'zxz'."),
         ({"sequence": "zxz", "angles": (1, 2)}, "Expected 3, one for each axis of 'zxz'."),
-        ({"quaternion": (0, 0, 0, 0)}, "quaternion: its length is 0."),
+        ({"quaternion": (0, 0, 0, 0)}, "quaternion: its norm is 0."),
         ({"quaternion": (1, 0, 0)}, "Expected 4 components (w, x, y, z)."),
-        ({"sequence": "yzx", "angles": ("pi/2", "a - 2/5", "a")}, "the frame is pitched by a right angle"),
+        ({"sequence": "yzx", "angles": ("pi/2", "a - 2/5", "a")}, "the pitch is a right angle"),
         ((1, 2), "rotation: got (1, 2). Expected 3 components."),
     ],
 )

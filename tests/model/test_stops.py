@@ -118,10 +118,13 @@ def test_teeth_without_play_are_a_gear_with_a_spring():
             lambda m: m.joint_stop("door", lower=2, upper=1, stiffness=1),
             r"lower is 2 and upper is 1\. Expected lower <",
         ),
-        (lambda m: m.joint_stop("door"), r"it has no stiffness and no push, so nothing holds up"),
-        (lambda m: m.joint_stop("door", stiffness=-1), r"stiffness: the value is -1\. Expected no negative number"),
-        (lambda m: m.joint_stop("door", lower=0, push="depth", damping=1), r"push says the whole law, and damping is"),
-        (lambda m: m.backlash(("door", "door"), 1, play=0.1, stiffness=1), r"names the same motion of 'door' twice"),
+        (lambda m: m.joint_stop("door"), r"it has no stiffness and no push, so there is no contact"),
+        (lambda m: m.joint_stop("door", stiffness=-1), r"stiffness: the value is -1\. Expected a nonnegative number"),
+        (
+            lambda m: m.joint_stop("door", lower=0, push="depth", damping=1),
+            r"push defines the complete law, but damping is",
+        ),
+        (lambda m: m.backlash(("door", "door"), 1, play=0.1, stiffness=1), r"has the same motion of 'door' twice"),
         (lambda m: m.backlash(("door", "hinge"), 1, play=0.1, stiffness=1), r"there is no body 'hinge'"),
         (lambda m: m.backlash(("door", "door"), 0, play=-1, stiffness=1), r"the play is -1(.|\n)*the ratio is 0"),
     ],
@@ -136,13 +139,13 @@ def test_stops_and_gears_that_cannot_be_are_refused(ruin, message):
     [
         (
             lambda m: m.coordinate("s").body("bolt", joint=m.prismatic((1, 0, 0), "s"), mass=1).joint_stop("bolt"),
-            r"lower and upper are not given, and the coordinate 's' of the joint has no limits\. Give lower or upper",
+            r"got neither lower nor upper, and the coordinate 's' of the joint has no limits\. Give lower or upper",
         ),
         (lambda m: m.joint_stop("door", stifness=3), r"joint_stop: there is no argument 'stifness'\. Did you mean"),
         (lambda m: m.backlash(("door", "door"), 1, play=0, joints=(0,)), r"joints: got 1\. Expected 2, one for each"),
         (
             lambda m: Model("bare").joint_stops(stiffness=3),
-            r"no joint moves by a coordinate with a lower or upper limit",
+            r"no joint has a coordinate with a lower or upper limit",
         ),
     ],
 )

@@ -30,7 +30,7 @@ LARGE = 8  # coordinates; what writes out the equations of larger models takes m
 MOST = 6  # coordinates of the models whose formulations are proved, verified and compared here
 # why a button may refuse, by kind; languages of code share one reason
 REFUSALS = {
-    "urdf": r"URDF has (no|one friction)|URDF describes trees|Expected a coordinate by itself|moves several joints|"
+    "urdf": r"URDF has (no|the same friction)|URDF describes trees|Expected a coordinate by itself|moves several joints|"
     r"is given by its energies",
     "page": r"nothing to draw",
     "gif": r"nothing to draw",
