@@ -115,9 +115,9 @@ def test_every_name_is_written(name, other):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_words_of_formulas_are_refused_where_they_are_declared(name):
-    with pytest.raises(InputError, match=f"coordinate '{name}': not a usable name"):
+    with pytest.raises(InputError, match=f"coordinate '{name}': invalid name"):
         cart(name, "k")
-    with pytest.raises(InputError, match=f"parameter '{name}': not a usable name"):
+    with pytest.raises(InputError, match=f"parameter '{name}': invalid name"):
         cart("x", name)
 
 

@@ -445,7 +445,7 @@ def test_the_convention_chooses_the_importer():
 def test_odd_inertias_of_published_robots_are_told_and_not_refused():
     model = loads_dh(puma_table())
     (problem,) = model.check()
-    assert "break the triangle inequality" in problem.fact
+    assert "violate the triangle inequality" in problem.fact
     assert not problem.blocking
 
 

@@ -173,7 +173,7 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
         ),
         ("speeds.x = 'dot(x)'", "speed 'x': invalid or used name. Expected an unused identifier."),
         ("speeds.u = []", "speed 'u', formula: got an array of 0. Expected a number or a formula in quotation marks."),
-        ("description = 1", "description: got the number 1. Expected a string in quotation marks."),
+        ("description = 1", "description: got the number 1. Expected text in quotation marks."),
         (
             'description = "\\u001b[2J"',
             "description: got the string '\\x1b[2J'. Expected a string without control characters.",
@@ -237,7 +237,7 @@ def test_sections(addition, message):
         ("m = {}", ["parameter 'm': the key 'value' is missing. Add a line value = ... to it."]),
         (
             "m = { value = 1, unit = 2 }",
-            ["parameter 'm', unit: got the number 2. Expected a string in quotation marks."],
+            ["parameter 'm', unit: got the number 2. Expected text in quotation marks."],
         ),
         ("m = 1\n'2m' = 1", ["parameter '2m': invalid name. Expected an identifier"]),
         ("m = 1\nsin = 1", ["parameter 'sin': invalid name."]),

@@ -83,7 +83,7 @@ def test_a_body_needs_the_values_of_its_joint(kind):
         (lambda m: m.revolute((0, 1j, 1), "a"), "joint (revolute): the axis is (0, 1j, 1). Expected 3 numbers"),
         (
             lambda m: m.revolute((0, math.nan, 1), "a"),
-            "joint (revolute): the axis has length nan. Expected a direction",
+            "joint (revolute): the axis has length nan. Expected a nonzero vector",
         ),
         (lambda m: m.universal(5), "joint (universal), axes: got 5. Expected two perpendicular axes."),
         (lambda m: m.spring((1, 2), stiffness=1), "spring 'spring1', bodies: got (1, 2). Expected two names"),

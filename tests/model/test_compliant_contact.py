@@ -245,7 +245,7 @@ def test_what_a_contact_is_checked_for(law, message):
     [
         ({"stifness": 1}, "sphere_on_plane: there is no argument 'stifness'. Did you mean 'stiffness'?"),
         ({"push": "depth*z"}, "the name 'z' is not known here."),
-        ({"normal": (0, 0, 0)}, "has length 0. Expected a direction"),
+        ({"normal": (0, 0, 0)}, "has length 0. Expected a nonzero vector"),
         ({"stiffness": "z"}, "depends on z. Expected a constant"),
     ],
 )

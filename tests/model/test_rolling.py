@@ -276,7 +276,7 @@ def test_what_is_wrong_with_what_rolls_is_told(add, message):
     ("add", "message"),
     [
         (lambda m: m.rolling_ball("stone", "x"), "rolling_ball 'rolling_ball1', radius: 'x' depends on x."),
-        (lambda m: m.rolling_ball("stone", 1, normal=(0, 0, 0)), "has length 0. Expected a direction"),
+        (lambda m: m.rolling_ball("stone", 1, normal=(0, 0, 0)), "has length 0. Expected a nonzero vector"),
         (lambda m: m.rolling_ellipsoid("stone", (1, 2)), "rolling_ellipsoid 'rolling_ellipsoid1', semi_axes"),
         (lambda m: m.rolling_ellipsoid("stone", (1, 2, 3), contact=1), "Expected a bool."),
         (lambda m: m.ellipsoid_on_plane("stone", (1, 2, 3), stifness=1), "Did you mean 'stiffness'?"),

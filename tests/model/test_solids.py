@@ -252,7 +252,7 @@ def test_inertia_in_axes_of_its_own():
     ("given", "message"),
     [
         ([[1, 0, 0], [0, 1, 0], [0, 0, -1]], "is a reflection. Expected a rotation matrix"),
-        ([[1, 0, 0], [0, 2, 0], [0, 0, 1]], "is no rotation."),
+        ([[1, 0, 0], [0, 2, 0], [0, 0, 1]], "is not orthogonal."),
         ({"axis": (0, 0, 0), "angle": 1}, "the axis has length 0."),
         ({"axis": (0, 0, 1)}, "got axis. Expected axis and angle, sequence and angles, or quaternion."),
         ({"axes": (0, 0, 1), "angle": 1}, "Did you mean 'axis'?"),
@@ -292,5 +292,5 @@ def test_a_file_turns_joints_loops_and_shapes_in_all_forms():
     assert model.shapes[0].rotation == pytest.approx((0, 0, np.pi / 2))
     with pytest.raises(ModelFileError, match=r"there is no key 'angel' here\. Did you mean 'angle'"):
         loads_toml(text.replace('angle = "a"', 'angel = "a"'))
-    with pytest.raises(ModelFileError, match="is no rotation"):
+    with pytest.raises(ModelFileError, match="is not orthogonal"):
         loads_toml(text.replace("[[0, -1, 0]", "[[0, -2, 0]"))
