@@ -1,4 +1,4 @@
-"""Methods that add: free motions of joints that close loops, and our own message for whatever else is given."""
+"""Methods that add elements: free motions of loop-closing joints, and messages for invalid arguments."""
 
 import inspect
 import math
@@ -36,14 +36,14 @@ FREE = {
 
 
 @pytest.mark.parametrize("kind", FREE)
-def test_a_loop_takes_a_joint_without_values_and_one_with_zeros(kind):
+def test_loop_joints_accept_omitted_or_zero_motions(kind):
     free, zero = FREE[kind]
     first, second = (m.loop("l", ("p", "world"), make(m)) for m, make in ((model(), free), (model(), zero)))
     assert first.loops == second.loops
 
 
 @pytest.mark.parametrize("kind", FREE)
-def test_a_body_needs_the_values_of_its_joint(kind):
+def test_body_joints_require_motion_formulas(kind):
     m = model()
     with pytest.raises(InputError, match=rf"body 'q', joint 0 \({kind}\): .*only a loop-closing joint may omit"):
         m.body("q", joint=FREE[kind][0](m), mass=1)
@@ -107,7 +107,7 @@ def test_a_body_needs_the_values_of_its_joint(kind):
         ),
     ],
 )
-def test_what_a_method_says(call, message):
+def test_method_error_messages(call, message):
     m = model()
     before = m.description
     with pytest.raises(InputError) as caught:
@@ -116,7 +116,7 @@ def test_what_a_method_says(call, message):
     assert m.description == before
 
 
-def test_a_method_has_its_signature_and_its_text():
+def test_methods_have_signatures_and_docstrings():
     assert list(inspect.signature(Model.revolute).parameters)[:3] == ["self", "axis", "angle"]
     assert (Model.revolute.__doc__ or "").startswith("A joint that turns about `axis`")
 
@@ -185,7 +185,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("argument", CALLS)
-def test_no_foreign_exception_comes_out_of_a_method(argument):
+def test_methods_raise_only_library_errors(argument):
     for value in ODD:
         m = model()
         try:
@@ -196,8 +196,8 @@ def test_no_foreign_exception_comes_out_of_a_method(argument):
 
 
 @pytest.mark.parametrize("kind", ["point", "event"])
-def test_what_formulas_and_runs_refer_to_must_be_named(kind):
-    """Other elements are numbered where they have no name."""
+def test_elements_referred_to_by_formulas_require_names(kind):
+    """Other elements without a name are numbered."""
     model = Model("m").coordinates("x")
     model.body("b", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     with pytest.raises(InputError, match=f"{kind} '': invalid name"):

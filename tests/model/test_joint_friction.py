@@ -1,4 +1,4 @@
-"""Dry friction without smoothing: joints stick, and let go, as closed forms say."""
+"""Dry friction without smoothing: sticking and breakaway against closed forms."""
 
 import math
 from typing import Any
@@ -49,7 +49,7 @@ def test_a_block_on_a_spring_stops_where_friction_holds_it(friction, turns, inte
     assert [each.t for each in run.switchings if each.t > 0] == pytest.approx(np.pi * np.arange(1, turns + 1), abs=off)
 
 
-def test_a_block_at_rest_is_held_by_more_than_it_slides_with():
+def test_static_friction_exceeds_sliding_friction():
     run = dl.simulate(block(-0.6, coulomb=0.3, static=0.7), 3.0, samples=3)
     assert run["x"].tolist() == [-0.6] * 3
     assert run.load_forces["slide"][0].tolist() == pytest.approx([-0.6] * 3)
@@ -90,6 +90,6 @@ def test_friction_that_fades_sticks_and_slips_too():
         ),
     ],
 )
-def test_friction_that_cannot_be_is_refused(friction, message):
+def test_invalid_friction_is_reported(friction, message):
     with pytest.raises(ModelError, match=message):
         block(0.0, **friction).require_sound()

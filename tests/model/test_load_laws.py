@@ -1,4 +1,4 @@
-"""Struts: any law of length and rate, between points and in joints."""
+"""Struts with arbitrary laws of length and rate, between points and in joints."""
 
 import numpy as np
 import pytest
@@ -100,7 +100,7 @@ def test_a_coordinate_may_be_called_length():
         (lambda m: m.joint_strut("block", pull="length"), "the name 'length' is not known here."),
     ],
 )
-def test_what_struts_refuse(call, message):
+def test_invalid_strut_arguments(call, message):
     model = slider()
     with pytest.raises(InputError) as caught:
         call(model)
@@ -108,7 +108,7 @@ def test_what_struts_refuse(call, message):
     assert model.loads == ()
 
 
-def test_what_a_file_says_wrong_of_a_strut_is_told_at_once():
+def test_all_problems_of_a_strut_in_a_file_are_reported():
     text = """
     name = "block"
     coordinates.x = {}
@@ -127,7 +127,7 @@ def test_what_a_file_says_wrong_of_a_strut_is_told_at_once():
     assert "curve[1]: got an array of 1. Expected an array of 2 numbers." in str(caught.value)
 
 
-def test_ends_that_meet_are_told():
+def test_coincident_ends_are_reported():
     model = slider(0.0).strut(("world", "block"), pull="3*length")
     with pytest.raises(InputError, match="strut 'strut1': at t = 0 its ends meet, so its force has no direction"):
         dl.simulate(model, 1.0)

@@ -1,4 +1,4 @@
-"""Building a model in Python: what the methods make, and what they refuse."""
+"""Building a model in Python: elements that the methods create, and error messages."""
 
 import math
 from decimal import Decimal
@@ -101,7 +101,7 @@ def test_with_parameters_changes_a_copy():
     assert model.parameter_values == {"m": 2.0, "l": 0.5}
 
 
-def test_formula_reads_what_elements_read():
+def test_formula_reads_like_elements():
     model = sample()
     assert str(model.formula("m*dot(x)")) == "m*dot(x)"
     assert str(model.formula("m*l", constant=True)) == "l*m"
@@ -217,11 +217,11 @@ def test_simulation_defaults():
         (lambda m: m.non_ideal({"tetha": 1}), "non_ideal: there is no coordinate 'tetha'. Did you mean 'theta'?"),
     ],
 )
-def test_what_is_refused(work, message):
+def test_invalid_arguments(work, message):
     assert refusal(lambda: work(sample())) == message
 
 
-def test_a_refused_element_leaves_no_trace():
+def test_invalid_element_does_not_modify_the_model():
     model = sample()
     refusal(lambda: model.body("a", joint=model.fixed(), mass="k"))
     refusal(lambda: model.force("a", (0, 0, "k")))

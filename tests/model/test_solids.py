@@ -1,4 +1,4 @@
-"""Bodies from shape and density against integrals over their volume, and rotations in all their forms."""
+"""Homogeneous solids against volume integrals, and all forms of rotations."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def legendre(low, high):
 
 
 def stacked(low, high, disc):
-    """Mass, mass centre and inertia of a pile of elliptic discs a(z), b(z) of density 1, by Gauss's quadrature along z."""
+    """Mass, mass center and inertia of a stack of elliptic disks a(z), b(z) of density 1, by Gauss quadrature along z."""
     z, w = legendre(low, high)
     a, b = disc(z)
     slices = w * np.pi * a * b
@@ -93,7 +93,7 @@ def test_a_box_and_a_rod():
 
 
 @pytest.mark.parametrize("kind", ["box", "cylinder", "sphere", "ellipsoid", "cone", "capsule"])
-def test_a_hollow_is_the_whole_less_the_inside(kind):
+def test_hollow_solid_is_the_difference_of_two_solids(kind):
     model = begin()
     count = {"box": 3, "ellipsoid": 3, "sphere": 1}.get(kind, 2)
     outer, inner = [0.6, 0.7, 0.8][:count], [0.3, 0.2, 0.5][:count]
@@ -175,7 +175,7 @@ def test_a_solid_is_read_from_a_file_and_written_as_what_follows_from_it():
         ),
     ],
 )
-def test_what_solids_refuse(call, message):
+def test_invalid_solid_arguments(call, message):
     with pytest.raises(InputError) as caught:
         call(begin())
     assert message in str(caught.value)
@@ -189,7 +189,7 @@ def matrix_of(model: Model, given) -> np.ndarray:
     return Rotation.from_euler("xyz", angles).as_matrix()
 
 
-def test_every_form_of_a_rotation_is_the_same_turn():
+def test_every_form_of_a_rotation_is_equivalent():
     model = begin()
     random = np.random.default_rng(2)
     for R in Rotation.random(5, random_state=3):  # pyright: ignore[reportCallIssue] (SciPy's stub has `rng` only)
@@ -224,7 +224,7 @@ def test_rotations_with_parameters_stay_formulas():
 
 
 @pytest.mark.parametrize("quarters", range(24))
-def test_all_right_angled_turns_are_exact(quarters):
+def test_all_right_angle_rotations_are_exact(quarters):
     # every rotation that permutes the axes becomes multiples of π/2, which are written as such
     model, R = begin(), Rotation.create_group("O").as_matrix().round()[quarters]
     found = roll_pitch_yaw(model, R, "joint")
@@ -232,7 +232,7 @@ def test_all_right_angled_turns_are_exact(quarters):
     assert np.allclose(matrix_of(model, R), R, atol=1e-15)
 
 
-def test_inertia_in_axes_of_its_own():
+def test_inertia_in_inertia_axes():
     model = begin().coordinates("q")
     R = Rotation.from_euler("ZXZ", (0.4, 1.1, 0.2)).as_matrix()
     for axes in (R, {"sequence": "zxz", "angles": ("a", 1.1, 0.2)}):
@@ -264,13 +264,13 @@ def test_inertia_in_axes_of_its_own():
         ((1, 2), "rotation: got (1, 2). Expected 3 components."),
     ],
 )
-def test_what_rotations_refuse(given, message):
+def test_invalid_rotations(given, message):
     with pytest.raises(InputError) as caught:
         begin().fixed(rotation=given)
     assert message in str(caught.value)
 
 
-def test_a_file_turns_joints_loops_and_shapes_in_all_forms():
+def test_file_rotates_joints_loops_and_shapes_in_all_forms():
     text = """
     name = "arm"
     parameters.a = 0.4
