@@ -92,9 +92,7 @@ def _about(axis: int, angle: Formula) -> np.ndarray:
 def _of_table(model: Elements, given: Mapping[str, object], where: str) -> Vector3:
     if set(given) not in _FORMS:
         unknown = [key for key in given if not any(key in form for form in _FORMS)]
-        hint = (
-            nearest(unknown[0], [key for form in _FORMS for key in form]) if unknown else "Give the keys of one form."
-        )
+        hint = nearest(unknown[0], [key for each in _FORMS for key in each]) if unknown else "Use the keys of one form."
         raise InputError(
             f"{where}: got {', '.join(map(str, given)) or 'an empty table'}. Expected axis and angle, sequence and angles, or "
             f"quaternion. {hint}"

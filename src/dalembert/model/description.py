@@ -386,12 +386,10 @@ def tables_of(model: Elements) -> tuple[Table, ...]:
         (c.name, short(float(c.start)), short(float(c.start_rate)), c.unit, c.description)
         for c in model.generalized_coordinates
     ]
-    computed = {name for controller in model.controllers for name in controller.inputs}
-    computed |= {name for known in model.rigid for name in known.parameters}
+    skip = {name for controller in model.controllers for name in controller.inputs}
+    skip |= {name for known in model.rigid for name in known.parameters}
     parameters = [
-        (p.name, short(float(p.value)), p.unit, p.description)
-        for p in model.declared_parameters
-        if p.name not in computed
+        (p.name, short(float(p.value)), p.unit, p.description) for p in model.declared_parameters if p.name not in skip
     ]
     constraints = [(name, kind) for kind, names in _constraints(model).items() for name in names]
     found = (

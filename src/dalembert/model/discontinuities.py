@@ -44,7 +44,7 @@ _FORMULA_FIELDS = (
     "energies",
     "non_ideal_forces",
 )
-_MODE_PREFIX = f"{Kind.HELD.value}("
+_MODE = f"{Kind.HELD.value}("
 LONG = 2000  # points of a table: a longer one is not frozen by segments, since every point would end a step
 _GRID = 4097  # times at which conditions are evaluated
 _BISECTIONS = 60
@@ -147,10 +147,8 @@ class Held:
     @cached_property
     def _switching(self) -> list[tuple[Formula, list[str]]]:
         """The formulas with frozen conditions, each once, with their parameters."""
-        frozen = {
-            f: [s.name for s in f.free_symbols if s.name.startswith(_MODE_PREFIX)] for f in self.description.formulas
-        }
-        return [(formula, sorted(names)) for formula, names in frozen.items() if names]
+        modes = {f: [s.name for s in f.free_symbols if s.name.startswith(_MODE)] for f in self.description.formulas}
+        return [(formula, sorted(names)) for formula, names in modes.items() if names]
 
 
 def held(model: Description) -> Held:
@@ -291,7 +289,7 @@ class _Freezer:
     def _nature(self, formula: Formula) -> dict[str, bool]:
         """Whether a surface belongs to the kinematics, and whether it depends on time alone."""
         names = {symbol.name for symbol in formula.free_symbols} - self._constant - {TIME.name}
-        return {"kinematic": not self._in_load, "timed": all(name.startswith(_MODE_PREFIX) for name in names)}
+        return {"kinematic": not self._in_load, "timed": all(name.startswith(_MODE) for name in names)}
 
     def _scope(self, formula: Formula) -> str | None:
         """The load whose measures a formula contains."""

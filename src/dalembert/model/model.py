@@ -80,12 +80,10 @@ class Model(Elements):
         require_name(name, "model")
         if not is_text(description):
             raise InputError(f"model '{name}', description: got {description[:60]!a}. Expected no control characters.")
-        components = tuple(row_of(gravity, f"model '{name}', gravity", "3 components, e.g. (0, -9.81, 0)"))
-        if len(components) != 3:
-            raise InputError(
-                f"model '{name}': gravity has {len(components)} components. Expected 3, e.g. (0, -9.81, 0)."
-            )
-        self._set(Description(name, components, description))
+        g = tuple(row_of(gravity, f"model '{name}', gravity", "3 components, e.g. (0, -9.81, 0)"))
+        if len(g) != 3:
+            raise InputError(f"model '{name}': gravity has {len(g)} components. Expected 3, e.g. (0, -9.81, 0).")
+        self._set(Description(name, g, description))
 
     @property
     def description(self) -> Description:

@@ -242,9 +242,7 @@ def controller_of(
     if not (is_real(delay) and delay >= 0):
         raise InputError(f"{where}, delay: got {shown(delay)}. Expected a nonnegative number of seconds.")
     if period is None and delay:
-        raise InputError(
-            f"{where}: delay is {delay:g} and there is no period. Only a sampled law has a delay: give a period."
-        )
+        raise InputError(f"{where}: delay is {delay:g} and there is no period. A delay needs a period.")
     if period is None and isinstance(law, Remembering):
         raise InputError(
             f"{where}: it has internal state (`reset`), and there is no period. A continuous law is called at trial states of "

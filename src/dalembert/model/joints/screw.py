@@ -44,9 +44,7 @@ class Screw(Joint):
     def read(cls, model: Model, given: Mapping[str, object], where: str) -> Self:
         made = super().read(model, given, where)
         if not made.pitch:
-            raise InputError(
-                f"{where}, pitch: the value is 0. Expected a nonzero advance per revolution; else use revolute."
-            )
+            raise InputError(f"{where}, pitch: the value is 0. Expected a nonzero advance per revolution, or revolute.")
         return made
 
     @property

@@ -230,9 +230,7 @@ class Laws(Press):
             found.append(Problem(f"{title}, {key}", fact, "Remove one of them."))
         if self.friction != 0 and self.planar is None:
             fact = "friction of a rigid contact needs a single slip direction, but `planar` is not set."
-            advice = (
-                "Give `planar`, the normal of a planar motion; in space use a compliant contact, or remove friction."
-            )
+            advice = "Give `planar`, the normal of a planar motion; else use a compliant contact, or remove friction."
             found.append(Problem(f"{title}, friction", fact, advice))
         return found
 
