@@ -260,7 +260,7 @@ def test_a_quaternion_ball_joint_becomes_a_cut_without_coordinates():
     assert other.coordinate_names == ("a", "c", "cross_first_angle", "cross_second_angle")
     assert isinstance(other.loops[0].joint, Spherical)
     same_mechanism(model, other)
-    with pytest.raises(InputError, match="a quaternion joint cannot be read backwards"):
+    with pytest.raises(InputError, match="a quaternion joint cannot be inverted"):
         dl.recut(model, "cross", "input")
 
 
@@ -605,7 +605,7 @@ def test_a_reversed_placement_is_the_inverse():
 
 def test_joints_that_cannot_be_reversed_raise():
     model = Model("free").coordinates("x", "y", "z", "a", "b", "c")
-    with pytest.raises(InputError, match="here: a free joint cannot be read backwards"):
+    with pytest.raises(InputError, match="here: a free joint cannot be inverted"):
         backwards([model.free(("x", "y", "z"), ("a", "b", "c"))], "here")
     joints, indices = backwards([model.fixed(), model.fixed()], "here")
     assert [joint.kind for joint in joints] == ["fixed"]

@@ -135,7 +135,7 @@ def test_wrong_arguments_raise(vary, more, message):
 
 def test_laws_that_cannot_be_pickled_raise():
     model = dl.load("simple-pendulum").copy().actuator("bob", law=lambda t, state: 0.0, name="motor")
-    with pytest.raises(dl.InputError, match="cannot travel"):
+    with pytest.raises(dl.InputError, match="cannot be pickled"):
         dl.sweep(model, {"l": [1.0, 2.0]}, observe="final(theta)", duration=0.1, chunk=1, workers=2)
 
 

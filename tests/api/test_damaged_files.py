@@ -185,7 +185,7 @@ def test_unprintable_or_too_long_name_is_refused(name, kind):
     if not name and kind in ("load", "constraint"):
         assert named(name, kind).check() == []  # they get a name
         return
-    with pytest.raises(dl.InputError, match=r"not a name\. Expected 1 to 100 printable characters"):
+    with pytest.raises(dl.InputError, match=r"invalid name\. Expected 1 to 100 printable characters"):
         named(name, kind)
 
 

@@ -184,7 +184,7 @@ def test_events_are_checked_and_saved():
     with pytest.raises(InputError, match="declared twice"):
         ball(0.5).event("bounce", "z")
     (problem,) = ball(0.5).event("never", "e - 1").check()
-    assert "it never passes through zero" in str(problem)
+    assert "it never crosses zero" in str(problem)
 
 
 @pytest.mark.nightly

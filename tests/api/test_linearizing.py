@@ -190,7 +190,7 @@ def test_states_without_linearization_are_refused():
         dl.linearize("simple-pendulum", at=[0.0], inputs=["thta"])
     with pytest.raises(InputError, match=r"violates 'pin, x' by"):
         dl.linearize("four-bar", at=[0.3, 0.1, 0.2])
-    with pytest.raises(NotApplicableError, match="given by a law in Python"):
+    with pytest.raises(NotApplicableError, match="is a control law in Python"):
         dl.linearize(dl.load("simple-pendulum").copy().actuator("bob", law=lambda t, state: 0.0))
     shaken = dl.load("simple-pendulum").copy().joint_torque("bob", "sin(t)*theta")
     with pytest.raises(InputError, match="the linear equations depend on time explicitly"):

@@ -85,8 +85,8 @@ def test_adaptive_integrators_refuse_a_fixed_step(run):
     found = run("simulate", "simple-pendulum", *SHORT, "--integrator", "rk45", "--step", "0.1")
     assert (found.code, found.out) == (2, "")
     assert found.err == (
-        "error: step is 0.1, but the integrator rk45 chooses its own steps. "
-        "Use one of rk4, algorithm3, algorithm4, algorithm5, or give rtol or max_step in place of step.\n"
+        "error: step is 0.1, but the integrator rk45 has adaptive steps. "
+        "Use one of rk4, algorithm3, algorithm4, algorithm5, or give rtol or max_step instead of step.\n"
     )
 
 

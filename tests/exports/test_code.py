@@ -232,7 +232,7 @@ def test_unsupported_exports_report_the_reason(tmp_path):
     with pytest.raises(NotApplicableError, match="the event 'bounce' of model 'ball' changes parameters or velocities"):
         dl.export(dl.derive(bouncing), "c", tmp_path / "a.c")
     driven = ball.copy().actuator("ball", law=lambda t, state: 1.0, name="hand")
-    with pytest.raises(NotApplicableError, match="'hand' of model 'ball' is given by a law in Python"):
+    with pytest.raises(NotApplicableError, match="'hand' of model 'ball' is a control law in Python"):
         dl.export(dl.derive(driven), "c", tmp_path / "a.c")
     eom = dl.derive(ball)
     with pytest.raises(InputError, match="there is no target 'fortran'"):

@@ -115,9 +115,9 @@ def test_every_name_is_printed(name, other):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_reserved_words_are_rejected_at_declaration(name):
-    with pytest.raises(InputError, match=f"coordinate '{name}': not a usable name"):
+    with pytest.raises(InputError, match=f"coordinate '{name}': invalid name"):
         cart(name, "k")
-    with pytest.raises(InputError, match=f"parameter '{name}': not a usable name"):
+    with pytest.raises(InputError, match=f"parameter '{name}': invalid name"):
         cart("x", name)
 
 

@@ -403,7 +403,7 @@ def test_rejects_too_many_links():
         (HEAD + ROD + 'type = "hinge"\n', "link 'rod', type: unknown value 'hinge'."),
         (HEAD + ROD + 'parent = "rot"\n', "link 'rod', parent: there is no link or body 'rot'."),
         (HEAD + ROD + ROD, "body 'rod': declared twice."),
-        (HEAD + ROD + 'coordinate = "t"\n', "coordinate 't': not a usable name."),
+        (HEAD + ROD + 'coordinate = "t"\n', "coordinate 't': invalid name."),
         (
             HEAD + ROD + '[[link]]\nname = "b"\ncoordinate = "q1"\n',
             "the coordinate 'q1' is already used by link 'rod'.",
@@ -448,7 +448,7 @@ def test_the_convention_chooses_the_importer():
 def test_inconsistent_inertias_of_published_robots_are_notes():
     model = loads_dh(puma_table())
     (problem,) = model.check()
-    assert "the triangle inequality" in problem.fact
+    assert "violate the triangle inequality" in problem.fact
     assert not problem.blocking
 
 

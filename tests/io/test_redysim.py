@@ -206,7 +206,7 @@ def test_tp_and_steps_set_the_simulation():
         ({"quaternion": 1}, "quaternion: got the number 1."),
         ({"names": ["a", "b"]}, "names: got an array of 2."),
         ({"names": [""]}, "names, link 1"),
-        ({"names": ["two words"]}, "body 'two words': not a name for a body."),
+        ({"names": ["two words"]}, "body 'two words': invalid body name."),
         ({"alpha": [0]}, "there is no key or section 'alpha'. Did you mean 'alp'?"),
         ({"nq": 1, "a": [0.5]}, "a, link 1: the floating base has the value 0.5."),
     ],

@@ -171,18 +171,18 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
             "speeds.u = { formula = 1, about = 2 }",
             "speed 'u': there is no key 'about' here. Known names: description, formula.",
         ),
-        ("speeds.x = 'dot(x)'", "speed 'x': not a free name. Expected an identifier that nothing else uses."),
+        ("speeds.x = 'dot(x)'", "speed 'x': invalid or used name. Expected an unused identifier."),
         ("speeds.u = []", "speed 'u', formula: got an array of 0. Expected a number or a formula in quotation marks."),
         ("description = 1", "description: got the number 1. Expected text in quotation marks."),
         (
             'description = "\\u001b[2J"',
-            "description: got the text '\\x1b[2J'. Expected text without control characters.",
+            "description: got the string '\\x1b[2J'. Expected a string without control characters.",
         ),
         ("gravity = [0, 1]", "gravity: got an array of 2. Expected an array of 3 numbers or formulas."),
         (
             "gravity = [0, '-x', 0]",
-            "gravity[1]: '-x' depends on x. Expected a constant: a number or a formula of parameters. Put "
-            "what moves into a joint or a load.",
+            "gravity[1]: '-x' depends on x. Expected a constant: a number or a formula of parameters. Move "
+            "the time-varying part to a joint or a load.",
         ),
         (
             "body = [1]",
@@ -190,14 +190,14 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
             "mass, center, inertia, inertia_axes, solid, joint.",
         ),
         ("simulation = { duration = 0 }", "simulation: the duration is 0. Expected a positive time."),
-        ("simulation = { samples = 1 }", "simulation: samples is 1. Expected a whole number of at least 2."),
+        ("simulation = { samples = 1 }", "simulation: samples is 1. Expected an int of at least 2."),
         (
             "simulation = { samples = 10.0 }",
-            "simulation, samples: got the number 10.0. Expected a whole number from 0 to 1000000.",
+            "simulation, samples: got the number 10.0. Expected an integer from 0 to 1000000.",
         ),
         (
             "simulation = { samples = 1000000000 }",
-            "simulation, samples: got the number 1000000000. Expected a whole number from 0 to 1000000.",
+            "simulation, samples: got the number 1000000000. Expected an integer from 0 to 1000000.",
         ),
         (
             "simulation = { length = 10 }",
@@ -235,9 +235,12 @@ def test_sections(addition, message):
         ("k = 0\nm = '1/k'", ["parameter 'm': the value is 1/k. Expected a finite number."]),
         ("k = -1\nm = 'sqrt(k)'", ["parameter 'm': the value is sqrt(k). Expected a finite number."]),
         ("m = {}", ["parameter 'm': the key 'value' is missing. Add a line value = ... to it."]),
-        ("m = { value = 1, unit = 2 }", ["parameter 'm', unit: got the number 2. Expected text in quotation marks."]),
-        ("m = 1\n'2m' = 1", ["parameter '2m': not a usable name. Expected an identifier"]),
-        ("m = 1\nsin = 1", ["parameter 'sin': not a usable name."]),
+        (
+            "m = { value = 1, unit = 2 }",
+            ["parameter 'm', unit: got the number 2. Expected text in quotation marks."],
+        ),
+        ("m = 1\n'2m' = 1", ["parameter '2m': invalid name. Expected an identifier"]),
+        ("m = 1\nsin = 1", ["parameter 'sin': invalid name."]),
         ("m = 1" + "0" * 400, ["parameter 'm', value: the integer produces a number with too many digits."]),
     ],
 )
@@ -260,10 +263,10 @@ def test_parameters(line, messages):
         (
             "x = { start = 't' }",
             "coordinate 'x', start: 't' depends on t. Expected a constant: a number or a formula of "
-            "parameters. Put what moves into a joint or a load.",
+            "parameters. Move the time-varying part to a joint or a load.",
         ),
         ("x = { rate = '1/k' }", "coordinate 'x': initial rate: the value is 1/k. Expected a finite number."),
-        ("x = {}\nm = {}", "coordinate 'm': the name is already in use. Give it a name of its own."),
+        ("x = {}\nm = {}", "coordinate 'm': the name is already in use. Choose a unique name."),
     ],
 )
 def test_coordinates(line, message):
@@ -277,9 +280,9 @@ def test_coordinates(line, message):
         ("body", "body number 1: the key 'name' is missing. Add a line name = ... to it."),
         (
             "body\nname = 'world'",
-            "body 'world': not a name for a body. Expected letters, digits, _ or -, and not 'world'.",
+            "body 'world': invalid body name. Expected letters, digits, _ or -, and not 'world'.",
         ),
-        ("body\nname = 'a b'", "body 'a b': not a name for a body. Expected letters, digits, _ or -, and not 'world'."),
+        ("body\nname = 'a b'", "body 'a b': invalid body name. Expected letters, digits, _ or -, and not 'world'."),
         (
             "body\nname = 'a'\nparent = 1",
             "body 'a', parent: got the number 1. Expected a name in quotation marks, of 1 to 100 characters.",
@@ -291,7 +294,7 @@ def test_coordinates(line, message):
         (
             "body\nname = 'a'\nmass = 'x'",
             "body 'a', mass: 'x' depends on x. Expected a constant: a number or a formula of parameters. "
-            "Put what moves into a joint or a load.",
+            "Move the time-varying part to a joint or a load.",
         ),
         (
             "body\nname = 'a'\ncenter = ['l', 0]",
@@ -327,7 +330,7 @@ def test_bodies(element, message):
 
 
 def test_rejects_duplicate_bodies():
-    assert problems(HEAD + CART + CART) == ["body 'cart': declared twice. Give each body its own name."]
+    assert problems(HEAD + CART + CART) == ["body 'cart': declared twice. Give each body a unique name."]
 
 
 @pytest.mark.parametrize(
@@ -360,12 +363,12 @@ def test_rejects_duplicate_bodies():
         ),
         (
             "{ type = 'revolute', axis = [0, 0, 0], angle = 'x' }",
-            "body 'a', joint (revolute): the axis has length 0. Expected a direction, got (0, 0, 0). Give "
-            "`axis` a non-zero vector.",
+            "body 'a', joint (revolute): the axis has length 0. Expected a nonzero vector, got (0, 0, 0). Give "
+            "`axis` a finite, nonzero direction.",
         ),
         (
             "{ type = 'revolute', axis = [0, 0, 'l'], angle = 'x' }",
-            "body 'a', joint (revolute), axis[2]: got the text 'l'. Expected a number.",
+            "body 'a', joint (revolute), axis[2]: got the string 'l'. Expected a number.",
         ),
         (
             "{ type = 'revolute', axis = [0, 0, nan], angle = 'x' }",
@@ -380,7 +383,7 @@ def test_rejects_duplicate_bodies():
         (
             "{ type = 'fixed', position = ['x', 0, 0] }",
             "body 'a', joint (fixed), position[0]: 'x' depends on x. Expected a constant: a number or a "
-            "formula of parameters. Put what moves into a joint or a load.",
+            "formula of parameters. Move the time-varying part to a joint or a load.",
         ),
     ],
 )
@@ -405,7 +408,7 @@ def test_joints(joint, message):
         (
             "[[force]]\nname = 'f'\nbody = 'cart'\nforce = [0, 0, 0]\npoint = ['x', 0, 0]",
             "force 'f', point[0]: 'x' depends on x. Expected a constant: a number or a formula of "
-            "parameters. Put what moves into a joint or a load.",
+            "parameters. Move the time-varying part to a joint or a load.",
         ),
         (
             "[[torque]]\nname = 'f'\nbody = 'cart'\ntorque = [0, 0]",
@@ -417,11 +420,11 @@ def test_joints(joint, message):
         ),
         (
             "[[joint_torque]]\nbody = 'cart'\nvalue = 1\njoint = -1",
-            "joint_torque number 1, joint: got the number -1. Expected a whole number from 0 to 1000000.",
+            "joint_torque number 1, joint: got the number -1. Expected an integer from 0 to 1000000.",
         ),
         (
             "[[joint_torque]]\nname = ''\nbody = 'cart'\nvalue = 1",
-            "joint_torque number 1, name: got the text ''. Expected a name in quotation marks, of 1 to 100 characters.",
+            "joint_torque number 1, name: got the string ''. Expected a name in quotation marks, of 1 to 100 characters.",
         ),
         (
             "[[spring]]\nbodies = ['cart']\nstiffness = 1",
@@ -430,7 +433,7 @@ def test_joints(joint, message):
         (
             "[[spring]]\nbodies = ['cart', 'world']\nstiffness = 'x'",
             "spring number 1, stiffness: 'x' depends on x. Expected a constant: a number or a formula of "
-            "parameters. Put what moves into a joint or a load.",
+            "parameters. Move the time-varying part to a joint or a load.",
         ),
         (
             "[[spring]]\nbodies = ['cart', 'world']\nstiffness = 1\npoints = [[0, 0, 0]]",
@@ -452,7 +455,7 @@ def test_joints(joint, message):
         (
             "[[force]]\nname = 'f'\nbody = 'cart'\nforce = [0, 0, 0]\n[[torque]]\nname = 'f'\nbody = "
             "'cart'\ntorque = [0, 0, 0]",
-            "torque 'f': declared twice. Give each load its own name.",
+            "torque 'f': declared twice. Give each load a unique name.",
         ),
     ],
 )
@@ -561,22 +564,22 @@ def test_reads_drives_friction_rotors_limits_and_shapes():
     [
         (
             "[[wrench_table]]\nbody = 'cart'\ntimes = [0, 1]",
-            "wrench_table number 1: wrench_table 'wrench_table1': neither force nor torque is given. Give at least one "
+            "wrench_table number 1: wrench_table 'wrench_table1': got neither force nor torque. Give at least one "
             "table of rows.",
         ),
         (
             "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = [1, 0]\nforce = [[0, 0, 0], [0, 0, 0]]",
-            "wrench_table 'w': times: times[1] is 0 and times[0] is 1. Expected increasing times; sort the rows and keep one "
-            "for each time.",
+            "wrench_table 'w': times: times[1] is 0 and times[0] is 1. Expected increasing times; sort the rows and remove "
+            "duplicates.",
         ),
         (
             "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = [0, 1]\nforce = [[0, 0, 0]]",
-            "wrench_table 'w': force: expected 2 rows of 3, one for each time.",
+            "wrench_table 'w': force: got [[0, 0, 0]]. Expected 2 rows of 3, one for each time.",
         ),
         (
             "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = [0]\ntorque = [[0, 't', 0]]",
-            "wrench_table 'w', torque[0][1]: 't' depends on t. Expected a constant: a number or a formula of parameters. Put "
-            "what moves into a joint or a load.",
+            "wrench_table 'w', torque[0][1]: 't' depends on t. Expected a constant: a number or a formula of parameters. Move "
+            "the time-varying part to a joint or a load.",
         ),
         (
             "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = 3\ntorque = [[0, 0, 0]]",
@@ -588,8 +591,8 @@ def test_reads_drives_friction_rotors_limits_and_shapes():
         ),
         (
             "[[actuator]]\nname = 'a'\nbody = 'cart'\neffort = 1\nlimit = 'x'",
-            "actuator 'a', limit: 'x' depends on x. Expected a constant: a number or a formula of parameters. Put what moves "
-            "into a joint or a load.",
+            "actuator 'a', limit: 'x' depends on x. Expected a constant: a number or a formula of parameters. Move the time-"
+            "varying part to a joint or a load.",
         ),
         (
             "[[joint_spring]]\nname = 's'\nbody = 'cart'\nstifness = 1",
@@ -597,12 +600,12 @@ def test_reads_drives_friction_rotors_limits_and_shapes():
         ),
         (
             "[[joint_friction]]\nname = 's'\nbody = 'cart'\nmotion = 'angle'",
-            "joint_friction 's', motion: got the text 'angle'. Expected a whole number from 0 to 1000000.",
+            "joint_friction 's', motion: got the string 'angle'. Expected an integer from 0 to 1000000.",
         ),
         ("[[rotor]]\nbody = 'cart'", "rotor number 1: the key 'inertia' is missing. Add a line inertia = ... to it."),
         (
             "[[rotor]]\nname = 'r'\nbody = 'cart'\ninertia = 1\n[[rotor]]\nname = 'r'\nbody = 'cart'\ninertia = 1",
-            "rotor 'r': declared twice. Give each rotor its own name.",
+            "rotor 'r': declared twice. Give each rotor a unique name.",
         ),
         (
             "[[drive]]\nname = 'd'\ncoordinate = 'thta'\nmotion = 't'",
@@ -622,7 +625,7 @@ def test_reads_drives_friction_rotors_limits_and_shapes():
         ),
         (
             "[[shape]]\nbody = 'cart'\nkind = 'box'\nsize = [1, 2]",
-            "shape number 1: shape of 'cart': a box has 3 sizes, got 2.",
+            "shape number 1: shape of 'cart': got 2 sizes. Expected 3 for a box.",
         ),
         (
             "[[shape]]\nbody = 'cart'\nkind = 'sphere'\nsize = [1]\ncolor = [1, 0, 0]",

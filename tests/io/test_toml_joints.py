@@ -164,21 +164,27 @@ def test_loop_motion_equals_explicit_constraints():
         ("type = 'screw', axis = [0, 0, 1], angle = 'q1'", "(screw): the key 'pitch' is missing. Add a line pitch"),
         (
             "type = 'screw', axis = [0, 0, 1], angle = 'q1', pitch = 0",
-            "(screw): pitch: the value is 0. Expected an advance",
+            "(screw): pitch: the value is 0. Expected a nonzero advance",
         ),
         ("type = 'screw', axis = [0, 0, 1], angle = 'q1', pitch = 'q1'", "(screw), pitch: 'q1' depends on q1."),
         ("type = 'universal', axes = [1, 0, 0], angles = ['q1', 'q2']", "(universal), axes: got an array of 3."),
         (
             "type = 'universal', axes = [[1, 0, 0], [1, 1, 0]], angles = ['q1', 'q2']",
-            "(universal): axes: the cosine between them is 0.707107. Expected axes at right angles.",
+            "(universal): axes: the cosine of the angle between them is 0.707107. Expected perpendicular axes.",
         ),
-        ("type = 'universal', axes = [[1, 0, 0], [0, 1, 0]], angles = 'q1'", "(universal), angles: got the text 'q1'."),
-        ("type = 'planar', normal = [0, 0, 1], displacement = 'q1', angle = 0", "(planar), displacement: got the text"),
+        (
+            "type = 'universal', axes = [[1, 0, 0], [0, 1, 0]], angles = 'q1'",
+            "(universal), angles: got the string 'q1'.",
+        ),
+        (
+            "type = 'planar', normal = [0, 0, 1], displacement = 'q1', angle = 0",
+            "(planar), displacement: got the string",
+        ),
         ("type = 'planar', displacement = ['q1', 0], angle = 0", "(planar): the key 'normal' is missing."),
-        ("type = 'spherical'", "(spherical): got neither of angles and quaternion. Give three angles or four parts"),
+        ("type = 'spherical'", "(spherical): got neither angles nor quaternion. Give three angles or a quaternion"),
         (
             "type = 'spherical', angles = ['q1', 'q2', 'q3'], quaternion = ['w', 'x', 'y', 'z']",
-            "(spherical): got both of angles and quaternion.",
+            "(spherical): got both angles and quaternion.",
         ),
         (
             "type = 'spherical', angles = ['q1', 'q2', 'q3'], sequence = 'xxy'",
@@ -211,7 +217,7 @@ def test_reports_missing_or_wrong_joint_keys(joint, message):
         ),
         (
             "name = 'l'\nbodies = ['b', 'world']\njoint = { type = 'revolute', axis = [0, 0, 1], angle = 'q1' }",
-            "loop 'l': its joint moves by q1. The motions of a joint that closes a loop are free",
+            "loop 'l': its joint has the motions q1. The motions of a loop-closing joint are free",
         ),
         (
             "name = 'l'\nbodies = ['b', 'world']\njoint = { type = 'spherical', quaternion = ['w', 'x', 'y', 'z'] }",

@@ -483,7 +483,7 @@ def long_sum() -> sympy.Expr:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda m: setattr(m, "name", "a\x1bb"), "name: got the text 'a\\x1bb'. Expected a name"),
+        (lambda m: setattr(m, "name", "a\x1bb"), "name: got the string 'a\\x1bb'. Expected a name"),
         (
             lambda m: m.holonomic(long_sum(), "long"),
             "holonomic 'long': the formula has more than 10000 characters when written as a string. Expected",
@@ -502,8 +502,8 @@ def test_rejects_models_that_files_cannot_store(spoil, message):
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
-        (lambda m: m.force("arm", (0, 0, 1), name="f" * 101), "of 101 characters: not a name"),
-        (lambda m: m.speed("dot(x)", "u", "bell \x07"), "Expected text without control characters"),
+        (lambda m: m.force("arm", (0, 0, 1), name="f" * 101), "of 101 characters: invalid name"),
+        (lambda m: m.speed("dot(x)", "u", "bell \x07"), "Expected a str without control characters"),
     ],
 )
 def test_rejects_names_and_descriptions_that_files_cannot_store(declare, message):

@@ -1,4 +1,4 @@
-"""Methods that add: free motions of joints that close loops, and our own message for whatever else is given."""
+"""Methods that add elements: free motions of loop-closing joints, and messages for invalid arguments."""
 
 import inspect
 import math
@@ -36,16 +36,16 @@ FREE = {
 
 
 @pytest.mark.parametrize("kind", FREE)
-def test_a_loop_takes_a_joint_without_values_and_one_with_zeros(kind):
+def test_loop_joints_accept_omitted_or_zero_motions(kind):
     free, zero = FREE[kind]
     first, second = (m.loop("l", ("p", "world"), make(m)) for m, make in ((model(), free), (model(), zero)))
     assert first.loops == second.loops
 
 
 @pytest.mark.parametrize("kind", FREE)
-def test_a_body_needs_the_values_of_its_joint(kind):
+def test_body_joints_require_motion_formulas(kind):
     m = model()
-    with pytest.raises(InputError, match=rf"body 'q', joint 0 \({kind}\): .*only a joint that closes a loop leaves"):
+    with pytest.raises(InputError, match=rf"body 'q', joint 0 \({kind}\): .*only a loop-closing joint may omit"):
         m.body("q", joint=FREE[kind][0](m), mass=1)
     assert len(m.bodies) == 1
 
@@ -72,20 +72,20 @@ def test_a_body_needs_the_values_of_its_joint(kind):
         (lambda m: m.rolling_disk("p", 1, contact=1), "rolling_disk, contact: got 1. Expected a bool."),
         (
             lambda m: m.body("q", joint="revolute"),
-            "body 'q', joint: got 'revolute'. Expected what a maker of joints returns, such as model.revolute((0, 0, 1), "
-            '"q"), or a list of such joints.',
+            "body 'q', joint: got 'revolute'. Expected a joint, such as model.revolute((0, 0, 1), "
+            '"q"), or a list of joints.',
         ),
         (
             lambda m: m.loop("l", ("p", "world"), [m.fixed()]),
-            "loop 'l', joint: got 1 joints in a sequence. Expected one joint.",
+            "loop 'l', joint: got a sequence of 1 joints. Expected one joint.",
         ),
         (lambda m: m.revolute("z", "a"), "joint (revolute): the axis is 'z'. Expected 3 numbers, e.g. (0, 0, 1)."),
         (lambda m: m.revolute((0, 1j, 1), "a"), "joint (revolute): the axis is (0, 1j, 1). Expected 3 numbers"),
         (
             lambda m: m.revolute((0, math.nan, 1), "a"),
-            "joint (revolute): the axis has length nan. Expected a direction",
+            "joint (revolute): the axis has length nan. Expected a nonzero vector",
         ),
-        (lambda m: m.universal(5), "joint (universal), axes: got 5. Expected two axes at right angles."),
+        (lambda m: m.universal(5), "joint (universal), axes: got 5. Expected two perpendicular axes."),
         (lambda m: m.spring((1, 2), stiffness=1), "spring 'spring1', bodies: got (1, 2). Expected two names"),
         (
             lambda m: m.spring(("p", "world"), stiffness=1, points=7),
@@ -107,7 +107,7 @@ def test_a_body_needs_the_values_of_its_joint(kind):
         ),
     ],
 )
-def test_what_a_method_says(call, message):
+def test_method_error_messages(call, message):
     m = model()
     before = m.description
     with pytest.raises(InputError) as caught:
@@ -116,7 +116,7 @@ def test_what_a_method_says(call, message):
     assert m.description == before
 
 
-def test_a_method_has_its_signature_and_its_text():
+def test_methods_have_signatures_and_docstrings():
     assert list(inspect.signature(Model.revolute).parameters)[:3] == ["self", "axis", "angle"]
     assert (Model.revolute.__doc__ or "").startswith("A joint that turns about `axis`")
 
@@ -185,7 +185,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("argument", CALLS)
-def test_no_foreign_exception_comes_out_of_a_method(argument):
+def test_methods_raise_only_library_errors(argument):
     for value in ODD:
         m = model()
         try:
@@ -196,11 +196,11 @@ def test_no_foreign_exception_comes_out_of_a_method(argument):
 
 
 @pytest.mark.parametrize("kind", ["point", "event"])
-def test_what_formulas_and_runs_refer_to_must_be_named(kind):
-    """Other elements are numbered where they have no name."""
+def test_elements_referred_to_by_formulas_require_names(kind):
+    """Other elements without a name are numbered."""
     model = Model("m").coordinates("x")
     model.body("b", joint=model.prismatic((1, 0, 0), "x"), mass=1)
-    with pytest.raises(InputError, match=f"{kind} '': not a name"):
+    with pytest.raises(InputError, match=f"{kind} '': invalid name"):
         getattr(model, kind)("", "b" if kind == "point" else "x")
     assert not model.points
     assert not model.events

@@ -1,4 +1,4 @@
-"""Bushings and friction against closed forms: momentum, energy, periods, refusals."""
+"""Bushings and friction against closed forms: momentum, energy, periods, error messages."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def two_bodies(**bushing) -> Model:
     return model.bushing(("first", "second"), points=((0.3, 0, 0), (0, 0.2, 0)), **bushing)
 
 
-def test_the_measure_of_a_turn_is_the_rotation_vector_to_third_order():
+def test_rotation_measure_is_the_rotation_vector_to_third_order():
     for angle in (0.0, 1e-3, 0.3, 2.0):
         axis = np.array([1.0, -2.0, 2.0]) / 3
         R = Rotation.from_rotvec(angle * axis).as_matrix()
@@ -32,7 +32,7 @@ def test_the_measure_of_a_turn_is_the_rotation_vector_to_third_order():
 
 
 def test_a_bushing_adds_neither_momentum_nor_angular_momentum():
-    # its forces, and its moments about the world's origin, add up to nothing
+    # its forces, and its moments about the world's origin, sum to zero
     model = two_bodies(
         stiffness=(50, 40, 30, 5, 4, 3), damping=(1, 2, 3, 0.1, 0.2, 0.3), rotations=((0.3, 0, 1), (0, 1, 0))
     )
@@ -64,24 +64,24 @@ def test_a_cube_on_a_bushing_swings_in_each_direction_by_its_own_stiffness():
         (lambda: two_bodies(stiffness=7), "stiffness: got 7. Expected 6 numbers"),
     ],
 )
-def test_what_bushings_refuse(call, message):
+def test_invalid_bushing_arguments(call, message):
     with pytest.raises(InputError) as caught:
         call()
     assert message in str(caught.value)
 
 
-def test_what_the_check_says_of_bushings_and_friction():
+def test_check_reports_invalid_bushings_and_friction():
     K = np.eye(6)
     K[0, 1] = 3
-    with pytest.raises(ModelError, match=r"entry \[0\]\[1\] is 3 and entry \[1\]\[0\] is 0, so it would make energy"):
+    with pytest.raises(ModelError, match=r"entry \[0\]\[1\] is 3 and entry \[1\]\[0\] is 0, so it is not conservative"):
         two_bodies(stiffness=K).require_sound()
     model = Model("rod").coordinates("a")
     model.body("rod", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 1))
-    with pytest.raises(ModelError, match="both frames are on 'rod', so it does nothing"):
+    with pytest.raises(ModelError, match="both frames are on 'rod', so it has no effect"):
         model.copy().bushing(("rod", "rod")).require_sound()
-    with pytest.raises(ModelError, match="the rate above which static friction fades is 0"):
+    with pytest.raises(ModelError, match="the rate at which static friction decays is 0"):
         model.copy().joint_friction("rod", static=1, stribeck=0).require_sound()
-    with pytest.raises(InputError, match=r"stribeck is given and static is not\. Give both"):
+    with pytest.raises(InputError, match=r"got stribeck without static\. Give both"):
         model.joint_friction("rod", stribeck=1)
     with pytest.raises(InputError, match=r"coulomb: got 3 values. Expected one for both, or two: \(forwards"):
         model.joint_friction("rod", coulomb=(1, 2, 3))
@@ -96,7 +96,7 @@ def test_a_block_slows_down_by_the_friction_of_its_direction():
         assert np.allclose(run.qd[0], rate + pace * run.t, atol=1e-9)
 
 
-def test_friction_that_is_read_backwards_changes_its_directions():
+def test_friction_of_an_inverted_joint_swaps_its_directions():
     model = Model("block").coordinate("x")
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2).joint_friction("block", coulomb=(3, 5))
     assert [float(x) for x in model.loads[0].reversed().coulomb] == [5, 3]  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,4 +1,4 @@
-"""Compliant contact: closed forms, a reference that shares nothing, agreement of formalisms, refusals."""
+"""Compliant contact: closed forms, an independent reference, agreement of formalisms, error messages."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def falling(height: float = 0.0, rate: float = 0.0, gravity: float = G, mass: fl
 
 
 def rolling(**start: float) -> Model:
-    """A ball of mass 2 and radius 0.1 that moves in the plane of x and z and turns about y."""
+    """A ball of mass 2 and radius 0.1 that moves in the xz plane and rotates about y."""
     model = Model("ball", gravity=(0, 0, -G))
     for name, usual in (("x", 0.0), ("z", 0.1 - 2 * G / 1e4), ("a", 0.0)):
         model.coordinate(name, start.get(name, usual), start.get(f"v{name}", 0.0))
@@ -110,7 +110,7 @@ def test_a_ball_that_bounces_and_spins_sticks_at_every_touch():
 
 
 def rod() -> Model:
-    """A rod of length 1 in the plane of x and z, with a sphere at either end and the floor under it."""
+    """A rod of length 1 in the xz plane, with a sphere at each end, above the floor."""
     model = Model("rod", gravity=(0, 0, -G)).coordinates("x", "z", "a").start([0, 0.45, 0.5], [0.5, 0, 1])
     joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, -1, 0), "a")]
     model.body("rod", joint=joints, mass=1.5, inertia=(0, 0.125, 0.125))
@@ -122,7 +122,7 @@ def rod() -> Model:
 
 
 def rod_by_hand(t: float, y: np.ndarray) -> np.ndarray:
-    """Newton and Euler for the rod, end by end."""
+    """Newton-Euler equations of the rod, with the contact force at each end."""
     _, z, a, vx, vz, w = y
     force, moment = np.array([0.0, -1.5 * G]), 0.0
     for end in (-0.5, 0.5):
@@ -135,14 +135,14 @@ def rod_by_hand(t: float, y: np.ndarray) -> np.ndarray:
     return np.array([vx, vz, w, *(force / 1.5), moment / 0.125])
 
 
-def test_a_rod_on_the_floor_moves_as_it_does_by_hand():
+def test_rod_on_the_floor_matches_newton_euler():
     run = dl.simulate(rod(), 0.4, samples=2)
     y = solve_ivp(rod_by_hand, (0, 0.4), [0, 0.45, 0.5, 0.5, 0, 1], "DOP853", max_step=3e-3, rtol=1e-10, atol=1e-11).y
     assert np.concatenate([run.q[:, -1], run.qd[:, -1]]) == pytest.approx(y[:, -1], rel=1e-6, abs=1e-6)
     assert run.energy_error < 1e-9
 
 
-def test_every_formalism_agrees_on_bodies_that_touch():
+def test_every_formalism_agrees_on_contacts():
     model = Model("mast").coordinates("x", "a")
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=3)
     model.body("mast", parent="cart", joint=model.revolute((0, 1, 0), "a"), mass=2, center=(0, 0, 1), inertia=(1, 1, 1))
@@ -152,7 +152,7 @@ def test_every_formalism_agrees_on_bodies_that_touch():
     assert dl.verify(model, states=4, engines=["python"]).agrees
 
 
-def test_a_ball_on_a_cart_pushes_it_and_keeps_the_momentum():
+def test_ball_on_a_cart_conserves_momentum():
     model = rolling(vx=2.0)
     model.coordinate("s").body("cart", joint=model.prismatic((1, 0, 0), "s"), mass=3)
     model.sphere_on_plane("ball", radius=0.1, ground="cart", stiffness=1e4, damping=20, friction=0.3, planar=(0, 1, 0))
@@ -164,7 +164,7 @@ def test_a_ball_on_a_cart_pushes_it_and_keeps_the_momentum():
 
 
 @pytest.mark.nightly
-def test_spheres_that_rub_keep_momentum_and_angular_momentum():
+def test_spheres_with_friction_conserve_momentum_and_angular_momentum():
     model = Model("spheres").coordinates("x1", "y1", "a1", "x2", "y2", "a2")
     for k in "12":
         joint = [
@@ -208,7 +208,7 @@ def edge_by_hand(t: float, y: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.nightly
-def test_a_ball_falls_over_the_edge_of_a_box_as_it_does_by_hand():
+def test_ball_on_the_edge_of_a_box_matches_reference():
     model = Model("step", gravity=(0, 0, -G)).coordinates("x", "z").start([-0.05, 0.2], [0.3, 0])
     model.body("ball", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=1)
     model.sphere_on_box("ball", (1, 1, 1), radius=0.1, position=(-0.5, 0, -0.5), stiffness=3e3, damping=10)
@@ -222,20 +222,20 @@ def test_a_ball_falls_over_the_edge_of_a_box_as_it_does_by_hand():
 @pytest.mark.parametrize(
     ("law", "message"),
     [
-        ({}, "no stiffness, no push and no restitution, so nothing holds up what touches."),
-        ({"stiffness": -1}, "stiffness: the value is -1. Expected no negative number."),
-        ({"stiffness": 1, "push": "depth"}, "push says the whole law, and stiffness is given, too."),
+        ({}, "no stiffness, no push and no restitution, so there is no contact force."),
+        ({"stiffness": -1}, "stiffness: the value is -1. Expected a nonnegative number."),
+        ({"stiffness": 1, "push": "depth"}, "push defines the complete law, but stiffness is set, too."),
         ({"stiffness": 1, "exponent": 0}, "exponent: the value is 0. Expected a positive number"),
-        ({"stiffness": 1, "viscous": 3}, "viscous is given without friction."),
-        ({"stiffness": 1, "friction": 1, "viscous": 3, "planar": (0, 1, 0)}, "planar and viscous both say"),
-        ({"stiffness": 1, "friction": 1, "smoothing": 0}, "the smoothing is 0, so friction has no value at rest."),
-        ({"stiffness": 1, "friction": 1, "planar": (0, 0, 1)}, "the normal of the ground does not lie in the plane"),
+        ({"stiffness": 1, "viscous": 3}, "viscous is set without friction."),
+        ({"stiffness": 1, "friction": 1, "viscous": 3, "planar": (0, 1, 0)}, "planar and viscous both define"),
+        ({"stiffness": 1, "friction": 1, "smoothing": 0}, "the smoothing is 0, so friction is undefined at rest."),
+        ({"stiffness": 1, "friction": 1, "planar": (0, 0, 1)}, "the normal of the ground is not in the plane"),
         ({"stiffness": 1, "radius": -1}, "the radius is -1."),
         ({"stiffness": 1, "ground": "ball"}, "'ball' is both body and ground"),
         ({"stiffness": 1, "ground": "flor"}, "there is no body 'flor'"),
     ],
 )
-def test_what_a_contact_is_checked_for(law, message):
+def test_check_reports_invalid_contacts(law, message):
     found = falling().sphere_on_plane("ball", **law).check()
     assert message in " ".join(f"{each.path}: {each.fact} {each.advice}" for each in found)
 
@@ -245,11 +245,11 @@ def test_what_a_contact_is_checked_for(law, message):
     [
         ({"stifness": 1}, "sphere_on_plane: there is no argument 'stifness'. Did you mean 'stiffness'?"),
         ({"push": "depth*z"}, "the name 'z' is not known here."),
-        ({"normal": (0, 0, 0)}, "has length 0. Expected a direction"),
+        ({"normal": (0, 0, 0)}, "has length 0. Expected a nonzero vector"),
         ({"stiffness": "z"}, "depends on z. Expected a constant"),
     ],
 )
-def test_what_a_contact_refuses(law, message):
+def test_invalid_contact_arguments(law, message):
     model = falling()
     with pytest.raises(InputError) as caught:
         model.sphere_on_plane("ball", **law)
@@ -257,7 +257,7 @@ def test_what_a_contact_refuses(law, message):
     assert model.loads == ()
 
 
-def test_a_file_says_the_same():
+def test_contact_from_a_file_equals_the_model():
     text = """
     name = "ball"
     gravity = [0, 0, -9.81]

@@ -1,4 +1,4 @@
-"""Blades and rolling discs as formulas, beside those of the hand."""
+"""Knife edges and rolling disks compared with manually derived formulas."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ R, A = 0.4, 0.3
 
 
 def value(formula, **table) -> float:
-    """A formula at a state; rates are given as x_."""
+    """Evaluate a formula at a state; the rate of x is named x_."""
     symbols = {(rate(k[:-1]) if k.endswith("_") else se.Symbol(k)): v for k, v in table.items()}
     return float(se.sympify(formula).subs(symbols))
 
@@ -28,10 +28,10 @@ def sleigh(**more) -> Model:
     return model.knife_edge("sleigh", (0, 2, 0), point=("a", 0, 0), **more)
 
 
-# blades
+# knife edges
 
 
-def test_a_blade_stops_its_point_sideways():
+def test_knife_edge_constrains_the_sideways_velocity():
     (blade,) = with_contacts(sleigh()).nonholonomic_constraints
     assert blade.name == "knife_edge1"
     state = {"x": 0.3, "y": -0.2, "phi": 0.7, "x_": 1.1, "y_": -0.4, "phi_": 0.9, "a": A}
@@ -60,11 +60,11 @@ def test_the_chaplygin_sleigh_from_a_blade():
     assert np.allclose(*found)
 
 
-# discs
+# disks
 
 
 def disc(normal=(0, 0, 1), rotation=(0, 0, 0), **more) -> Model:
-    """A disc with all six freedoms: place, heading ψ, lean θ and roll φ about its axis y."""
+    """A disk with six degrees of freedom: position, heading ψ, lean θ and roll φ about its axis y."""
     model = Model("disc").parameters(r=R).coordinates("x", "y", "z", "psi", "theta", "phi")
     model.start([0, 0, R, 0, 0, 0], [0] * 6)
     slides = [model.prismatic(axis, name) for axis, name in zip(np.eye(3), "xyz", strict=True)]
@@ -81,17 +81,17 @@ RATES = {"x_": 1.1, "y_": -0.4, "z_": 0.2, "psi_": 0.9, "theta_": -0.5, "phi_": 
 
 
 def velocity_of_contact() -> np.ndarray:
-    """v_C + ω × (from the centre to the contact), in world axes, by hand."""
+    """v_C + ω × (vector from the center to the contact), in world axes, derived manually."""
     psi, theta = STATE["psi"], STATE["theta"]
     up, heading = np.array([0, 0, 1]), np.array([np.cos(psi), np.sin(psi), 0])
     axis = np.array([-np.sin(psi) * np.cos(theta), np.cos(psi) * np.cos(theta), np.sin(theta)])
     spin = RATES["psi_"] * up + RATES["theta_"] * heading + RATES["phi_"] * axis
-    # straight down within the plane of the disc
+    # downward direction in the plane of the disk
     down = np.array([-np.sin(psi) * np.sin(theta), np.cos(psi) * np.sin(theta), -np.cos(theta)])
     return np.array([RATES["x_"], RATES["y_"], RATES["z_"]]) + np.cross(spin, R * down)
 
 
-def test_the_lowest_point_of_a_disc_is_held_on_the_plane():
+def test_lowest_point_of_a_disk_stays_on_the_plane():
     made = with_contacts(disc())
     (contact,) = made.holonomic_constraints
     assert contact.name == "rolling_disk1, contact"
@@ -100,7 +100,7 @@ def test_the_lowest_point_of_a_disc_is_held_on_the_plane():
     assert value(contact.phi, **upright, r=R) == pytest.approx(0.0, abs=1e-15)
 
 
-def test_the_matter_in_the_contact_does_not_slip():
+def test_contact_point_does_not_slip():
     made = with_contacts(disc())
     assert [c.name for c in made.nonholonomic_constraints] == ["rolling_disk1, slip 1", "rolling_disk1, slip 2"]
     slips: Any = [value(c.psi, **STATE, **RATES, r=R) for c in made.nonholonomic_constraints]
@@ -110,7 +110,7 @@ def test_the_matter_in_the_contact_does_not_slip():
     assert sorted(np.abs(slips)) == pytest.approx(sorted(np.abs(by_hand)))
 
 
-def test_a_tilted_plane_is_a_turned_world():
+def test_tilted_plane_equals_a_rotated_world():
     turn = 0.6
     normal = (0, -np.sin(turn), np.cos(turn))
     made = with_contacts(disc(normal, (turn, 0, 0)))
@@ -120,20 +120,20 @@ def test_a_tilted_plane_is_a_turned_world():
     assert np.hypot(*slips) == pytest.approx(np.hypot(*velocity_of_contact()[:2]))
 
 
-def test_coordinates_that_hold_the_disc_need_no_contact():
+def test_coordinates_that_satisfy_the_contact_need_no_constraint():
     made = with_contacts(disc(contact=False))
     assert made.holonomic_constraints == ()
     assert len(made.nonholonomic_constraints) == 2
 
 
-def test_a_disc_rolls_straight_without_slipping():
+def test_disk_rolls_straight_without_slipping():
     model = disc().start({}, {"x": 0.8, "phi": 0.8 / R})
     run = dl.derive(model, "lagrange", engine="python").simulate(1.0, samples=5)
     assert np.allclose(run.q[0], 0.8 * run.t, atol=1e-10)
     assert np.allclose(run.q[5], 0.8 / R * run.t, atol=1e-10)
 
 
-def test_the_model_as_declared_is_left_alone():
+def test_declared_model_is_not_modified():
     model = disc()
     with_contacts(model)
     assert len(model.contacts) == 1
@@ -142,10 +142,10 @@ def test_the_model_as_declared_is_left_alone():
     assert with_contacts(plain) is plain
 
 
-# what is refused
+# error messages
 
 
-def test_an_unknown_body_is_told_with_the_nearest():
+def test_unknown_body_is_reported_with_a_suggestion():
     model = sleigh().knife_edge("slegh", (0, 1, 0), name="other")
     with pytest.raises(ModelError) as caught:
         dl.derive(model, "kane", engine="python")
@@ -155,7 +155,7 @@ def test_an_unknown_body_is_told_with_the_nearest():
 def test_a_contact_needs_a_body():
     model = Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2").knife_edge("body", (1, 0, 0))
     with pytest.raises(
-        ModelError, match=r"knife_edge 'knife_edge1': it touches a body, but the system is described by energies"
+        ModelError, match=r"knife_edge 'knife_edge1': it acts on a body, but the system is described by energies"
     ):
         dl.derive(model, "lagrange", engine="python")
 
@@ -172,7 +172,7 @@ def test_a_contact_needs_a_body():
         (lambda: disc().rolling_disk("disc", "x"), "rolling_disk 'rolling_disk2', radius: 'x' depends on x."),
     ],
 )
-def test_wrong_contacts_are_refused_by_name(work, message):
+def test_invalid_contacts_are_reported_by_name(work, message):
     with pytest.raises(InputError) as caught:
         work()
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Gears, belts, racks, worms and couplings, rods, slots, surfaces and curves: closed forms, files, checks and refusals."""
+"""Gears, belts, racks, worms and couplings, rods, slots, surfaces and curves: closed forms, files, checks and error messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def accelerations(model: Model, q: Any = None) -> np.ndarray:
 
 
 def shafts(*inertias: float) -> Model:
-    """Wheels side by side, called w0, w1, ... with the coordinates a0, a1, ..."""
+    """Parallel wheels named w0, w1, ... with the coordinates a0, a1, ..."""
     model = Model("shafts").parameters(i=2.5, r=0.4).coordinates(*(f"a{k}" for k in range(len(inertias))))
     for k, inertia in enumerate(inertias):
         model.body(f"w{k}", joint=model.revolute(Z, f"a{k}", position=(k, 0, 0)), mass=1, inertia=(0, 0, inertia))
@@ -38,7 +38,7 @@ def shafts(*inertias: float) -> Model:
 # closed forms of couplings
 
 
-def test_the_inertia_of_a_gear_train_as_the_motor_feels_it():
+def test_reflected_inertia_of_a_gear_train():
     # I₀ + I₁/i₁² + I₂/(i₁ i₂)²
     model = shafts(0.2, 1.5, 30.0).gear(("w0", "w1"), "i").gear(("w1", "w2"), 4).joint_torque("w0", 3)
     first = 3 / (0.2 + 1.5 / 2.5**2 + 30 / (2.5 * 4) ** 2)
@@ -46,7 +46,7 @@ def test_the_inertia_of_a_gear_train_as_the_motor_feels_it():
 
 
 def test_a_load_on_the_last_wheel_is_lifted_by_less():
-    # the torque of a weight m g r reaches the motor divided by the ratio
+    # the torque m g r of a weight is divided by the ratio at the motor
     model = shafts(0.2, 1.5).gear(("w0", "w1"), 3, internal=True).joint_torque("w1", -6).joint_torque("w0", 2)
     assert accelerations(model) == pytest.approx([0, 0], abs=1e-14)
     multipliers = dl.derive(model, engine="python").multipliers([0, 0], [0, 0])
@@ -83,7 +83,7 @@ def test_a_worm_moves_its_wheel_on_by_starts_of_its_teeth(left, way):
     assert accelerations(model) == pytest.approx([first, way * first / 20], rel=1e-13)
 
 
-def test_a_planet_gear_turns_as_willis_says():
+def test_planetary_gear_follows_the_willis_equation():
     # sun, carrier and ring: ω_c = ω_s r_s / (r_s + r_r), in a fixed ring
     rs, rp = 0.03, 0.02
     model = Model("planet").coordinates("s", "c", "p")
@@ -99,7 +99,7 @@ def test_a_planet_gear_turns_as_willis_says():
     assert (carrier, own) == pytest.approx((share * sun, spin * share * sun), rel=1e-12)
 
 
-def test_joints_are_tied_and_not_coordinates():
+def test_couplings_act_on_joint_motions_not_coordinates():
     # the joint of the wheel moves by 3 b − t, so that ä + i (3 b̈) = 0
     model = Model("formula").coordinates("a", "b").start([0.2, -0.1], {"a": 2.0, "b": 1 / 3 - 2 / 6})
     model.body("pinion", joint=model.revolute(Z, "a"), mass=1, inertia=(0, 0, 1))
@@ -118,7 +118,7 @@ def test_a_motion_of_a_joint_with_several_is_chosen_by_its_number():
     assert accelerations(model) == pytest.approx([sinking / 0.1, sinking], rel=1e-13)
 
 
-def test_the_phase_is_that_of_the_start_or_what_is_given():
+def test_phase_is_the_initial_or_the_specified_one():
     model = shafts(1, 2).start([0.3, 0.5], [5, -2]).gear(("w0", "w1"), "i")
     assert model.check() == []
     (held,) = with_contacts(model).holonomic_constraints
@@ -188,7 +188,7 @@ def test_a_bead_on_a_helix_falls_along_it():
     assert run.q[2] == pytest.approx(-G * sine**2 * run.t**2 / 2, rel=1e-9)
 
 
-def test_a_bead_on_a_cycloid_takes_the_time_of_huygens():
+def test_bead_on_a_cycloid_is_isochronous():
     # y = a (1 − cos s), x = a (s + sin s): the period 4π √(a/g) does not depend on the height
     a, s = 0.4, 0.9
     model = particle().parameters(a=a).start([a * (s + np.sin(s)), a * (1 - np.cos(s))], {})
@@ -200,7 +200,7 @@ def test_a_bead_on_a_cycloid_takes_the_time_of_huygens():
     assert np.sqrt(8 * a * run.q[1]) == pytest.approx(swing, rel=1e-8)
 
 
-def test_an_eccentric_lifts_its_follower_as_the_cosine_law_says():
+def test_eccentric_cam_follows_the_cosine_law():
     r, e, w = 0.03, 0.01, 10.0
     model = Model("cam", gravity=(0, -G, 0)).coordinates("turn", "lift").start([0, (r**2 - e**2) ** 0.5], [w, w * e])
     model.body("cam", joint=model.revolute(Z, "turn"), mass=1, inertia=(0, 0, 1e-3))
@@ -223,7 +223,7 @@ def test_a_plane_that_turns_carries_a_point():
     assert accelerations(model) == pytest.approx(weight - (normal @ weight) * normal, rel=1e-12)
 
 
-# where the forces act
+# points of application of the forces
 
 
 def test_a_rod_pushes_at_its_ends_so_that_free_joints_transmit_nothing():
@@ -283,7 +283,7 @@ def test_the_table_of_members_is_complete():
 
 
 @pytest.mark.parametrize("kind", MADE)
-def test_every_member_comes_back_from_a_file(kind):
+def test_every_member_survives_a_file_round_trip(kind):
     model = MADE[kind](everything())
     text = to_toml(model)
     back = loads_toml(text)
@@ -294,7 +294,7 @@ def test_every_member_comes_back_from_a_file(kind):
 
 
 @pytest.mark.parametrize("kind", MADE)
-def test_a_start_that_violates_one_is_told(kind):
+def test_violated_initial_state_is_reported(kind):
     model = MADE[kind](everything()).start([0.3, 0.2, 0.4, 0.7], [1.0, 0.5, -0.3, 0.2])
     (problem,) = model.check()
     assert str(problem).startswith(f"{model.contacts[0].title}: the initial state violates it:")
@@ -303,27 +303,27 @@ def test_a_start_that_violates_one_is_told(kind):
     assert model.check() == []
 
 
-def test_a_start_that_violates_one_is_refused_where_it_matters():
+def test_violated_initial_state_raises_in_simulation():
     model = particle().distance(("world", "particle"), 2, name="rod").start([1, 0], {})
     with pytest.raises(InputError, match="position of 'rod' is"):
         dl.derive(model, engine="python").simulate(0.1)
     assert dl.assembled(model).initial[0] == pytest.approx([2, 0])
 
 
-# what is refused
+# error messages
 
 
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (lambda m: m.gear(("block", "fore"), 0), "gear 'gear1': the motion of 'fore' counts by 0. Expected a number"),
-        (lambda m: m.gear(("fore", "fore"), 2), "gear 'gear1': it names the same motion of 'fore' twice."),
+        (lambda m: m.gear(("block", "fore"), 0), "gear 'gear1': the factor of the motion of 'fore' is 0. Expected a"),
+        (lambda m: m.gear(("fore", "fore"), 2), "gear 'gear1': it has the same motion of 'fore' twice."),
         (lambda m: m.gear(("fore", "world"), 2), "gear 'gear1': there is no body 'world'. Known names: arm, block,"),
         (lambda m: m.gear(("arm", "fore"), 2), "gear 'gear1', joint: joint 0 of body 'arm' is fixed and cannot be"),
         (lambda m: m.gear(("fore", "block"), 2, motions=(2, 0)), "gear 'gear1', motion: joint 0 of body 'fore' has no"),
         (
             lambda m: m.distance(("arm", "block"), 0),
-            "distance 'distance1', length: the length is 0. Expected more than",
+            "distance 'distance1', length: the length is 0. Expected a positive",
         ),
         (lambda m: m.distance(("arm", "arm"), 1), "distance 'distance1': both points are on 'arm'. Give `bodies` two"),
         (
@@ -340,11 +340,11 @@ def test_a_start_that_violates_one_is_refused_where_it_matters():
         ),
         (
             lambda m: m.worm(("fore", "block"), 40, starts="k - 1/2"),
-            "worm 'worm1': the motion of 'block' counts by nan. Expected a number that is not 0.",
+            "worm 'worm1': the factor of the motion of 'block' is nan. Expected a nonzero number.",
         ),
     ],
 )
-def test_what_cannot_hold_is_found_by_the_check(work, message):
+def test_check_reports_invalid_couplings(work, message):
     assert message in "\n".join(map(str, work(everything()).check()))
 
 
@@ -354,10 +354,10 @@ def test_what_cannot_hold_is_found_by_the_check(work, message):
         (lambda m: m.gear(("arm", "fore"), "a"), "gear 'gear1', ratio: 'a' depends on a. Expected a constant"),
         (lambda m: m.gear(("arm",), 2), "gear 'gear1', bodies: got ('arm',). Expected two names"),
         (lambda m: m.gear(("arm", "fore"), 2, joints=(1,)), "gear 'gear1', joints: got 1. Expected 2, one for each"),
-        (lambda m: m.gear(("arm", "fore"), 2, motions=(0, -1)), "gear 'gear1', motions: got (0, -1). Expected whole"),
+        (lambda m: m.gear(("arm", "fore"), 2, motions=(0, -1)), "gear 'gear1', motions: got (0, -1). Expected int"),
         (lambda m: m.coupling(("arm", "fore"), (1, 2, 3)), "coupling 'coupling1', factors: got 3. Expected 2, one for"),
-        (lambda m: m.coupling(("arm",), (1,)), "coupling 'coupling1', bodies: got ('arm',). Expected names of two"),
-        (lambda m: m.belt(("arm", "fore"), 2), "belt 'belt1', radii: got 2. Expected two radii, one of each pulley."),
+        (lambda m: m.coupling(("arm",), (1,)), "coupling 'coupling1', bodies: got ('arm',). Expected the names of two"),
+        (lambda m: m.belt(("arm", "fore"), 2), "belt 'belt1', radii: got 2. Expected two radii, one for each pulley."),
         (
             lambda m: m.point_on_line(("arm", "block"), (0, 0, 0)),
             "point_on_line 'point_on_line1': the axis has length 0",
@@ -370,22 +370,22 @@ def test_what_cannot_hold_is_found_by_the_check(work, message):
         (lambda m: m.point_on_surface(("arm", "block"), "dot(x)"), "point_on_surface 'point_on_surface1', surface"),
         (
             lambda m: m.parameters(y=2.0).point_on_surface(("arm", "block"), "x + y"),
-            "a parameter is called 'y', which is a place of the point here.",
+            "the parameter 'y' conflicts with the position x, y, z of the point.",
         ),
         (lambda m: m.distance(("arm", "block"), "d"), "distance 'distance1', length: 'd' depends on d."),
         (
             lambda m: m.distance(("arm", "block"), 1, name="rod").gear(("arm", "fore"), 2, name="rod"),
-            "gear 'rod': declared twice. Give each constraint its own name.",
+            "gear 'rod': declared twice. Give each constraint a unique name.",
         ),
     ],
 )
-def test_wrong_arguments_are_refused_by_name(work, message):
+def test_invalid_arguments_are_reported_by_name(work, message):
     with pytest.raises(InputError) as caught:
         work(everything())
     assert message in str(caught.value)
 
 
-def test_a_cut_does_not_turn_a_joint_that_is_tied():
+def test_cut_does_not_invert_a_coupled_joint():
     model = Model("tied").coordinates("a", "b", "c").start([1.0, -0.7, 1.3], [2, 0, 0])
     rod = {"mass": 0.8, "inertia": (0, 0, 0.1)}
     model.body("crank", joint=model.revolute(Z, "a"), **rod)

@@ -1,4 +1,4 @@
-"""Impacts of several rigid contacts that come ever faster: runs go on, at rest, and stop with advice where they cannot."""
+"""Accumulation of impacts of several rigid contacts: runs continue at rest, or stop with advice."""
 
 import re
 import time
@@ -17,7 +17,7 @@ nightly = pytest.mark.nightly
 
 
 def on_feet(ratio, e, start, feet=(-1.0, 1.0), **law) -> Model:
-    """A block of mass 1 and inertia `ratio` that falls onto point feet; `start` are x, z, a and their rates."""
+    """A block of mass 1 and inertia `ratio` that falls onto point feet; `start` has x, z, a and their rates."""
     model = Model("block", gravity=(0, 0, -G))
     for name, x, rate in zip("xza", start[:3], start[3:], strict=True):
         model.coordinate(name, float(x), float(rate))
@@ -93,7 +93,7 @@ def slider_crank(friction: float, **law) -> Model:
 
 
 def corners(run):
-    """The least gap of the four corners along a run."""
+    """The smallest gap of the four corners along a run."""
     l1, l2, a, b, c = 0.153, 0.306, 0.05, 0.025, 0.001
     y = l1 * np.sin(run["p"]) + l2 * np.sin(run["q"])
     tips = [y + x * np.sin(run["r"]) + z * np.cos(run["r"]) for x in (-a, a) for z in (-b, b)]
@@ -101,15 +101,15 @@ def corners(run):
 
 
 @pytest.mark.parametrize("friction", [0.0, pytest.param(0.01, marks=nightly)])
-def test_a_slider_with_clearance_goes_on_where_its_corners_come_to_rest(friction):
+def test_slider_with_clearance_continues_after_impact_accumulation(friction):
     run = dl.simulate(slider_crank(friction), 0.1, samples=201)
     assert run.energy_error < 1e-11
     assert corners(run) > -1e-9
     assert run.impulses[0].t < 0.0091 < run.impulses[-1].t
 
 
-def test_impacts_without_end_are_judged_by_their_energy(monkeypatch):
-    """Where bounces are not seen to be below rounding, the crossings at one instant are: at rest, or with advice that works."""
+def test_endless_impacts_are_assessed_by_their_energy(monkeypatch):
+    """If bounces are not found to be below rounding, repeated crossings at one instant are: rest, or valid advice."""
     monkeypatch.setattr(_rigid_contacts, "_ROUNDING", 0.0)
     assert dl.simulate(slider_crank(0.0), 0.02, samples=21).energy_error < 1e-11
     monkeypatch.setattr(_rigid_contacts, "_NEGLIGIBLE", 1e-30)

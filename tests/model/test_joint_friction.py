@@ -1,4 +1,4 @@
-"""Dry friction without smoothing: joints stick, and let go, as closed forms say."""
+"""Dry friction without smoothing: sticking and breakaway against closed forms."""
 
 import math
 from typing import Any
@@ -49,7 +49,7 @@ def test_a_block_on_a_spring_stops_where_friction_holds_it(friction, turns, inte
     assert [each.t for each in run.switchings if each.t > 0] == pytest.approx(np.pi * np.arange(1, turns + 1), abs=off)
 
 
-def test_a_block_at_rest_is_held_by_more_than_it_slides_with():
+def test_static_friction_exceeds_sliding_friction():
     run = dl.simulate(block(-0.6, coulomb=0.3, static=0.7), 3.0, samples=3)
     assert run["x"].tolist() == [-0.6] * 3
     assert run.load_forces["slide"][0].tolist() == pytest.approx([-0.6] * 3)
@@ -81,15 +81,15 @@ def test_friction_that_fades_sticks_and_slips_too():
 @pytest.mark.parametrize(
     ("friction", "message"),
     [
-        ({"coulomb": 3, "static": 2}, r"static friction is 2 and Coulomb's 3\. Expected 0 < coulomb ≤ static"),
-        ({"static": 2}, r"static friction is 2 and Coulomb's 0\. Expected 0 < coulomb ≤ static"),
-        ({"coulomb": 1, "static": 2, "smoothing": 0.1}, r"at rest alone cannot be smoothed\. Give `stribeck`"),
+        ({"coulomb": 3, "static": 2}, r"static friction is 2 and Coulomb friction 3\. Expected 0 < coulomb ≤ static"),
+        ({"static": 2}, r"static friction is 2 and Coulomb friction 0\. Expected 0 < coulomb ≤ static"),
+        ({"coulomb": 1, "static": 2, "smoothing": 0.1}, r"at rest only cannot be smoothed\. Give `stribeck`"),
         (
             {"coulomb": 1, "smoothing": -1},
-            r"the smoothing is -1, so friction has no value at rest\. Expected a positive",
+            r"the smoothing is -1, so friction is undefined at rest\. Expected a positive",
         ),
     ],
 )
-def test_friction_that_cannot_be_is_refused(friction, message):
+def test_invalid_friction_is_reported(friction, message):
     with pytest.raises(ModelError, match=message):
         block(0.0, **friction).require_sound()

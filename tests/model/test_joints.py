@@ -1,4 +1,4 @@
-"""Every kind of joint on its own, over plain numbers: derivatives by complex steps, rotations by SciPy."""
+"""Every kind of joint in numbers: derivatives by complex steps, rotations by SciPy."""
 
 import math
 from typing import Any
@@ -63,7 +63,7 @@ every_moving_joint = pytest.mark.parametrize("joint", MOVING.values(), ids=MOVIN
 
 
 def plain(array) -> np.ndarray:
-    """An object array of numbers as an array of numbers, complex where it must be."""
+    """Convert an object array to a numeric array, complex if necessary."""
     found: np.ndarray[Any, np.dtype[np.complex128]] = np.array(array, dtype=complex)
     return found if found.imag.any() else found.real
 
@@ -77,7 +77,7 @@ def exact(array) -> np.ndarray:
 
 
 def some_values(joint: Joint, seed: int = 1) -> list[float]:
-    """Values within the ranges that measuring gives back; quaternions of unit length with w > 0."""
+    """Values within the ranges of `measure`; unit quaternions with w > 0."""
     random = np.random.default_rng(seed)
     found = random.uniform(-1.4, 1.4, len(joint.values))
     attitude = joint.attitude if isinstance(joint, Free) else joint
@@ -99,7 +99,7 @@ def skewed(w) -> np.ndarray:
 
 
 def slopes(function, values) -> np.ndarray:
-    """The derivative by each value, on a new last axis, without truncation error."""
+    """The derivative with respect to each value, on a new last axis, without truncation error."""
     columns = []
     for i in range(len(values)):
         moved = [v + (1j * STEP if i == k else 0) for k, v in enumerate(values)]
@@ -121,7 +121,7 @@ def test_every_motion_has_a_name(joint):
 
 
 @every_joint
-def test_the_turn_is_a_rotation(joint):
+def test_turn_is_a_rotation_matrix(joint):
     R = plain(joint.turn(FLOATS, some_values(joint)))
     assert np.allclose(R.T @ R, np.eye(3), atol=1e-14)
     assert np.linalg.det(R) == pytest.approx(1)
@@ -150,14 +150,14 @@ def test_a_fixed_joint_moves_by_nothing():
 
 @every_joint
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_measuring_gives_the_values_back(joint, seed):
+def test_measure_inverts_turn_and_shift(joint, seed):
     values = some_values(joint, seed)
     R, p = plain(joint.turn(FLOATS, values)), plain(joint.shift(FLOATS, values))
     assert np.allclose(joint.measure(R, p), values, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", AXES)
-def test_turning_about_an_axis_is_what_scipy_does(name):
+def test_rotation_about_an_axis_agrees_with_scipy(name):
     unit = np.array(AXES[name]) / np.linalg.norm(AXES[name])
     for kind in ("revolute", "screw", "cylindrical", "planar"):
         joint = EVERY[f"{kind} {name}"]
@@ -209,12 +209,12 @@ def test_quaternions_are_those_of_scipy():
         assert np.allclose(joint.measure(R.as_matrix(), np.zeros(3)), sign * np.array([w, x, y, z]), atol=1e-14)
 
 
-def test_the_length_of_a_quaternion_turns_nothing():
+def test_rotation_does_not_depend_on_the_quaternion_norm():
     joint = EVERY["quaternion"]
     values = np.array(some_values(joint))
     once, twice = (plain(joint.turn(FLOATS, (k * values).tolist())) for k in (1, 2.5))
     assert np.allclose(once, twice, atol=1e-15)
-    # along q itself nothing turns, and 2 G(q) / |q|² has rows at right angles
+    # a change along q does not rotate, and 2 G(q) / |q|² has orthogonal rows
     angular = plain(joint.angular(FLOATS, values.tolist()))
     assert np.allclose(angular @ values, 0, atol=1e-15)
     assert np.allclose(angular @ angular.T, 4 * np.eye(3), atol=1e-14)
@@ -228,7 +228,7 @@ def freedoms(joint: Joint) -> int:
 
 
 @every_joint
-def test_the_rows_hold_what_the_joint_does_not_leave_free(joint):
+def test_closure_rows_are_independent_and_complement_the_freedoms(joint):
     names = joint.row_names
     assert len(names) == len(set(names)) == 6 - freedoms(joint)
     values = some_values(joint)
@@ -265,7 +265,7 @@ def test_the_wrenches_are_the_derivatives_of_the_rows_also_off_the_constraint(jo
 
 
 @every_joint
-def test_a_displaced_or_turned_frame_breaks_a_row(joint):
+def test_displaced_or_rotated_frame_violates_a_row(joint):
     # six small movements from the assembled position: exactly those in the span of the motions keep every row
     values = some_values(joint, 5)
     R, p = plain(joint.turn(FLOATS, values)), plain(joint.shift(FLOATS, values))
@@ -346,22 +346,28 @@ def test_batches_of_values_move_as_each_alone(joint):
     [
         (lambda m: m.revolute((0, 0, 0), "a"), "joint (revolute)"),
         (lambda m: m.prismatic((0, 0, 1), "dot(a)"), "joint (prismatic), displacement"),
-        (lambda m: m.screw((0, 0, 1), "a", 0), "joint (screw), pitch: the value is 0. Expected an advance per turn"),
-        (lambda m: m.universal(((1, 0, 0),), ("a", "b")), "joint (universal), axes: got 1. Expected two axes"),
+        (
+            lambda m: m.screw((0, 0, 1), "a", 0),
+            "joint (screw), pitch: the value is 0. Expected a nonzero advance per revolution",
+        ),
+        (
+            lambda m: m.universal(((1, 0, 0),), ("a", "b")),
+            "joint (universal), axes: got 1. Expected two perpendicular axes",
+        ),
         (
             lambda m: m.universal(((1, 0, 0), (1, 1, 0)), ("a", "b")),
-            "joint (universal), axes: the cosine between them is 0.707107. Expected axes at right angles.",
+            "joint (universal), axes: the cosine of the angle between them is 0.707107. Expected perpendicular axes.",
         ),
         (lambda m: m.universal(ACROSS["xy"], ("a",)), "joint (universal), angles: got ('a',). Expected 2 formulas."),
         (lambda m: m.universal(ACROSS["xy"], "ab"), "joint (universal), angles: got 'ab'. Expected 2 formulas."),
         (lambda m: m.planar((0, 0, 1), ("a", "b", "c"), "d"), "joint (planar), displacement: got ('a', 'b', 'c')."),
         (
             lambda m: m.body("b", joint=m.spherical()),
-            "body 'b', joint 0 (spherical): got neither of angles and quaternion.",
+            "body 'b', joint 0 (spherical): got neither angles nor quaternion.",
         ),
         (
             lambda m: m.spherical(("a", "b", "c"), quaternion=("w", "x", "y", "z")),
-            "joint (spherical): got both of angles and quaternion.",
+            "joint (spherical): got both angles and quaternion.",
         ),
         (lambda m: m.spherical(("a", "b", "c"), "zzx"), "joint (spherical), sequence: there is no 'zzx'."),
         (lambda m: m.spherical(("a", "b", "c"), "ZYX"), "joint (spherical), sequence: there is no 'ZYX'."),
@@ -380,7 +386,7 @@ def test_batches_of_values_move_as_each_alone(joint):
         ),
     ],
 )
-def test_what_cannot_be_made_is_told(make, message):
+def test_invalid_joints_are_reported(make, message):
     with pytest.raises(InputError) as caught:
         make(scratch())
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Struts: any law of length and rate, between points and in joints."""
+"""Struts with arbitrary laws of length and rate, between points and in joints."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_a_coordinate_may_be_called_length():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: m.strut(("world", "block")), "neither pull nor curve nor rate_curve is given."),
+        (lambda m: m.strut(("world", "block")), "got neither pull, curve nor rate_curve."),
         (lambda m: m.strut(("world", "block"), pull="k*x"), "the name 'x' is not known here."),
         (lambda m: m.strut(("world", "block"), pull="dot(x)"), "velocities are not allowed here"),
         (lambda m: m.strut(("world", "block"), pull="angle"), "the name 'angle' is not known here."),
@@ -92,12 +92,15 @@ def test_a_coordinate_may_be_called_length():
             "rate_curve: row 1 begins with 1 and row 0 with 1. Expected increasing numbers",
         ),
         (lambda m: m.strut(("world", "block"), curve=[[0, 1], ["x", 2]]), "curve[1]"),
-        (lambda m: m.parameter("length", 1).strut(("world", "block"), pull="length"), "'length' is a parameter of the"),
-        (lambda m: m.joint_strut("block"), "neither pull nor curve nor rate_curve is given."),
+        (
+            lambda m: m.parameter("length", 1).strut(("world", "block"), pull="length"),
+            "the parameter 'length' conflicts",
+        ),
+        (lambda m: m.joint_strut("block"), "got neither pull, curve nor rate_curve."),
         (lambda m: m.joint_strut("block", pull="length"), "the name 'length' is not known here."),
     ],
 )
-def test_what_struts_refuse(call, message):
+def test_invalid_strut_arguments(call, message):
     model = slider()
     with pytest.raises(InputError) as caught:
         call(model)
@@ -105,7 +108,7 @@ def test_what_struts_refuse(call, message):
     assert model.loads == ()
 
 
-def test_what_a_file_says_wrong_of_a_strut_is_told_at_once():
+def test_all_problems_of_a_strut_in_a_file_are_reported():
     text = """
     name = "block"
     coordinates.x = {}
@@ -124,7 +127,7 @@ def test_what_a_file_says_wrong_of_a_strut_is_told_at_once():
     assert "curve[1]: got an array of 1. Expected an array of 2 numbers." in str(caught.value)
 
 
-def test_ends_that_meet_are_told():
+def test_coincident_ends_are_reported():
     model = slider(0.0).strut(("world", "block"), pull="3*length")
     with pytest.raises(InputError, match="strut 'strut1': at t = 0 its ends coincide, so its force has no direction"):
         dl.simulate(model, 1.0)

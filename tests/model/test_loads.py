@@ -1,4 +1,4 @@
-"""Loads against closed forms: springs, friction, rotors and motors in joints, tables of time, drives, gravity."""
+"""Loads against closed forms: springs, friction, rotors and motors in joints, time tables, drives, gravity."""
 
 import math
 from typing import Any
@@ -96,12 +96,12 @@ def test_coulomb_friction_slows_down_evenly():
     assert run.qd[0].min() > 0.9
     assert np.allclose(run.qd[0], 5 - 2 * run.t, atol=1e-7)
     assert np.allclose(run.q[0], 5 * run.t - run.t**2, atol=1e-7)
-    # what is lost is force times way
+    # the energy loss is force times distance
     assert np.allclose(run.work.total, -4 * run.q[0], atol=1e-6)
     assert run.energy_error < 1e-12
 
 
-def test_coulomb_friction_brings_to_rest_and_keeps_there():
+def test_coulomb_friction_stops_the_motion():
     model = slider(rate=1.0).joint_friction("block", coulomb=4.0, smoothing=1e-3)
     run = dl.simulate(model, 1.0, samples=11)
     assert np.allclose(run.qd[0, -5:], 0, atol=1e-6)
@@ -171,7 +171,7 @@ def test_a_rotor_on_a_slide_is_a_mass():
     assert dl.derive(model).accelerations([0.0], [0.0])[0] == pytest.approx(6 / (2 + 2))
 
 
-def test_an_actuator_is_cut_off_at_its_limit():
+def test_actuator_saturates_at_its_limit():
     # −50 (x − 1) would be 50 at the start; the motor gives 4 until x > 0.92
     model = slider().actuator("block", "50*(1 - x)", limit=4.0)
     eom = dl.derive(model)
@@ -200,8 +200,8 @@ def test_an_actuator_without_limit_is_a_joint_torque():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: m.actuator("block", "x", limit=(3, 1)), "limit: the highest lies 2 below the lowest."),
-        (lambda m: m.actuator("block", "x", limit=-1), "limit: the highest lies 2 below the lowest."),
+        (lambda m: m.actuator("block", "x", limit=(3, 1)), "limit: the upper limit is 2 below the lower limit."),
+        (lambda m: m.actuator("block", "x", limit=-1), "limit: the upper limit is 2 below the lower limit."),
         (lambda m: m.actuator("block", "x", limit=(1, 2, 3)), "limit: got 3 values. Expected one, or the lowest"),
         (lambda m: m.actuator("block", "x", limit="x"), "limit: 'x' depends on x."),
         (
@@ -213,7 +213,7 @@ def test_an_actuator_without_limit_is_a_joint_torque():
         (lambda m: m.rotor("block", 1, name="r").rotor("block", 1, name="r"), "rotor 'r': declared twice."),
     ],
 )
-def test_what_loads_in_joints_refuse(call, message):
+def test_invalid_arguments_of_joint_loads(call, message):
     with pytest.raises(InputError) as caught:
         call(slider())
     assert message in str(caught.value)
@@ -229,7 +229,7 @@ def test_what_loads_in_joints_refuse(call, message):
         (lambda m: m.rotor("shaft", 1), "there is no body 'shaft'."),
     ],
 )
-def test_what_the_check_says_of_loads_in_joints(call, message):
+def test_check_reports_invalid_joint_loads(call, message):
     with pytest.raises(ModelError) as caught:
         call(slider()).require_sound()
     assert message in str(caught.value)
@@ -240,13 +240,13 @@ def test_no_load_pushes_along_the_parts_of_a_quaternion():
     ball = model.spherical(quaternion=("w", "x", "y", "z"))
     model.body("ball", joint=[model.fixed(), ball], mass=1, inertia=(1, 1, 1))
     for call in (lambda m: m.joint_torque("ball", 1, joint=1), lambda m: m.rotor("ball", 1, joint=1, motion=3)):
-        with pytest.raises(ModelError, match="turns by a quaternion, which has no angle to push along"):
+        with pytest.raises(ModelError, match="is a quaternion joint, which has no joint angle to act along"):
             call(model.copy()).require_sound()
     with pytest.raises(ModelError, match="joint 0 of body 'ball' is fixed and cannot be driven"):
         model.copy().joint_spring("ball", stiffness=1).require_sound()
 
 
-# tables of time
+# time tables
 
 
 TIMES = [0.5, 1.0, 1.2, 2.0]
@@ -254,7 +254,7 @@ PUSH = [1.0, 3.0, -2.0, 4.0]
 
 
 def impulse(t: float) -> float:
-    """The time integral of the table by the areas of its trapezes."""
+    """The time integral of the table by the trapezoidal rule."""
     grid = np.array([0.0, *TIMES, 9.0])
     values = np.array([PUSH[0], *PUSH, PUSH[-1]])
     inner = np.sort(np.append(grid[grid < t], t))
@@ -273,7 +273,7 @@ def test_a_table_of_force_gives_its_impulse():
     assert run.energy_error < 1e-7
 
 
-def test_a_table_is_met_exactly_at_its_times_and_held_outside():
+def test_table_is_exact_at_its_times_and_constant_outside():
     model = slider().wrench_table("block", TIMES, force=[[value, 0, 0] for value in PUSH])
     eom = dl.derive(model, engine="python")
     for t in (-1.0, 0.0, *TIMES, 0.6, 0.99, 1.1, 1.9, 2.5):
@@ -312,7 +312,7 @@ def test_a_table_of_joint_torques():
     assert np.allclose(found, np.interp(t, TIMES, PUSH) / 2, atol=1e-13)
 
 
-def test_long_tables_are_met_as_well():
+def test_long_tables_are_exact():
     times = np.linspace(0, 10, 2000)
     values = np.sin(times)
     model = slider().torque_table("block", times.tolist(), values.tolist())
@@ -324,26 +324,29 @@ def test_long_tables_are_met_as_well():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: m.wrench_table("block", [0, 1]), "neither force nor torque is given."),
-        (lambda m: m.wrench_table("block", [0, 1], force=[[1, 0, 0]]), "force: expected 2 rows of 3"),
-        (lambda m: m.wrench_table("block", [0, 1], force=[[1, 0], [1, 0]]), "force: expected 2 rows of 3"),
+        (lambda m: m.wrench_table("block", [0, 1]), "got neither force nor torque."),
+        (lambda m: m.wrench_table("block", [0, 1], force=[[1, 0, 0]]), "Expected 2 rows of 3"),
+        (lambda m: m.wrench_table("block", [0, 1], force=[[1, 0], [1, 0]]), "Expected 2 rows of 3"),
         (
             lambda m: m.wrench_table("block", [1, 1], force=[[1, 0, 0]] * 2),
             "times: times[1] is 1 and times[0] is 1. Expected increasing times",
         ),
-        (lambda m: m.wrench_table("block", [], force=[]), "times: expected 1 to 1000000 increasing times, got 0."),
-        (lambda m: m.wrench_table("block", range(1_000_001), force=[]), "increasing times, got 1000001."),
+        (
+            lambda m: m.wrench_table("block", [], force=[]),
+            "times: got 0 times. Expected 1 to 1000000 increasing times.",
+        ),
+        (lambda m: m.wrench_table("block", range(1_000_001), force=[]), "got 1000001 times."),
         (lambda m: m.wrench_table("block", [0, math.nan], force=[[0, 0, 0]] * 2), "Expected a finite number."),
         (lambda m: m.wrench_table("block", [0], torque=[[0, math.inf, 0]]), "torque[0]: the value is inf."),
-        (lambda m: m.torque_table("block", [0, 1], [1]), "1 values for 2 times. Give one for each."),
+        (lambda m: m.torque_table("block", [0, 1], [1]), "got 1 values for 2 times. Expected one for each time."),
         (lambda m: m.torque_table("block", [0, 10**400], [0, 1]), "times[1]: "),
         (
             lambda m: m.wrench_table("block", [0, 1], force=[[1, 0, 0]] * 2, torque=[[0, 0, 0]]),
-            "torque: expected 2 rows of 3",
+            "Expected 2 rows of 3",
         ),
     ],
 )
-def test_what_tables_refuse(call, message):
+def test_invalid_table_arguments(call, message):
     model = slider()
     with pytest.raises(InputError) as caught:
         call(model)
@@ -351,7 +354,7 @@ def test_what_tables_refuse(call, message):
     assert model.loads == ()
 
 
-def test_a_table_says_what_it_is_and_its_opposite_is_a_table():
+def test_table_description_and_its_negative():
     (load,) = slider().torque_table("block", np.array([0, 2]), ["1/2", -3]).loads
     assert isinstance(load, JointTorque)
     assert load.law() == ("torque_table", "a table from t = 0 to 2")
@@ -409,7 +412,7 @@ def test_a_drive_with_feedback_may_start_off_its_motion():
         (lambda m: m.drive("x", "t", feedback=3), "feedback"),
     ],
 )
-def test_what_a_drive_refuses(call, message):
+def test_invalid_drive_arguments(call, message):
     with pytest.raises(InputError) as caught:
         call(slider())
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Bodies without mass: between springs, in loops, at the end of a tree; and rotors, whose axis does not want to turn."""
+"""Massless bodies between springs, in loops and at the end of a tree; and gyroscopic rotors."""
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ CAN = (
 
 
 def springs() -> Model:
-    """A knot without mass between two springs in a row, and a block at their end."""
+    """A massless node between two springs in series, and a block at their end."""
     model = Model("springs").parameters(k1=10.0, k2=20.0).coordinate("knot", 1 / 3).coordinate("x", 0.5)
     model.body("knot", joint=model.prismatic((1, 0, 0), "knot"))
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     return model.joint_spring("knot", stiffness="k1").spring(("knot", "block"), stiffness="k2")
 
 
-def test_a_knot_that_only_loads_hold_is_refused_with_its_name_and_a_way_out():
+def test_massless_body_held_by_loads_only_is_reported_with_advice():
     message = r"has no inertia(.|\n)*Bodies without mass that carry no mass: knot\.(.|\n)*by the constraint that they balance"
     with pytest.raises(dl.SingularError, match=message):
         dl.simulate(springs(), 1.0)

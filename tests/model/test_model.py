@@ -1,4 +1,4 @@
-"""Building a model in Python: what the methods make, and what they refuse."""
+"""Building a model in Python: elements that the methods create, and error messages."""
 
 import math
 from decimal import Decimal
@@ -101,7 +101,7 @@ def test_with_parameters_changes_a_copy():
     assert model.parameter_values == {"m": 2.0, "l": 0.5}
 
 
-def test_formula_reads_what_elements_read():
+def test_formula_reads_like_elements():
     model = sample()
     assert str(model.formula("m*dot(x)")) == "m*dot(x)"
     assert str(model.formula("m*l", constant=True)) == "l*m"
@@ -139,11 +139,11 @@ def test_simulation_defaults():
         ),
         (
             lambda m: m.parameter("sin", 1),
-            "parameter 'sin': not a usable name. Expected an identifier of letters, digits and _ that is "
+            "parameter 'sin': invalid name. Expected an identifier of letters, digits and _ that is "
             "not t, pi or the name of a function.",
         ),
-        (lambda m: m.parameter("x", 1), "parameter 'x': the name is already in use. Give it a name of its own."),
-        (lambda m: m.coordinate("m"), "coordinate 'm': the name is already in use. Give it a name of its own."),
+        (lambda m: m.parameter("x", 1), "parameter 'x': the name is already in use. Choose a unique name."),
+        (lambda m: m.coordinate("m"), "coordinate 'm': the name is already in use. Choose a unique name."),
         (lambda m: m.parameter("k", math.inf), "parameter 'k': the value is inf. Expected a finite number."),
         (lambda m: m.parameter("k", None), "parameter 'k': the value is None. Expected a finite number."),
         (lambda m: m.parameter("k", True), "parameter 'k': the value is True. Expected a finite number."),
@@ -162,32 +162,32 @@ def test_simulation_defaults():
         (lambda m: m.start([1], [0, 0]), "start, q: got shape (1,). Expected 2 values, for x, theta."),
         (lambda m: m.with_parameters(k=1), "model 'sample': there is no parameter 'k'. Known names: l, m."),
         (lambda m: m.simulation(0), "simulation: the duration is 0. Expected a positive time."),
-        (lambda m: m.simulation(1, 1), "simulation: samples is 1. Expected a whole number of at least 2."),
-        (lambda m: m.simulation(1, 2.5), "simulation: samples is 2.5. Expected a whole number of at least 2."),
+        (lambda m: m.simulation(1, 1), "simulation: samples is 1. Expected an int of at least 2."),
+        (lambda m: m.simulation(1, 2.5), "simulation: samples is 2.5. Expected an int of at least 2."),
         (
             lambda m: m.revolute((0, 0, 0), "x"),
-            "joint (revolute): the axis has length 0. Expected a direction, got (0, 0, 0). Give `axis` a "
-            "non-zero vector.",
+            "joint (revolute): the axis has length 0. Expected a nonzero vector, got (0, 0, 0). Give `axis` a "
+            "finite, nonzero direction.",
         ),
         (lambda m: m.prismatic((0, 1), "x"), "joint (prismatic): the axis has 2 components. Expected 3."),
         (
             lambda m: m.prismatic((0, 0, 0), "x", where="body 'a', joint 2"),
-            "body 'a', joint 2 (prismatic): the axis has length 0. Expected a direction, got (0, 0, 0). "
-            "Give `axis` a non-zero vector.",
+            "body 'a', joint 2 (prismatic): the axis has length 0. Expected a nonzero vector, got (0, 0, 0). "
+            "Give `axis` a finite, nonzero direction.",
         ),
         (
             lambda m: m.fixed(("x", 0, 0)),
             "joint (fixed), position[0]: 'x' depends on x. Expected a constant: a number or a formula of "
-            "parameters. Put what moves into a joint or a load.",
+            "parameters. Move the time-varying part to a joint or a load.",
         ),
         (lambda m: m.fixed(rotation=(0, 0)), "joint (fixed), rotation: got (0, 0). Expected 3 components."),
         (
             lambda m: m.body("world", joint=m.fixed()),
-            "body 'world': not a name for a body. Expected letters, digits, _ or -, and not 'world'.",
+            "body 'world': invalid body name. Expected letters, digits, _ or -, and not 'world'.",
         ),
         (
             lambda m: m.body("a", joint=m.fixed()).body("a", joint=m.fixed()),
-            "body 'a': declared twice. Give each body its own name.",
+            "body 'a': declared twice. Give each body a unique name.",
         ),
         (
             lambda m: m.body("a", joint=m.fixed(), inertia=(1, 2)),
@@ -196,7 +196,7 @@ def test_simulation_defaults():
         (lambda m: m.force("a", "abc"), "force 'force1': got 'abc'. Expected 3 components."),
         (
             lambda m: m.force("a", (0, 0, 0), name="f").torque("a", (0, 0, 0), name="f"),
-            "torque 'f': declared twice. Give each load its own name.",
+            "torque 'f': declared twice. Give each load a unique name.",
         ),
         (
             lambda m: m.spring("ab", stiffness=1),
@@ -208,7 +208,7 @@ def test_simulation_defaults():
         ),
         (
             lambda m: m.speed("dot(x)", "x"),
-            "speed 'x': not a free name. Expected an identifier that nothing else uses.",
+            "speed 'x': invalid or used name. Expected an unused identifier.",
         ),
         (
             lambda m: Model.from_energies("a", coordinates=["x"], kinetic="dot(x)**2", non_ideal=[1, 2]),
@@ -217,11 +217,11 @@ def test_simulation_defaults():
         (lambda m: m.non_ideal({"tetha": 1}), "non_ideal: there is no coordinate 'tetha'. Did you mean 'theta'?"),
     ],
 )
-def test_what_is_refused(work, message):
+def test_invalid_arguments(work, message):
     assert refusal(lambda: work(sample())) == message
 
 
-def test_a_refused_element_leaves_no_trace():
+def test_invalid_element_does_not_modify_the_model():
     model = sample()
     refusal(lambda: model.body("a", joint=model.fixed(), mass="k"))
     refusal(lambda: model.force("a", (0, 0, "k")))

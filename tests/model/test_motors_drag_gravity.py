@@ -1,4 +1,4 @@
-"""Motors, drag and gravity of points against closed forms."""
+"""Motors, drag and point gravity against closed forms."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_a_direct_current_motor_with_its_rotor_has_an_electromechanical_time_con
     assert np.allclose(run.drives["dc_motor1"] * run.qd[0], 24 * current - R * current**2, atol=1e-9)
 
 
-def test_a_motor_that_is_read_backwards_turns_the_other_way():
+def test_motor_of_an_inverted_joint_reverses():
     model = wheel().motor("wheel", stall_torque=6, no_load_speed=12, command="1/2")
     model.dc_motor("wheel", voltage="t", resistance=1, torque_constant=1)
     q, qd = [0.0], [2.0]
@@ -91,7 +91,7 @@ def test_an_orbit_closes_after_keplers_period():
     assert run.energy == pytest.approx(-3 * mu / (2 * a), rel=1e-10)
 
 
-def test_two_stars_turn_about_their_mass_centre():
+def test_two_stars_orbit_their_mass_center():
     # on circles: ω² d³ = G (m₁ + m₂), and each is pulled as strongly as the other
     model = Model("stars").parameters(G=2.0, m=3.0, M=5.0).coordinates("x", "y", "X", "Y")
     for name, mass, pair in (("light", "m", "xy"), ("heavy", "M", "XY")):
@@ -118,15 +118,15 @@ def test_two_stars_turn_about_their_mass_centre():
         ),
         (
             lambda: stone().drag("stone", density=1, area=1, coefficient=1, smoothing=0),
-            "the smoothing is 0, so the force has no second derivative at rest.",
+            "the smoothing is 0, so the force has no second derivative at zero velocity.",
         ),
-        (lambda: stone().drag("world", density=1, area=1, coefficient=1), "it acts on the world, which does not move."),
+        (lambda: stone().drag("world", density=1, area=1, coefficient=1), "it acts on the world, which is fixed."),
         (lambda: probe().point_gravity(("probe", "world"), mu=1), "the second is the world, which has no mass."),
-        (lambda: probe().point_gravity(("probe", "probe"), mu=1), "'probe' would pull itself."),
+        (lambda: probe().point_gravity(("probe", "probe"), mu=1), "'probe' would attract itself."),
         (lambda: probe().point_gravity(("sun", "probe"), mu=1), "there is no body 'sun'."),
     ],
 )
-def test_what_the_check_says(call, message):
+def test_check_reports_invalid_loads(call, message):
     with pytest.raises(ModelError) as caught:
         call().require_sound()
     assert message in str(caught.value)
@@ -145,12 +145,12 @@ def test_what_the_check_says(call, message):
         (lambda: probe().point_gravity(("world", "probe"), mu="x"), "mu: 'x' depends on x."),
     ],
 )
-def test_what_is_refused(call, message):
+def test_invalid_arguments(call, message):
     with pytest.raises(InputError) as caught:
         call()
     assert message in str(caught.value)
 
 
-def test_a_body_in_the_centre_is_told():
+def test_body_at_the_center_of_attraction_is_reported():
     with pytest.raises(InputError, match="point_gravity 'point_gravity1': at t = 0 its ends coincide"):
         run_of(probe().point_gravity(("world", "probe"), mu=1), 1.0)

@@ -134,7 +134,7 @@ def test_new_members_have_methods_with_signatures_docstrings_and_messages():
         call.cubic_spring("rod", stifness=1)
 
 
-def test_methods_make_what_a_file_describes():
+def test_methods_and_files_build_equal_elements():
     read = loads_toml(TEXT)
     made: Any = (
         Model("wheel on a rack", (0, -9.81, 0)).parameters(k=3.0).coordinate("a", 0.4, 0.2).coordinate("b", -0.3)

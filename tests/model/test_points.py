@@ -1,4 +1,4 @@
-"""Points that formulas name: their height, rise and speed are those of the kinematics."""
+"""Named points in formulas: height, rise and speed agree with the kinematics."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from dalembert.symbolic.lower import Lowering
 
 
 def leg() -> Model:
-    """A thigh and a shank whose hip turns with time, under slanted gravity."""
+    """A thigh and a shank with a time-dependent hip rotation, under inclined gravity."""
     model = Model("leg", gravity=(0, -3, -4)).parameters(l=0.4).coordinates("x", "a", "b")
     model.start([0.1, 0.3, -0.5], [1, 2, 3])
     hip = [model.prismatic((1, 2, 2), "x", rotation=(0.1, 0.2, 0.3)), model.revolute((0, 1, 0), "a + 0.2*t")]
@@ -35,7 +35,7 @@ def test_height_rise_and_speed_are_those_of_the_kinematics():
     assert found == pytest.approx([up @ p, up @ v, np.linalg.norm(v)], rel=1e-13)
 
 
-def test_a_point_may_stand_in_forces_events_and_constraints():
+def test_points_in_forces_events_and_constraints():
     model = Model("mast", gravity=(0, 0, -9.81)).coordinates("a").start([0.2], [0.1])
     model.body("mast", joint=model.revolute((0, 1, 0), "a"), mass=1, center=(0, 0, 1), inertia=(1, 1, 1))
     model.point("tip", "mast", (0, 0, 2)).event("down", "height(tip) - 1", stop=True)
@@ -55,7 +55,7 @@ def test_a_point_may_stand_in_forces_events_and_constraints():
     [
         (lambda m: m.point("toe", "foot"), "point 'toe': there is no body 'foot' yet."),
         (lambda m: m.point("foot", "shank"), "declared twice"),
-        (lambda m: m.point("a b", "shank"), "not a name for a point"),
+        (lambda m: m.point("a b", "shank"), "invalid point name"),
         (lambda m: m.event("e", "height(toe)"), "refers to the height of 'toe', which is not a point here"),
         (lambda m: m.event("e", "height(foot, 1)"), "is not the height of a point"),
         (lambda m: m.holonomic("speed(foot)"), "velocities are not allowed here"),
@@ -63,7 +63,7 @@ def test_a_point_may_stand_in_forces_events_and_constraints():
         (lambda m: m.body("c", joint=m.fixed(), mass="height(foot)"), "Expected a constant"),
     ],
 )
-def test_what_is_refused(call, message):
+def test_invalid_arguments(call, message):
     with pytest.raises(InputError) as caught:
         call(leg())
     assert message in str(caught.value)
@@ -72,5 +72,5 @@ def test_what_is_refused(call, message):
 def test_height_needs_gravity():
     model = Model("free").coordinates("x")
     model.body("b", joint=model.prismatic((1, 0, 0), "x"), mass=1)
-    with pytest.raises(InputError, match="the model has no gravity, so nothing says which way is up"):
+    with pytest.raises(InputError, match="the model has no gravity, so the vertical is undefined"):
         model.point("p", "b").formula("height(p)")

@@ -1,4 +1,4 @@
-"""Designed motions: end conditions, slopes, printed formulas, and motions that follow them."""
+"""Motion profiles: end conditions, derivatives, published formulas, and driven motions."""
 
 import math
 
@@ -22,7 +22,7 @@ RESTING = {
 
 
 @pytest.mark.parametrize("name", RESTING)
-def test_it_goes_from_rest_to_rest_and_rests_outside(name: str) -> None:
+def test_profile_moves_from_rest_to_rest_and_is_constant_outside(name: str) -> None:
     way = RESTING[name]
     ends = way([0.5, 3.5])
     np.testing.assert_allclose(ends.position, [[0, 2], [1, -1]], atol=1e-15)
@@ -56,7 +56,7 @@ def test_the_quintic_meets_six_conditions() -> None:
     np.testing.assert_allclose(np.array(ends), [[1, 2], [0.3, -0.4], [0.5, 0.6]], atol=1e-12)
 
 
-def test_the_quickest_trapezoid_keeps_both_bounds() -> None:
+def test_fastest_trapezoid_satisfies_both_limits() -> None:
     way = dl.trapezoidal([0.0, 0.0], [4.0, 1.0], speed=1.0, acceleration=0.5)
     t = np.linspace(0, way.duration, 1001)
     assert way.duration == pytest.approx(4 / 1.0 + 1.0 / 0.5)
@@ -76,7 +76,7 @@ def test_a_spline_is_that_of_scipy() -> None:
         np.testing.assert_allclose(found, peer(at, level).T, atol=1e-11 * 10**level)
 
 
-def test_functions_are_sampled_to_their_accuracy_and_corners_are_refused() -> None:
+def test_functions_are_sampled_to_their_accuracy_and_kinks_raise() -> None:
     way = dl.sampled(lambda t: [math.sin(3 * t), math.exp(-t)], 2.0, accuracy=1e-9)
     t = np.linspace(0, 2, 333)
     np.testing.assert_allclose(way.position(t), [np.sin(3 * t), np.exp(-t)], atol=2e-9)
@@ -110,11 +110,11 @@ def test_a_robot_follows_profiles_by_computed_torque_and_by_a_drive() -> None:
     np.testing.assert_allclose(run.qdd[:, 1:-1], way.acceleration(run.t)[:, 1:-1], atol=1e-6)
     with pytest.raises(InputError, match="the profile has 3 values"):
         dl.computed_torque(model, dl.cycloidal([0, 0, 0], [1, 1, 1], 1.0))
-    with pytest.raises(InputError, match="Expected one: take profile"):
+    with pytest.raises(InputError, match="Expected one: use profile"):
         dl.computed_torque(model, {"q1": way})
 
 
-def test_the_hand_goes_along_the_line_and_round_the_circle() -> None:
+def test_hand_follows_the_line_and_the_circle() -> None:
     way = dl.straight_line("puma560", "flange", (0.5, 0.2, 0.6), 2.0, start=(0.5, -0.2, 0.6), keep=["q4", "q5", "q6"])
     t = np.linspace(0, 2, 57)
     p = dl.position("puma560", way.position(t), "flange")
@@ -130,7 +130,7 @@ def test_the_hand_goes_along_the_line_and_round_the_circle() -> None:
     np.testing.assert_allclose(p[2], 0.6, atol=2e-6)
 
 
-def test_a_way_that_leaves_the_reach_is_told() -> None:
+def test_path_outside_the_workspace_is_reported() -> None:
     with pytest.raises(InputError, match=r"the path cannot be followed at t = .* of the path: the target was not"):
         dl.straight_line("puma560", "flange", (3.0, 0.0, 0.6), 2.0, start=(0.5, 0.0, 0.6))
 
@@ -140,15 +140,15 @@ def test_a_way_that_leaves_the_reach_is_told() -> None:
     [
         (lambda: dl.cycloidal(0, 1, 0.0), "cycloidal, duration: got 0.0"),
         (lambda: dl.cycloidal([0, 1], [1, 2, 3], 1.0), "got the shapes"),
-        (lambda: dl.trapezoidal(0, 1, 1.0, ramp=0.7), "Expected a share of the duration"),
+        (lambda: dl.trapezoidal(0, 1, 1.0, ramp=0.7), "Expected a fraction of the duration"),
         (lambda: dl.trapezoidal(0, 1), "expected a duration, or a positive speed"),
         (lambda: dl.spline([0, 0], [1, 2]), "increasing times"),
         (lambda: dl.spline([0, 1], [1, 2, 3]), r"Expected \(2,\) or \(n, 2\)"),
-        (lambda: dl.cycloidal(0, 1, 1.0)[1], "there is no entry 1"),
+        (lambda: dl.cycloidal(0, 1, 1.0)[1], "index 1 is out of range"),
         (lambda: dl.circle("puma560", "flange", (0, 0, 0), (0, 0, 0), 1.0), "a nonzero axis"),
     ],
 )
-def test_wrong_values_are_told(made, said: str) -> None:
+def test_invalid_values_are_reported(made, said: str) -> None:
     with pytest.raises((InputError, IndexError), match=said):
         made()
 
@@ -177,7 +177,7 @@ def test_drives_by_profiles_go_through_model_files() -> None:
         dl.sampled(lambda t: np.sin(3 * t), 2.0),
     ],
 )
-def test_drives_through_points_come_back_from_model_files_to_the_last_bit(way, feedback) -> None:
+def test_drives_through_points_survive_model_files_bit_for_bit(way, feedback) -> None:
     from dalembert.io.toml_reader import loads_toml
     from dalembert.io.toml_writer import to_toml
 
@@ -202,7 +202,7 @@ def test_drives_through_points_come_back_from_model_files_to_the_last_bit(way, f
         ('{ times = [0, "x"], values = [0, 1] }', r"times\[1\].*expected a number"),
     ],
 )
-def test_wrong_points_in_a_file_are_told(motion, said) -> None:
+def test_invalid_points_in_a_file_are_reported(motion, said) -> None:
     from dalembert.io.toml_reader import loads_toml
     from dalembert.io.toml_writer import to_toml
 
@@ -211,7 +211,7 @@ def test_wrong_points_in_a_file_are_told(motion, said) -> None:
         loads_toml(f'{text}\n[[drive]]\ncoordinate = "q1"\nmotion = {motion}\n')
 
 
-def test_points_inside_a_formula_are_refused_by_name() -> None:
+def test_points_inside_a_formula_raise_with_the_name() -> None:
     from dalembert.io.toml_writer import to_toml
 
     model = dl.load("two-link-robot")

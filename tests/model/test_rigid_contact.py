@@ -1,4 +1,4 @@
-"""Rigid contact: closed forms of impacts, rest, sticking and leaving, paradoxes that are told, refusals."""
+"""Rigid contact: closed forms of impacts, rest, sticking and liftoff, paradoxes, error messages."""
 
 import re
 
@@ -15,14 +15,14 @@ nightly = pytest.mark.nightly
 
 
 def falling(height: float, rate: float = 0.0, **law) -> Model:
-    """A ball of radius 0.1 on a vertical rail, so high above the floor."""
+    """A ball of radius 0.1 on a vertical rail, at a height above the floor."""
     model = Model("ball", gravity=(0, 0, -G)).coordinate("z", height + 0.1, rate)
     model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=0.5)
     return model.sphere_on_plane("ball", radius=0.1, name="floor", **law)
 
 
 def planar(body: str, x=(0, 0), z=(0, 0), a=(0, 0), gravity=(0, 0, -G), **solid) -> Model:
-    """A body that moves in the plane of x and z and turns about y; each pair is where it starts and how fast."""
+    """A body that moves in the xz plane and rotates about y; each pair is an initial position and velocity."""
     model = Model(body, gravity=gravity).coordinate("x", *x).coordinate("z", *z).coordinate("a", *a)
     joint = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "a")]
     return model.body(body, joint=joint, **solid)
@@ -58,7 +58,7 @@ def rocking(alpha: float, tilt: float) -> Model:
 
 
 def cradle(count: int, lifted: int, e: float = 1.0, impact: str = "successive") -> Model:
-    """Pendulums of length 1 side by side, some of them lifted by 0.5."""
+    """Adjacent pendulums of length 1, some of them lifted by 0.5."""
     model = Model("cradle", gravity=(0, 0, -G))
     for i in range(count):
         model.coordinate(f"a{i}", 0.5 if i < lifted else 0.0)
@@ -101,7 +101,7 @@ def test_a_ball_bounces_at_the_times_of_the_geometric_series_and_comes_to_rest_a
     assert run.energy_error < 1e-10
 
 
-def test_what_starts_at_rest_on_the_floor_stays_and_what_starts_into_it_is_thrown_back():
+def test_initial_rest_persists_and_initial_approach_rebounds():
     still = dl.simulate(falling(0.0, restitution=0.5), 0.5, samples=3, integrator="dop853")
     assert still.q[0] == pytest.approx([0.1] * 3, abs=1e-14)
     assert [each.name for each in still.switchings] == ["sphere_on_plane 'floor' closes"]
@@ -151,7 +151,7 @@ def test_a_bowling_ball_rolls_with_five_sevenths_of_its_speed():
 
 
 @nightly
-def test_a_rocking_block_loses_at_every_impact_what_housner_says():
+def test_rocking_block_loses_energy_by_the_housner_formula():
     # G. W. Housner, The behavior of inverted pendulum structures during earthquakes, Bull. Seism. Soc. Am. 53 (1963) 403–417
     for alpha in (0.2, 0.5):
         run = dl.simulate(rocking(alpha, alpha / 2), 1.2, samples=5)
@@ -170,7 +170,7 @@ def test_a_block_that_rocks_ever_faster_comes_to_rest_on_both_feet():
     assert run.load_forces["left"][2, -1] == pytest.approx(G / 2, rel=1e-6)
 
 
-# leaving
+# liftoff
 
 
 def test_a_bead_leaves_a_dome_where_its_height_has_fallen_by_a_third():
@@ -184,7 +184,7 @@ def test_a_bead_leaves_a_dome_where_its_height_has_fallen_by_a_third():
     assert np.hypot(*left.q) == pytest.approx(1, abs=1e-12)
 
 
-# several at once
+# simultaneous impacts
 
 
 @nightly
@@ -251,7 +251,7 @@ def test_a_rod_that_slides_into_the_paradox_is_stopped_where_normal_force_and_ga
     assert (a, A) == pytest.approx((0, 0), abs=1e-3)
 
 
-def test_newtons_law_with_friction_can_add_energy_and_then_says_so():
+def test_energy_gain_of_newtons_law_with_friction_is_reported():
     for law, told in (("newton", ["adds the energy 0.0265"]), ("poisson", [])):
         model = rod(0.7, 0.6, 0.3, restitution=0.9, impact=law)
         run = dl.simulate(model, 0.01, samples=2, integrator="dop853", qd0=model.initial[1] - [0, 1, 0])
@@ -261,7 +261,7 @@ def test_newtons_law_with_friction_can_add_energy_and_then_says_so():
 
 
 @nightly
-def test_the_paradox_is_where_the_formula_of_the_rod_says():
+def test_paradox_occurs_at_the_predicted_friction():
     for angle in (0.8, 1.0, 1.3):
         bound = (1 + 3 * np.cos(angle) ** 2) / (3 * np.sin(angle) * np.cos(angle))
         dl.simulate(rod(angle, bound - 1e-3, -1.0), 1e-4, samples=2, integrator="dop853")
@@ -269,7 +269,7 @@ def test_the_paradox_is_where_the_formula_of_the_rod_says():
             dl.simulate(rod(angle, bound + 1e-3, -1.0), 1e-4, samples=2, integrator="dop853")
 
 
-# all roads
+# all formalisms
 
 
 @nightly
@@ -298,41 +298,43 @@ def test_a_contact_with_the_edge_of_a_box_and_one_with_a_moving_body_bounce():
     assert run.energy_error < 1e-9
 
 
-# refusals
+# error messages
 
 
 @pytest.mark.parametrize(
     ("law", "message"),
     [
         ({"restitution": 1.5}, "restitution: the value is 1.5. Expected a number from 0 to 1."),
-        ({"restitution": 0, "stiffness": 3}, "restitution makes it rigid, and stiffness is given, too"),
-        ({"restitution": 0, "push": "depth"}, "restitution makes it rigid, and push is given, too"),
-        ({"restitution": 0, "friction": 0.3}, "friction of a rigid contact needs one direction of slip"),
-        ({"restitution": 0, "friction": 1, "planar": PLANE, "viscous": 2}, "both say what friction is at rest"),
+        ({"restitution": 0, "stiffness": 3}, "restitution makes it rigid, but stiffness is set, too"),
+        ({"restitution": 0, "push": "depth"}, "restitution makes it rigid, but push is set, too"),
+        ({"restitution": 0, "friction": 0.3}, "friction of a rigid contact needs a single slip direction"),
+        ({"restitution": 0, "friction": 1, "planar": PLANE, "viscous": 2}, "both define friction at zero slip"),
         ({"restitution": 0, "rest_speed": 0}, "rest_speed: the value is 0. Expected a small positive speed."),
-        ({"stiffness": 3, "impact": "poisson"}, "impact is given without restitution"),
-        ({"stiffness": 3, "rest_speed": 1e-3}, "rest_speed is given without restitution"),
+        ({"stiffness": 3, "impact": "poisson"}, "impact is set without restitution"),
+        ({"stiffness": 3, "rest_speed": 1e-3}, "rest_speed is set without restitution"),
     ],
 )
-def test_what_does_not_go_together_is_refused(law, message):
+def test_incompatible_arguments_are_reported(law, message):
     with pytest.raises(ModelError, match=message):
         falling(1.0, **law).require_sound()
 
 
-def test_manners_of_impact_have_names_and_are_the_same_for_all_contacts():
+def test_impact_laws_are_named_and_equal_for_all_contacts():
     with pytest.raises(InputError, match=r"impact: got 'elastic'. Expected 'newton', 'poisson' or 'successive'"):
         falling(1.0, restitution=1, impact="elastic")
     both = falling(1.0, restitution=1).sphere_on_plane("ball", restitution=0, impact="poisson", name="other")
-    with pytest.raises(ModelError, match=r"'other', impact: impacts are 'poisson' here and 'newton' in .* 'floor'"):
+    with pytest.raises(
+        ModelError, match=r"'other', impact: the impact law is 'poisson' here and 'newton' in .* 'floor'"
+    ):
         both.require_sound()
 
 
-def test_what_cannot_find_the_forces_of_rigid_contacts_says_so():
+def test_methods_without_rigid_contact_forces_raise():
     model = falling(1.0, restitution=1)
     with pytest.raises(InputError, match="'ida' does not support rigid contacts"):
         dl.simulate(model, 1.0, integrator="ida")
     for ask in (lambda d: d.rollout([1.0], [0.0], None, 0.1, 2), lambda d: d.simulate(1.0)):
-        with pytest.raises(NotApplicableError, match=r"is rigid, and its force is found along dl.simulate only"):
+        with pytest.raises(NotApplicableError, match=r"is rigid, and its force is computed by dl.simulate only"):
             ask(dl.dynamics(model))
 
 
@@ -348,19 +350,19 @@ def test_what_cannot_find_the_forces_of_rigid_contacts_says_so():
         lambda m: dl.derive(m).action([0.0, 1.0], *np.zeros((3, len(m.coordinate_names), 2))),
     ],
 )
-def test_questions_that_need_formulas_of_all_forces_are_refused(ask, tmp_path, monkeypatch):
+def test_analyses_that_need_all_force_formulas_raise(ask, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NotApplicableError, match=r"is rigid, and its force is found along dl.simulate only"):
+    with pytest.raises(NotApplicableError, match=r"is rigid, and its force is computed by dl.simulate only"):
         ask(falling(1.0, restitution=1).parameters(m=1.0))
     assert not list(tmp_path.iterdir())
 
 
-def test_bodies_that_start_in_each_other_are_refused():
+def test_initial_penetration_raises():
     with pytest.raises(InputError, match=r"initial penetration of 0.05"):
         dl.simulate(falling(-0.05, restitution=1), 1.0)
 
 
-def test_nonlinear_constraints_are_refused_with_the_reason():
+def test_nonlinear_constraints_raise_with_the_reason():
     model = Model("two", gravity=(0, 0, -G)).coordinate("x", 0, 1).coordinate("z", 1, 0)
     model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=1)
     model.nonholonomic("dot(x)**2 + dot(z)**2 - 1", name="pace").sphere_on_plane("bead", restitution=1)

@@ -1,4 +1,4 @@
-"""Balls, discs and ellipsoids that roll or press on planes: closed forms, integrals of motion, another formulation, refusals."""
+"""Rolling and contact of balls, disks and ellipsoids on planes: closed forms, integrals of motion, references, error messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FREE = ("x", "y", "z"), ("a", "b", "c"), "zxy"
 
 
 def stone(**solid: object) -> Model:
-    """A body with all freedoms, turned by a about z, b about x and c about y."""
+    """A body with six degrees of freedom, rotated by a about z, b about x and c about y."""
     model = Model("stone", gravity=(0, 0, -G)).coordinates("x", "y", "z", "a", "b", "c")
     return model.body("stone", joint=model.free(*FREE), **{"mass": 2, "inertia": (0.008,) * 3, **solid})
 
@@ -72,7 +72,7 @@ def test_a_ball_on_a_turning_table_runs_in_a_circle_at_two_sevenths_of_its_rate(
     assert run["y"] == pytest.approx(known["radius"] * np.sin(turned), abs=known["tolerance"])
 
 
-def test_a_ball_on_a_cart_that_is_pushed_keeps_back():
+def test_ball_on_an_accelerated_cart_lags_behind():
     # a cart with the acceleration A: the ball gains 2/7 of A, so that 5/7 of it is left on the cart
     model = ball().coordinate("s")
     model.body("cart", joint=model.prismatic((1, 0, 0), "s"), mass=3).drive("s", "0.7*t**2")
@@ -118,12 +118,12 @@ def test_an_ellipsoid_of_equal_axes_is_a_ball_and_a_flat_one_a_disc():
 
 
 def across(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The cross product, quicker than NumPy's."""
+    """The cross product, faster than NumPy's."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def by_newton_and_euler(t: float, y: np.ndarray) -> np.ndarray:
-    """The rattleback in its own axes: y holds the upward direction m and ω; ρ goes from the contact to the mass centre.
+    """The rattleback in body axes: y contains the upward direction m and ω; ρ is the vector from contact to mass center.
 
     F = M (ω̇ × ρ + ω × ρ̇ + ω × (ω × ρ) + g m) and I ω̇ + ω × I ω = −ρ × F, solved for ω̇.
     """
@@ -141,7 +141,7 @@ def by_newton_and_euler(t: float, y: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("until", [0.35, pytest.param(6.0, marks=pytest.mark.nightly)])
-def test_the_rattleback_moves_as_newton_and_euler_say(until):
+def test_rattleback_matches_newton_euler(until):
     model = gallery.load("rattleback")
     tilt = model.parameter_values["tilt"]
     s, c = np.sin(tilt), np.cos(tilt)
@@ -152,7 +152,7 @@ def test_the_rattleback_moves_as_newton_and_euler_say(until):
     assert run.speeds == pytest.approx(y[3:6], abs=1e-6)
 
 
-def test_the_rattleback_turns_round():
+def test_rattleback_reverses_its_spin():
     known = gallery.expected("rattleback")["motion"]
     run = dl.simulate(gallery.load("rattleback"), 6.0, formalism="kane", samples=601, **TIGHT)
     assert run["gamma"].min() == pytest.approx(known["turned_back"], abs=1e-4)
@@ -161,7 +161,7 @@ def test_the_rattleback_turns_round():
     assert np.abs(run.violation).max() < 1e-12
 
 
-def test_the_other_way_round_the_rattleback_keeps_spinning():
+def test_rattleback_keeps_spinning_in_its_preferred_direction():
     model = gallery.load("rattleback")
     run = dl.simulate(model, 6.0, formalism="kane", qd0=-model.initial[1], samples=61, integrator="dop853")
     assert run.qd[3].min() > 3
@@ -202,7 +202,7 @@ def test_the_tippe_top_of_leine_and_glocker_climbs_on_its_stem():
     assert run.energy_error < 1e-9
 
 
-def test_the_bowling_ball_slides_then_rolls_by_the_book():
+def test_bowling_ball_slides_then_rolls():
     known = gallery.expected("bowling-ball")["closed_form"]
     model = gallery.load("bowling-ball")
     run = dl.simulate(model, samples=5, **TIGHT)
@@ -245,7 +245,7 @@ def test_an_ellipsoid_that_grips_moves_as_one_that_rolls():
     assert runs[0].q[3:] == pytest.approx(runs[1].q[3:], abs=2e-4)
 
 
-# refusals
+# error messages
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_an_ellipsoid_that_grips_moves_as_one_that_rolls():
         (lambda m: m.rolling_disk("stone", 0), "radius: the length is 0. Expected a positive number."),
         (lambda m: m.rolling_ellipsoid("stone", (1, 0, 2)), "semi_axes[1]: the length is 0. Expected a positive number."),
         (lambda m: m.rolling_ball("stone", 1, ground="stone"), "'stone' is both body and ground."),
-        (lambda m: m.rolling_ball("world", 1, ground="stone"), "the world does not roll."),
+        (lambda m: m.rolling_ball("world", 1, ground="stone"), "the world cannot roll."),
         (lambda m: m.rolling_ball("stone", 1, ground="ston"), "there is no body 'ston'. Did you mean 'stone'?"),
         (
             lambda m: m.ellipsoid_on_plane("stone", (1, 2, -3), stiffness=1),
@@ -263,11 +263,11 @@ def test_an_ellipsoid_that_grips_moves_as_one_that_rolls():
         ),
         (
             lambda m: m.ellipsoid_on_plane("stone", (1, 2, 3), stiffness=1, friction=1, planar=(0, 0, 1)),
-            "the normal of the ground does not lie in the plane of motion",
+            "the normal of the ground is not in the plane of motion",
         ),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_what_rolls_is_told(add, message):
+def test_check_reports_invalid_rolling_contacts(add, message):
     found = add(stone()).check()
     assert message in " ".join(f"{each.path}: {each.fact} {each.advice}" for each in found)
 
@@ -276,13 +276,13 @@ def test_what_is_wrong_with_what_rolls_is_told(add, message):
     ("add", "message"),
     [
         (lambda m: m.rolling_ball("stone", "x"), "rolling_ball 'rolling_ball1', radius: 'x' depends on x."),
-        (lambda m: m.rolling_ball("stone", 1, normal=(0, 0, 0)), "has length 0. Expected a direction"),
+        (lambda m: m.rolling_ball("stone", 1, normal=(0, 0, 0)), "has length 0. Expected a nonzero vector"),
         (lambda m: m.rolling_ellipsoid("stone", (1, 2)), "rolling_ellipsoid 'rolling_ellipsoid1', semi_axes"),
         (lambda m: m.rolling_ellipsoid("stone", (1, 2, 3), contact=1), "Expected a bool."),
         (lambda m: m.ellipsoid_on_plane("stone", (1, 2, 3), stifness=1), "Did you mean 'stiffness'?"),
     ],
 )
-def test_what_does_not_roll_is_refused(add, message):
+def test_invalid_rolling_arguments(add, message):
     model = stone()
     with pytest.raises(InputError) as caught:
         add(model)
@@ -290,7 +290,7 @@ def test_what_does_not_roll_is_refused(add, message):
     assert model.contacts == model.loads == ()
 
 
-def test_a_start_above_the_plane_is_told():
+def test_initial_gap_is_reported():
     model = ball().start({"z": 0.3}, {}).rolling_ball("stone", 0.1, name="floor")
     (problem,) = model.check()
     assert "rolling_ball 'floor': the initial state violates it: φ = 0.2, expected 0" in str(problem)
@@ -298,7 +298,7 @@ def test_a_start_above_the_plane_is_told():
     assert "dφ/dt = 2, expected 0" in str(problem)
 
 
-def test_a_file_says_the_same():
+def test_rolling_from_a_file_equals_the_model():
     text = """
     name = "stone"
     gravity = [0, 0, -9.81]

@@ -1,4 +1,4 @@
-"""What is long, heavy and slow comes from the model, so units change no fact."""
+"""Characteristic length, mass and time follow from the model, so that results do not depend on units."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def crank(unit: float = 1.0, mass: float = 1.0, time: float = 1.0) -> Model:
 
 
 @pytest.mark.parametrize("unit", [1e6, 1e3, 1e-3, 1e-9])
-def test_lengths_in_other_units_change_no_fact(unit):
+def test_facts_do_not_depend_on_the_unit_of_length(unit):
     known, same = facts_of(crank(unit)), facts_of(crank())
     assert (known.d, known.rows, known.ignorable) == (1, same.rows, same.ignorable)
     assert [str(u) for u in known.speeds] == [str(u) for u in same.speeds]
@@ -38,7 +38,7 @@ def test_lengths_in_other_units_change_no_fact(unit):
 
 
 @pytest.mark.parametrize(("mass", "time"), [(1e6, 1.0), (1e-6, 1.0), (1.0, 1e6), (1.0, 1e-6)])
-def test_masses_and_times_in_other_units_change_no_fact(mass, time):
+def test_facts_do_not_depend_on_the_units_of_mass_and_time(mass, time):
     model = crank(1.0, mass, time)
     known, same = facts_of(model), facts_of(crank())
     assert (known.d, known.rows, [str(u) for u in known.speeds]) == (1, same.rows, [str(u) for u in same.speeds])
@@ -48,7 +48,7 @@ def test_masses_and_times_in_other_units_change_no_fact(mass, time):
 @pytest.mark.parametrize(
     ("unit", "mass", "time"), [(1e6, 1.0, 1.0), (1.0, 1e-6, 1.0), (1.0, 1.0, 1e3), (1e-9, 1e3, 1e-3)]
 )
-def test_scales_go_with_the_units(unit, mass, time):
+def test_scales_transform_with_the_units(unit, mass, time):
     found, same = scales_of(crank(unit, mass, time)), scales_of(crank())
     assert (same.length, same.mass, same.q[:2]) == (1.0, 2.0, (1.0, 1.0))
     assert found.length == pytest.approx(same.length * unit)
@@ -58,13 +58,13 @@ def test_scales_go_with_the_units(unit, mass, time):
     assert found.qd == pytest.approx(same.velocities * np.array([1, 1, unit]) / time)
 
 
-def test_the_place_of_a_mechanism_in_the_world_is_no_size():
+def test_position_of_a_mechanism_does_not_affect_scales():
     model = Model("far away", gravity=(0, -9.81, 0)).coordinates("a")
     far = model.revolute((0, 0, 1), "a", position=(1e6, 2e6, 0))
     assert scales_of(model.body("bob", joint=far, mass=1, center=(0.3, 0, 0))).length == 0.3
 
 
-def test_a_coordinate_behind_a_formula_is_measured_by_what_it_moves():
+def test_coordinate_in_a_formula_is_scaled_by_the_joint_motion():
     model = Model("screw").parameters(r=0.01).coordinates("theta", "k")
     model.body("nut", joint=model.prismatic((1, 0, 0), "r*theta"), mass=1, inertia=(1e-2, 1e-2, 1e-2))
     model.body("wheel", joint=model.revolute((0, 0, 1), "20*k"), mass=1, inertia=(1, 1, 1))
@@ -73,7 +73,7 @@ def test_a_coordinate_behind_a_formula_is_measured_by_what_it_moves():
     assert found.q == pytest.approx((np.sqrt(1.5) / 0.01, 1 / 20))
 
 
-def test_energies_tell_angles_by_sine_and_lengths_by_their_start():
+def test_energies_identify_angles_by_sine_and_lengths_by_initial_values():
     model = Model.from_energies(
         "mixed", coordinates=["x", "phi"], kinetic="dot(x)**2 + x**2*dot(phi)**2", potential="x*cos(2*phi)"
     ).start([3e-6, 0.1], [0, 0])
@@ -91,7 +91,7 @@ def test_without_gravity_time_comes_from_springs_then_rates_then_the_duration():
     assert scales_of(free()).time == pytest.approx(4.0)
 
 
-def test_tables_are_looked_at_to_their_end():
+def test_tables_extend_the_time_span():
     model = crank().torque_table("crank", [0, 5, 25], [0, 1, 0])
     assert (scales_of(model).duration, scales_of(model).last) == (10.0, 25.0)
     assert scales_of(crank().force("slider", ("piecewise(3, t > 70, 0)", 0, 0))).last == 70.0

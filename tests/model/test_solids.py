@@ -1,4 +1,4 @@
-"""Bodies from shape and density against integrals over their volume, and rotations in all their forms."""
+"""Homogeneous solids against volume integrals, and all forms of rotations."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def legendre(low, high):
 
 
 def stacked(low, high, disc):
-    """Mass, mass centre and inertia of a pile of elliptic discs a(z), b(z) of density 1, by Gauss's quadrature along z."""
+    """Mass, mass center and inertia of a stack of elliptic disks a(z), b(z) of density 1, by Gauss quadrature along z."""
     z, w = legendre(low, high)
     a, b = disc(z)
     slices = w * np.pi * a * b
@@ -93,7 +93,7 @@ def test_a_box_and_a_rod():
 
 
 @pytest.mark.parametrize("kind", ["box", "cylinder", "sphere", "ellipsoid", "cone", "capsule"])
-def test_a_hollow_is_the_whole_less_the_inside(kind):
+def test_hollow_solid_is_the_difference_of_two_solids(kind):
     model = begin()
     count = {"box": 3, "ellipsoid": 3, "sphere": 1}.get(kind, 2)
     outer, inner = [0.6, 0.7, 0.8][:count], [0.3, 0.2, 0.5][:count]
@@ -162,11 +162,11 @@ def test_a_solid_is_read_from_a_file_and_written_as_what_follows_from_it():
     ("call", "message"),
     [
         (lambda m: m.solid("ball", (1,), mass=1), "solid (ball): there is no such solid."),
-        (lambda m: m.solid("sphere", (1,)), "neither density nor mass is given. Give one of them."),
-        (lambda m: m.solid("sphere", (1,), mass=1, density=2), "both density and mass is given."),
+        (lambda m: m.solid("sphere", (1,)), "got neither density nor mass. Give one of them."),
+        (lambda m: m.solid("sphere", (1,), mass=1, density=2), "got both density and mass."),
         (lambda m: m.solid("box", (1, 2), mass=1), "size: got 2 lengths. Expected 3 for a box."),
         (lambda m: m.solid("sphere", ("-r",), mass=1), "size[0]: the length is -0.3. Expected at least 0."),
-        (lambda m: m.solid("sphere", (1,), inner=(1,), mass=1), "its volume is not positive. Expected sizes above 0"),
+        (lambda m: m.solid("sphere", (1,), inner=(1,), mass=1), "its volume is not positive. Expected positive sizes"),
         (lambda m: m.solid("sphere", (0,), density=1), "its volume is not positive."),
         (lambda m: m.body("b", joint=m.fixed(), solid=3), "solid: got 3. Expected solids such as model.solid('box'"),
         (
@@ -175,7 +175,7 @@ def test_a_solid_is_read_from_a_file_and_written_as_what_follows_from_it():
         ),
     ],
 )
-def test_what_solids_refuse(call, message):
+def test_invalid_solid_arguments(call, message):
     with pytest.raises(InputError) as caught:
         call(begin())
     assert message in str(caught.value)
@@ -189,7 +189,7 @@ def matrix_of(model: Model, given) -> np.ndarray:
     return Rotation.from_euler("xyz", angles).as_matrix()
 
 
-def test_every_form_of_a_rotation_is_the_same_turn():
+def test_every_form_of_a_rotation_is_equivalent():
     model = begin()
     random = np.random.default_rng(2)
     for R in Rotation.random(5, random_state=3):  # pyright: ignore[reportCallIssue] (SciPy's stub has `rng` only)
@@ -224,7 +224,7 @@ def test_rotations_with_parameters_stay_formulas():
 
 
 @pytest.mark.parametrize("quarters", range(24))
-def test_all_right_angled_turns_are_exact(quarters):
+def test_all_right_angle_rotations_are_exact(quarters):
     # every rotation that permutes the axes becomes multiples of π/2, which are written as such
     model, R = begin(), Rotation.create_group("O").as_matrix().round()[quarters]
     found = roll_pitch_yaw(model, R, "joint")
@@ -232,7 +232,7 @@ def test_all_right_angled_turns_are_exact(quarters):
     assert np.allclose(matrix_of(model, R), R, atol=1e-15)
 
 
-def test_inertia_in_axes_of_its_own():
+def test_inertia_in_inertia_axes():
     model = begin().coordinates("q")
     R = Rotation.from_euler("ZXZ", (0.4, 1.1, 0.2)).as_matrix()
     for axes in (R, {"sequence": "zxz", "angles": ("a", 1.1, 0.2)}):
@@ -251,26 +251,26 @@ def test_inertia_in_axes_of_its_own():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([[1, 0, 0], [0, 1, 0], [0, 0, -1]], "is a mirror image. Expected right-handed unit axes"),
-        ([[1, 0, 0], [0, 2, 0], [0, 0, 1]], "is no rotation."),
+        ([[1, 0, 0], [0, 1, 0], [0, 0, -1]], "is a reflection. Expected a rotation matrix"),
+        ([[1, 0, 0], [0, 2, 0], [0, 0, 1]], "is not orthogonal."),
         ({"axis": (0, 0, 0), "angle": 1}, "the axis has length 0."),
         ({"axis": (0, 0, 1)}, "got axis. Expected axis and angle, sequence and angles, or quaternion."),
         ({"axes": (0, 0, 1), "angle": 1}, "Did you mean 'axis'?"),
         ({"sequence": "zaz", "angles": (1, 2, 3)}, "Expected 1 to 6 letters of x, y and z, such as 'zxz'."),
         ({"sequence": "zxz", "angles": (1, 2)}, "Expected 3, one for each axis of 'zxz'."),
-        ({"quaternion": (0, 0, 0, 0)}, "quaternion: its length is 0."),
+        ({"quaternion": (0, 0, 0, 0)}, "quaternion: its norm is 0."),
         ({"quaternion": (1, 0, 0)}, "Expected 4 components (w, x, y, z)."),
-        ({"sequence": "yzx", "angles": ("pi/2", "a - 2/5", "a")}, "the frame is pitched by a right angle"),
+        ({"sequence": "yzx", "angles": ("pi/2", "a - 2/5", "a")}, "the pitch is a right angle"),
         ((1, 2), "rotation: got (1, 2). Expected 3 components."),
     ],
 )
-def test_what_rotations_refuse(given, message):
+def test_invalid_rotations(given, message):
     with pytest.raises(InputError) as caught:
         begin().fixed(rotation=given)
     assert message in str(caught.value)
 
 
-def test_a_file_turns_joints_loops_and_shapes_in_all_forms():
+def test_file_rotates_joints_loops_and_shapes_in_all_forms():
     text = """
     name = "arm"
     parameters.a = 0.4
@@ -292,5 +292,5 @@ def test_a_file_turns_joints_loops_and_shapes_in_all_forms():
     assert model.shapes[0].rotation == pytest.approx((0, 0, np.pi / 2))
     with pytest.raises(ModelFileError, match=r"there is no key 'angel' here\. Did you mean 'angle'"):
         loads_toml(text.replace('angle = "a"', 'angel = "a"'))
-    with pytest.raises(ModelFileError, match="is no rotation"):
+    with pytest.raises(ModelFileError, match="is not orthogonal"):
         loads_toml(text.replace("[[0, -1, 0]", "[[0, -2, 0]"))

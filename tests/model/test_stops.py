@@ -1,4 +1,4 @@
-"""Stops of joints, and gears with play, against closed forms."""
+"""Joint stops and gears with backlash against closed forms."""
 
 import math
 from typing import Any
@@ -20,7 +20,7 @@ def door(rate: float = 2.0) -> Model:
     return model.limit("a", lower=0, upper=1.5)
 
 
-def test_a_door_comes_back_from_both_stops_as_often_as_it_should():
+def test_door_rebounds_from_both_stops():
     # half a period of √(k/I) = 10 at each stop, and 1.5/2 in between
     run = dl.simulate(door().joint_stop("door", stiffness=400), 4.0, samples=9)
     touch, flight = math.pi / 10, 0.75
@@ -29,7 +29,7 @@ def test_a_door_comes_back_from_both_stops_as_often_as_it_should():
     assert run.energy_error < 1e-12
 
 
-def test_a_damped_stop_lets_go_before_it_pulls_and_its_work_is_what_is_lost():
+def test_damped_stop_never_pulls_and_its_work_is_the_energy_loss():
     # δ̈ + 2 D ω δ̇ + ω² δ = 0 from δ = 0; it leaves where k δ + c δ̇ = 0, at the angle that tan of it says
     omega, D = 10.0, 0.2
     run = dl.simulate(door().joint_stop("door", stiffness=400, damping=2 * D * omega * 4, name="stop"), 1.2, samples=9)
@@ -42,7 +42,7 @@ def test_a_damped_stop_lets_go_before_it_pulls_and_its_work_is_what_is_lost():
     assert (run.load_forces["stop"] <= 0).all()
 
 
-def test_stops_of_all_joints_stand_at_their_limits():
+def test_joint_stops_are_at_the_limits():
     model = door()
     model.coordinate("s").body("bolt", parent="door", joint=model.prismatic((1, 0, 0), "s"), mass=1).limit("s", upper=2)
     model.joint_stops(stiffness=1e4, dissipation=0.3)
@@ -52,7 +52,7 @@ def test_stops_of_all_joints_stand_at_their_limits():
     ]
 
 
-def test_a_file_may_leave_the_ends_to_its_limits():
+def test_file_may_omit_stops_with_limits():
     text = """
 name = "door"
 [coordinates]
@@ -83,7 +83,7 @@ def test_limits_of_a_urdf_become_stops():
 
 
 def gears(**said: Any) -> Model:
-    """A pinion of inertia 1 and a wheel of inertia 4 that turns half as fast."""
+    """A pinion of inertia 1 and a wheel of inertia 4 that rotates half as fast."""
     model = Model("gears").coordinate("a", 0.0, 1.0).coordinate("b")
     model.body("pinion", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(0, 0, 1))
     model.body("wheel", joint=model.revolute((0, 0, 1), "b", position=(3, 0, 0)), mass=8, inertia=(0, 0, 4))
@@ -118,15 +118,18 @@ def test_teeth_without_play_are_a_gear_with_a_spring():
             lambda m: m.joint_stop("door", lower=2, upper=1, stiffness=1),
             r"lower is 2 and upper is 1\. Expected lower <",
         ),
-        (lambda m: m.joint_stop("door"), r"it has no stiffness and no push, so nothing holds up"),
-        (lambda m: m.joint_stop("door", stiffness=-1), r"stiffness: the value is -1\. Expected no negative number"),
-        (lambda m: m.joint_stop("door", lower=0, push="depth", damping=1), r"push says the whole law, and damping is"),
-        (lambda m: m.backlash(("door", "door"), 1, play=0.1, stiffness=1), r"names the same motion of 'door' twice"),
+        (lambda m: m.joint_stop("door"), r"it has no stiffness and no push, so there is no contact"),
+        (lambda m: m.joint_stop("door", stiffness=-1), r"stiffness: the value is -1\. Expected a nonnegative number"),
+        (
+            lambda m: m.joint_stop("door", lower=0, push="depth", damping=1),
+            r"push defines the complete law, but damping is",
+        ),
+        (lambda m: m.backlash(("door", "door"), 1, play=0.1, stiffness=1), r"has the same motion of 'door' twice"),
         (lambda m: m.backlash(("door", "hinge"), 1, play=0.1, stiffness=1), r"there is no body 'hinge'"),
         (lambda m: m.backlash(("door", "door"), 0, play=-1, stiffness=1), r"the play is -1(.|\n)*the ratio is 0"),
     ],
 )
-def test_stops_and_gears_that_cannot_be_are_refused(ruin, message):
+def test_invalid_stops_and_gears_are_reported(ruin, message):
     with pytest.raises(ModelError, match=message):
         ruin(door()).require_sound()
 
@@ -136,17 +139,17 @@ def test_stops_and_gears_that_cannot_be_are_refused(ruin, message):
     [
         (
             lambda m: m.coordinate("s").body("bolt", joint=m.prismatic((1, 0, 0), "s"), mass=1).joint_stop("bolt"),
-            r"lower and upper are not given, and the coordinate 's' of the joint has no limits\. Give lower or upper",
+            r"got neither lower nor upper, and the coordinate 's' of the joint has no limits\. Give lower or upper",
         ),
         (lambda m: m.joint_stop("door", stifness=3), r"joint_stop: there is no argument 'stifness'\. Did you mean"),
         (lambda m: m.backlash(("door", "door"), 1, play=0, joints=(0,)), r"joints: got 1\. Expected 2, one for each"),
         (
             lambda m: Model("bare").joint_stops(stiffness=3),
-            r"no joint moves by a coordinate with a lower or upper limit",
+            r"no joint has a coordinate with a lower or upper limit",
         ),
     ],
 )
-def test_what_a_stop_needs_is_said(ruin, message):
+def test_missing_arguments_of_a_stop(ruin, message):
     with pytest.raises(InputError, match=message):
         ruin(door())
 

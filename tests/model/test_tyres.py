@@ -1,4 +1,4 @@
-"""Tyres against closed forms: sideslip, braking, sliding, rest."""
+"""Tires against closed forms: sideslip, braking, sliding, rest."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ LOAD, MASS, RADIUS = 3000.0, 200.0, 0.3
 
 
 def wheel(**law) -> Model:
-    """A wheel that stands upright on the ground, moves in x and y, steers by `heading` and turns by `turn`."""
+    """An upright wheel on the ground that moves in x and y, steers by `heading` and rotates by `turn`."""
     model = Model("wheel").parameters(N=LOAD).coordinates("x", "y", "heading", "turn")
     axes = [model.prismatic(e, c) for e, c in (((1, 0, 0), "x"), ((0, 1, 0), "y"))]
     joints = [*axes, model.revolute((0, 0, 1), "heading", position=(0, 0, RADIUS)), model.revolute((0, 1, 0), "turn")]
@@ -28,12 +28,12 @@ def force(model: Model, qd, heading=0.0) -> np.ndarray:
     return MASS * found[:2]
 
 
-def test_a_wheel_that_rolls_without_slip_feels_nothing():
+def test_wheel_without_slip_has_no_force():
     assert force(wheel(stiffness=20), [9, 0, 0, 30]) == pytest.approx(0, abs=1e-9)
     assert force(wheel(stiffness=20, mu=0.9), [9, 0, 0, 30]) == pytest.approx(0, abs=1e-9)
 
 
-def test_a_wheel_at_an_angle_to_its_way_is_pushed_across_its_plane():
+def test_side_slip_angle_gives_a_lateral_force():
     # at the slip angle α: c load tan α across the wheel, against the side it slides to
     heading, speed = 0.1, 12.0
     rolling = speed * np.cos(heading)
@@ -43,12 +43,12 @@ def test_a_wheel_at_an_angle_to_its_way_is_pushed_across_its_plane():
 
 
 @pytest.mark.parametrize("brake", [-0.02, 0.05])
-def test_slip_along_the_way_is_the_ratio_of_speeds(brake):
+def test_longitudinal_slip_is_the_ratio_of_speeds(brake):
     found = force(wheel(stiffness=(20, 15), low_speed=1e-6), [10, 0, 0, 10 * (1 + brake) / RADIUS])
     assert found == pytest.approx([20 * LOAD * brake, 0], rel=1e-9, abs=1e-9)
 
 
-def test_a_locked_wheel_slides_with_its_friction_against_its_way():
+def test_locked_wheel_slides_against_its_velocity():
     # C = 1 and full slip of a stiff tyre: sin(arctan φ) → 1, so μ N against the velocity
     found = force(wheel(stiffness=1e6, mu=0.8, shape=1), [3, -4, 0, 0])
     assert found == pytest.approx(-0.8 * LOAD * np.array([3, -4]) / 5, rel=1e-9)
@@ -79,7 +79,7 @@ def test_sideslip_dies_out_exponentially_at_constant_speed():
     assert np.allclose(run.qd[0], 0.5 * np.exp(-15 * LOAD / MASS / np.hypot(15, 2) * run.t), atol=1e-11)
 
 
-def test_a_tyre_only_takes_energy():
+def test_tire_only_dissipates_energy():
     eom = dl.derive(wheel(stiffness=(20, 15), mu=0.9), engine="python")
     q, qd = np.random.default_rng(4).uniform(-3, 3, (2, 4, 50))
     weights = np.array([MASS, MASS, 0.6, 1.2])[:, None]
@@ -87,7 +87,7 @@ def test_a_tyre_only_takes_energy():
     assert np.all(np.sum(weights * (eom.accelerations(q, qd) - gyro) * qd, axis=0) < 0)
 
 
-def test_what_tyres_refuse():
+def test_invalid_tire_arguments():
     for law, message in (
         ({"stiffness": (1, 2, 3)}, "stiffness: got 3 values. Expected one for both, or two: (along, across)."),
         ({"stiffness": "x"}, "stiffness: 'x' depends on x."),

@@ -20,7 +20,7 @@ def test_every_integrator_has_a_name_and_settings():
 @pytest.mark.parametrize("name", sorted(set(METHODS) - set(FIXED)))
 def test_adaptive_integrators_reject_a_step(name):
     with pytest.raises(
-        InputError, match=rf"step is 0\.1, but the integrator {name} chooses its own steps\. Use one of rk4"
+        InputError, match=rf"step is 0\.1, but the integrator {name} has adaptive steps\. Use one of rk4"
     ):
         dl.derive(dl.load("simple-pendulum"), engine="python").simulate(1.0, integrator=name, step=0.1)
 

@@ -30,7 +30,7 @@ LARGE = 8  # coordinates; exports of the equations of larger models take minutes
 MAX_COORDINATES = 6  # of the models whose formulations are proved, verified and compared here
 # accepted errors by kind; all languages share one
 REFUSALS = {
-    "urdf": r"URDF has (no|one friction)|URDF describes trees|Expected a coordinate by itself|moves several joints|"
+    "urdf": r"URDF has (no|the same friction)|URDF describes trees|Expected a coordinate by itself|moves several joints|"
     r"is given by its energies",
     "page": r"nothing to draw",
     "gif": r"nothing to draw",

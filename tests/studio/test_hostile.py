@@ -298,7 +298,7 @@ def test_model_name_with_markup_gives_a_plain_file_name(place):
         assert path.read_text() == text
         path.unlink()
         found = answer(tab, 3, "describe", {"text": TEXT.replace('"rod"', json.dumps(MARKUP))})["result"]
-        assert "not a name for a body" in found["problems"][0]["fact"]
+        assert "invalid body name" in found["problems"][0]["fact"]
 
 
 @pytest.mark.nightly

@@ -1,1 +1,1 @@
-"""The description of a mechanical system."""
+"""Models of mechanical systems: bodies, joints, loads, constraints and contacts."""

@@ -1,14 +1,14 @@
-"""How a frame is turned on a body, in whatever words: all of them become roll, pitch and yaw, that is Rz(yaw) Ry(pitch) Rx(roll).
+"""Rotations as users write them; all forms become roll, pitch and yaw, R = Rz(yaw) Ry(pitch) Rx(roll).
 
-| written as | means |
+| form | meaning |
 |---|---|
-| `(roll, pitch, yaw)` | as they are |
-| 3 rows of 3 | the rotation matrix: its columns are the axes of the turned frame |
-| `{"axis": (x, y, z), "angle": a}` | the turn by a about an axis |
-| `{"sequence": "zxz", "angles": (a, b, c)}` | turns about axes that are carried along, one after the other |
-| `{"quaternion": (w, x, y, z)}` | of any length but 0 |
+| `(roll, pitch, yaw)` | the angles themselves |
+| 3 rows of 3 | the rotation matrix: its columns are the axes of the rotated frame |
+| `{"axis": (x, y, z), "angle": a}` | rotation by the angle a about an axis |
+| `{"sequence": "zxz", "angles": (a, b, c)}` | successive intrinsic rotations about the listed axes |
+| `{"quaternion": (w, x, y, z)}` | quaternion of any nonzero norm |
 
-Turns by right angles about coordinate axes stay exact, as do turns about one coordinate axis and the sequence zyx.
+Rotations by right angles about coordinate axes are exact, as are rotations about one coordinate axis and the sequence zyx.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Rotation: TypeAlias = "Given | Mapping[str, Written | Given]"
 _AXES = {"x": 0, "y": 1, "z": 2}
 _CLOSE = 1e-9
-_WAYS = ({"axis", "angle"}, {"sequence", "angles"}, {"quaternion"})
+_FORMS = ({"axis", "angle"}, {"sequence", "angles"}, {"quaternion"})
 
 
 def placement(model: Elements, where: str, position: object, rotation: object) -> tuple[Vector3, Vector3]:
@@ -45,7 +45,7 @@ def placement(model: Elements, where: str, position: object, rotation: object) -
 
 
 def roll_pitch_yaw(model: Elements, given: object, where: str) -> Vector3:
-    """A rotation in any of its forms as roll, pitch and yaw.
+    """Convert a rotation in any form to roll, pitch and yaw.
 
     >>> from dalembert.model.model import Model
     >>> roll_pitch_yaw(Model("m").parameters(a=1.0), {"axis": (0, -2, 0), "angle": "a"}, "joint")
@@ -72,7 +72,7 @@ def rotation_matrix(angles: Sequence[Formula]) -> np.ndarray:
 
 
 def turned_inertia(inertia: Matrix3, angles: Vector3) -> Matrix3:
-    """R I Rᵀ: an inertia in axes that are turned by roll, pitch and yaw, in the axes they are turned from."""
+    """R I Rᵀ: transform an inertia from axes rotated by roll, pitch and yaw to the original axes."""
     if all(angle == 0 for angle in angles):
         return inertia
     R = rotation_matrix(angles)
@@ -81,7 +81,7 @@ def turned_inertia(inertia: Matrix3, angles: Vector3) -> Matrix3:
 
 
 def _about(axis: int, angle: Formula) -> np.ndarray:
-    """The turn about a coordinate axis."""
+    """The rotation matrix about a coordinate axis."""
     i, j = (axis + 1) % 3, (axis + 2) % 3
     R = np.array([[se.Integer(int(a == b)) for b in range(3)] for a in range(3)], dtype=object)
     R[i, i] = R[j, j] = se.cos(angle)
@@ -90,9 +90,9 @@ def _about(axis: int, angle: Formula) -> np.ndarray:
 
 
 def _of_table(model: Elements, given: Mapping[str, object], where: str) -> Vector3:
-    if set(given) not in _WAYS:
-        unknown = [key for key in given if not any(key in way for way in _WAYS)]
-        hint = nearest(unknown[0], [key for way in _WAYS for key in way]) if unknown else "Give the keys of one form."
+    if set(given) not in _FORMS:
+        unknown = [key for key in given if not any(key in form for form in _FORMS)]
+        hint = nearest(unknown[0], [key for each in _FORMS for key in each]) if unknown else "Use the keys of one form."
         raise InputError(
             f"{where}: got {', '.join(map(str, given)) or 'an empty table'}. Expected axis and angle, sequence and angles, or "
             f"quaternion. {hint}"
@@ -106,10 +106,10 @@ def _of_table(model: Elements, given: Mapping[str, object], where: str) -> Vecto
 
 def _of_axis(model: Elements, axis: object, angle: object, where: str) -> Vector3:
     k = [se.sympify(x) for x in unit_vector(axis, where)]
-    (turn,) = _angles(model, [angle], f"{where}, angle")
-    if sum(x != 0 for x in k) == 1:  # a coordinate axis, either way
-        return k[0] * turn, k[1] * turn, k[2] * turn
-    s, c = se.sin(turn), se.cos(turn)
+    (alpha,) = _angles(model, [angle], f"{where}, angle")
+    if sum(x != 0 for x in k) == 1:  # a coordinate axis, in either direction
+        return k[0] * alpha, k[1] * alpha, k[2] * alpha
+    s, c = se.sin(alpha), se.cos(alpha)
     K = np.array([[0, -k[2], k[1]], [k[2], 0, -k[0]], [-k[1], k[0], 0]], dtype=object)
     R = [[c * int(i == j) + (1 - c) * k[i] * k[j] + s * K[i, j] for j in range(3)] for i in range(3)]
     return _of_matrix(model, np.array(R, dtype=object), where)
@@ -121,7 +121,7 @@ def _of_sequence(model: Elements, given: Mapping[str, object], where: str) -> Ve
         expected = "1 to 6 letters of x, y and z, such as 'zxz'"
         raise InputError(f"{where}, sequence: got {shown(letters)}. Expected {expected}.")
     if not several(values, len(letters)):
-        expected = f"{len(letters)}, one for each axis of '{letters}'"
+        expected = f"{len(letters)} angles, one for each axis of '{letters}'"
         raise InputError(f"{where}, angles: got {shown(values)}. Expected {expected}.")
     axes, angles = [_AXES[letter] for letter in letters.lower()], _angles(model, values, f"{where}, angles")
     if axes == sorted(set(axes), reverse=True):  # z, y, x in this order: roll, pitch and yaw themselves
@@ -136,7 +136,7 @@ def _of_quaternion(model: Elements, given: object, where: str) -> Vector3:
     w, x, y, z = (model.reader.constant(part, f"{where}, quaternion") for part in given)
     square = w * w + x * x + y * y + z * z
     if not value(square, model.parameter_values) > 0:
-        raise InputError(f"{where}, quaternion: its length is 0. Expected (w, x, y, z) of any other length.")
+        raise InputError(f"{where}, quaternion: its norm is 0. Expected (w, x, y, z) of nonzero norm.")
     rows = [
         [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
         [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
@@ -152,35 +152,35 @@ def _angles(model: Elements, given: Sequence[object], where: str) -> list[Formul
 
 
 def _of_matrix(model: Elements, R: np.ndarray, where: str) -> Vector3:
-    """Roll, pitch and yaw of a rotation matrix: numbers where it has no parameters, else formulas."""
+    """Roll, pitch and yaw of a rotation matrix: numbers if it has no parameters, else formulas."""
     N = np.array([[value(entry, model.parameter_values) for entry in row] for row in R])
     orthogonal = np.allclose(N @ N.T, np.eye(3), rtol=0, atol=_CLOSE)
     if not orthogonal or not np.linalg.det(N) > 0:
-        off = "a mirror image" if orthogonal else "no rotation"
+        fault = "a reflection" if orthogonal else "not orthogonal"
         raise InputError(
-            f"{where}: the matrix {np.round(N, 6).tolist()} is {off}. "
-            "Expected right-handed unit axes at right angles as columns."
+            f"{where}: the matrix {np.round(N, 6).tolist()} is {fault}. "
+            "Expected a rotation matrix, with right-handed orthonormal columns."
         )
-    upright = hypot(N[0, 0], N[1, 0])
+    cos_pitch = hypot(N[0, 0], N[1, 0])
     if not any(entry.free_symbols for entry in map(se.sympify, R.ravel())):
-        # what is left after the yaw is undone gives pitch and roll, also where the yaw is arbitrary
-        yaw = atan2(N[1, 0], N[0, 0]) if upright > 1e-12 else atan2(-N[0, 1], N[1, 1])
+        # pitch and roll follow from Rz(yaw)ᵀ R, also at gimbal lock, where the yaw is arbitrary
+        yaw = atan2(N[1, 0], N[0, 0]) if cos_pitch > 1e-12 else atan2(-N[0, 1], N[1, 1])
         s, c = sin(yaw), cos(yaw)
         pitch = atan2(-N[2, 0], c * N[0, 0] + s * N[1, 0])
         roll = atan2(s * N[0, 2] - c * N[1, 2], c * N[1, 1] - s * N[0, 1])
-        a, b, c = _angles(model, [_tidy(angle) for angle in (roll, pitch, yaw)], where)
+        a, b, c = _angles(model, [_snap_quarter(angle) for angle in (roll, pitch, yaw)], where)
         return a, b, c
-    if upright < _CLOSE:
+    if cos_pitch < _CLOSE:
         raise InputError(
-            f"{where}: with these parameters the frame is pitched by a right angle, where roll and yaw are not known apart. "
-            "Give roll, pitch and yaw, or turn by two fixed joints in a row."
+            f"{where}: with these parameters the pitch is a right angle, where roll and yaw are not unique (gimbal lock). "
+            "Give roll, pitch and yaw, or use two fixed joints in sequence."
         )
-    level = se.sqrt(R[0, 0] ** 2 + R[1, 0] ** 2)
-    return se.atan2(R[2, 1], R[2, 2]), se.atan2(-R[2, 0], level), se.atan2(R[1, 0], R[0, 0])
+    cosine = se.sqrt(R[0, 0] ** 2 + R[1, 0] ** 2)
+    return se.atan2(R[2, 1], R[2, 2]), se.atan2(-R[2, 0], cosine), se.atan2(R[1, 0], R[0, 0])
 
 
-def _tidy(angle: float) -> float:
-    """The angle; a quarter turn that rounding has moved a little is one again."""
+def _snap_quarter(angle: float) -> float:
+    """The angle, rounded to a multiple of π/2 if it is within rounding error of it."""
     nearest_quarter = round(angle / (np.pi / 2)) * np.pi / 2
     return nearest_quarter if abs(angle - nearest_quarter) < 4e-16 else angle
 

@@ -1,4 +1,4 @@
-"""Everything that is wrong with a model, found before any work begins."""
+"""Validation of a model before equations are derived: all problems at once."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 def structure(model: Elements) -> list[Problem]:
-    """What is missing, declared in two ways, hung on nothing, hung in a ring, or never used."""
-    return [*_description(model), *_parents(model), *_rings(model), *_unused(model), *_names(model), *_shapes(model)]
+    """Missing elements, duplicate descriptions, unknown parents, cycles of bodies and unused coordinates."""
+    return [*_description(model), *_parents(model), *_cycles(model), *_unused(model), *_names(model), *_shapes(model)]
 
 
 def _description(model: Elements) -> list[Problem]:
     path, found = f"model '{model.name}'", []
     if not model.generalized_coordinates:
         fact = "it is empty: there are no coordinates."
-        found.append(Problem(path, fact, "Declare at least one, and a body that moves by it."))
+        found.append(Problem(path, fact, "Declare at least one coordinate and a body that moves with it."))
     if not model.bodies and model.energies is None:
         fact = "it has neither bodies nor energies."
         found.append(Problem(path, fact, "Add a body, or describe the system by its energies."))
     if model.bodies and model.energies is not None:
         fact = f"it has {len(model.bodies)} bodies and also energies."
-        found.append(Problem(path, fact, "Expected one description of the system; remove the bodies or the energies."))
+        found.append(Problem(path, fact, "Expected one of the two; remove the bodies or the energies."))
     return found
 
 
@@ -49,31 +49,31 @@ def _parents(model: Elements) -> list[Problem]:
     ]
 
 
-def _rings(model: Elements) -> list[Problem]:
-    """Bodies that carry each other; each ring is reported once."""
+def _cycles(model: Elements) -> list[Problem]:
+    """Cycles in the tree of bodies; each cycle is reported once."""
     parents = {body.name: body.parent for body in model.bodies}
-    seen: set[str] = set()
+    visited: set[str] = set()
     found = []
     for name in parents:
         path: list[str] = []
-        while name in parents and name not in seen:
-            seen.add(name)
+        while name in parents and name not in visited:
+            visited.add(name)
             path.append(name)
             name = parents[name]
         if name in path:
-            ring = [*path[path.index(name) :], name]
-            advice = f"Expected a way to the world from every body; give one of them the parent '{WORLD}'."
-            found.append(Problem(f"body '{name}'", f"bodies carry each other in a ring: {' on '.join(ring)}.", advice))
+            cycle = [*path[path.index(name) :], name]
+            advice = f"Expected every body to be connected to the world; give one of them the parent '{WORLD}'."
+            found.append(Problem(f"body '{name}'", f"the parents form a cycle: {' on '.join(cycle)}.", advice))
     return found
 
 
 def _unused(model: Elements) -> list[Problem]:
-    """Coordinates that move nothing."""
+    """Coordinates that no joint uses."""
     if not model.bodies:
         return []
     moved = {s for b in model.bodies for j in b.joints for value in j.values for s in value.free_symbols}
     return [
-        Problem(f"coordinate '{name}'", "it appears in no joint.", "Let a joint move by it, or remove it.")
+        Problem(f"coordinate '{name}'", "it appears in no joint.", "Use it in a joint, or remove it.")
         for name in model.coordinate_names
         if coordinate(name) not in moved
     ]
@@ -81,7 +81,7 @@ def _unused(model: Elements) -> list[Problem]:
 
 def _names(model: Elements) -> list[Problem]:
     return [
-        Problem(f"constraint '{name}'", f"the name is used {count} times.", "Give each constraint a name of its own.")
+        Problem(f"constraint '{name}'", f"the name is used {count} times.", "Give each constraint a unique name.")
         for name, count in Counter((*model.constraint_names, *(c.name for c in model.canonical_constraints))).items()
         if count > 1
     ]
@@ -97,14 +97,14 @@ def _shapes(model: Elements) -> list[Problem]:
 
 
 def undefined(model: Elements) -> list[Problem]:
-    """Formulas that divide by zero, take the root of a negative number, or grow beyond the numbers."""
+    """Formulas without a finite value: division by zero, root of a negative number, overflow."""
     table = at_start(model)
     found = [_undefined(path, f, table) for path, f in with_paths(model) if not math.isfinite(value(f, table))]
     return _gravity(model, table) + found
 
 
 def _gravity(model: Elements, table: Table) -> list[Problem]:
-    """Gravity is read late, when all parameters are known, so its formulas can still be wrong here."""
+    """Problems of gravity, whose formulas are read only when all parameters are declared."""
     try:
         entries = list(_vector("gravity", model.gravity))
     except InputError as error:
@@ -114,13 +114,13 @@ def _gravity(model: Elements, table: Table) -> list[Problem]:
 
 def _undefined(path: str, formula: Formula, table: Table) -> Problem:
     symbols = sorted(s.name for s in formula.free_symbols)
-    shown = ", ".join(f"{name} = {table[name]:g}" for name in symbols[:8])
-    fact = f"{quote(written_out(formula))} has no finite value at the start" + (f", where {shown}." if shown else ".")
+    values = ", ".join(f"{name} = {table[name]:g}" for name in symbols[:8])
+    fact = f"{quote(written_out(formula))} has no finite value at the start" + (f", where {values}." if values else ".")
     return Problem(path, fact, "Change the formula, the parameters or the initial state.")
 
 
 def with_paths(model: Elements) -> Iterator[tuple[str, Formula]]:
-    """Every formula of the model with the path of its element."""
+    """Iterate over all formulas of the model with the paths of their elements."""
     for body in model.bodies:
         yield from _of_body(body)
     for load in model.loads:
@@ -168,16 +168,16 @@ def degrees(model: Elements) -> list[Problem]:
 
 
 def _energies(model: Elements, velocities: set[Formula], start: Table) -> list[Problem]:
-    """A kinetic energy that misses the velocity of a coordinate that no constraint contains, or is not T = ½ q̇ᵀM q̇ + q̇ᵀN + T₀."""
+    """A kinetic energy that is not T = ½ q̇ᵀM q̇ + q̇ᵀN + T₀, or lacks the velocity of an unconstrained coordinate."""
     if model.energies is None:
         return []
     found = []
     T = model.energies.kinetic
-    tied = {symbol for each in model.formula_constraints for symbol in each.formula.free_symbols}
+    constrained = {symbol for each in model.formula_constraints for symbol in each.formula.free_symbols}
     for name in model.coordinate_names:
-        if rate(name) not in T.free_symbols and not tied & {coordinate(name), rate(name)}:
+        if rate(name) not in T.free_symbols and not constrained & {coordinate(name), rate(name)}:
             advice = (
-                f"A coordinate without mass needs a constraint that determines it: add a term with dot({name})**2 or such a "
+                f"A massless coordinate needs a constraint that determines it: add a term with dot({name})**2 or such a "
                 f"constraint, or remove '{name}'."
             )
             found.append(Problem("kinetic energy", f"the velocity dot({name}) does not appear in it.", advice))
@@ -217,7 +217,7 @@ _PARTS = (
 
 
 def problems(model: Elements) -> list[Problem]:
-    """All problems of a model, each with its place, what is wrong and what to do; an empty list for a sound model.
+    """All problems of a model, each with its path, what is wrong and how to fix it; an empty list for a valid model.
 
     >>> from dalembert.model.model import Model
     >>> for problem in problems(Model("nothing").coordinates("x")):

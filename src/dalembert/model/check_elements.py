@@ -1,4 +1,4 @@
-"""What is wrong with bodies, loads, contacts and loops."""
+"""Validation of bodies, loads, contacts and loops."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from dalembert.model.elements import Body
 
 _DEFINITE_TOLERANCE = 1e-9
-_ROUNDED = 0.1  # published inertias break the triangle inequality by this much; more is a mistake
+_TRIANGLE_TOLERANCE = 0.1  # published inertias violate the triangle inequality by up to this share
 
 
 def body_problems(model: Elements) -> list[Problem]:
-    """Negative masses, inertias that no distribution of mass has, and bodies without mass that carry nothing."""
+    """Negative masses, physically inconsistent inertias, and massless bodies without children or loads."""
     table = at_start(model)
     used = {body.parent for body in model.bodies}
     used |= {name for element in (*model.loads, *model.contacts) for _, name in element.named}
@@ -45,38 +45,38 @@ def body_problems(model: Elements) -> list[Problem]:
             found.append(Problem(f"body '{body.name}', mass", f"the mass is {mass:g}.", advice))
         inertia = _matrix(body, table)
         found += _inertia(f"body '{body.name}', inertia", inertia, model.published)
-        moves = any(joint.values for joint in body.joints)  # a body that is fixed on another may be a mere frame
+        moves = any(joint.values for joint in body.joints)  # a massless body fixed on another is a frame
         if moves and mass == 0 and not inertia.any() and body.name not in used:
-            fact = "it has no mass, carries no other body and no load acts on it."
+            fact = "it is massless, carries no other body and no load acts on it."
             own = {s for joint in body.joints for formula in joint.values for s in formula.free_symbols}
-            tied = bool(own & {s for c in model.holonomic_constraints for s in c.phi.free_symbols})
-            tied = tied or any(body.name in loop.bodies for loop in model.loops)
-            found.append(Problem(f"body '{body.name}'", fact, "Give it a `mass`, or remove it.", blocking=not tied))
+            bound = bool(own & {s for c in model.holonomic_constraints for s in c.phi.free_symbols})
+            bound = bound or any(body.name in loop.bodies for loop in model.loops)
+            found.append(Problem(f"body '{body.name}'", fact, "Give it a `mass`, or remove it.", blocking=not bound))
     return found + _quaternions(model, table)
 
 
 def unknown(path: str, name: str, known: Collection[str]) -> list[Problem]:
-    """The problem of a body that is named but does not exist."""
+    """The problem of a reference to a body that does not exist."""
     return [] if name in known else [Problem(path, f"there is no body '{name}'.", nearest(name, known))]
 
 
 def _quaternions(model: Elements, table: Table) -> list[Problem]:
-    """Quaternions that are no rotation at the start: none is of length 0, and a guess may have any other length."""
+    """Initial quaternions that are not of unit length; with `assemble` any nonzero length is allowed."""
     found = []
     for body in model.bodies:
         for joint in (joint for joint in body.joints if joint.quaternion):
             parts = [value(part, table) for part in joint.values[-4:]]
             length = math.hypot(*parts)
             if length == 0 or (abs(length - 1) > CLOSE and not model.assemble_start):
-                shown = ", ".join(f"{part:.10g}" for part in parts)
-                fact = f"its quaternion is ({shown}) at the start, of length {length:.10g}."
-                advice = "Start it at (1, 0, 0, 0), or at another quaternion (w, x, y, z) of length 1."
+                entries = ", ".join(f"{part:.10g}" for part in parts)
+                fact = f"its initial quaternion is ({entries}), of norm {length:.10g}."
+                advice = "Start at (1, 0, 0, 0), or at another unit quaternion (w, x, y, z)."
                 found.append(Problem(f"body '{body.name}'", fact, advice, blocking=False))
     return found
 
 
 def weightless(model: Elements) -> list[str]:
-    """The bodies that move, have neither mass nor inertia, and carry no body that has.
+    """The moving bodies without mass and inertia that carry no body with mass or inertia.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("knot").coordinates("x", "y")
@@ -96,7 +96,7 @@ def _matrix(body: Body, table: Table) -> np.ndarray:
 
 
 def _inertia(path: str, matrix: np.ndarray, published: bool) -> list[Problem]:
-    """An inertia is symmetric, no principal moment is negative, and none exceeds the sum of the other two."""
+    """An inertia must be symmetric, positive semidefinite and satisfy the triangle inequality."""
     if not np.isfinite(matrix).all():
         return []  # reported by `check.undefined`
     small = _DEFINITE_TOLERANCE * float(np.abs(matrix).max())
@@ -105,21 +105,21 @@ def _inertia(path: str, matrix: np.ndarray, published: bool) -> list[Problem]:
         fact = f"the matrix is not symmetric: [{i}][{j}] is {matrix[i, j]:g} but [{j}][{i}] is {matrix[j, i]:g}."
         return [Problem(path, fact, "Make both entries equal.")]
     moments = np.linalg.eigvalsh(matrix)
-    shown = ", ".join(f"{0.0 if abs(m) <= small else m:.6g}" for m in moments)
+    values = ", ".join(f"{0.0 if abs(m) <= small else m:.6g}" for m in moments)
     if moments[0] < -small:
-        fact = f"a principal moment is negative; they are {shown}."
+        fact = f"a principal moment is negative; they are {values}."
         return [Problem(path, fact, "Expected moments of at least 0; check signs and the products of inertia.")]
-    # a single moment is what planar models give: the others never enter
+    # planar models set a single moment, since the others have no effect
     if moments[1] > small and moments[2] > moments[0] + moments[1] + small:
-        fact = f"the principal moments {shown} break the triangle inequality."
-        advice = "No body has one moment larger than the sum of the others; take the inertia about the mass centre."
-        gross = moments[2] > (1 + _ROUNDED) * (moments[0] + moments[1])
+        fact = f"the principal moments {values} violate the triangle inequality."
+        advice = "Expected no moment larger than the sum of the other two; give the inertia about the mass center."
+        gross = moments[2] > (1 + _TRIANGLE_TOLERANCE) * (moments[0] + moments[1])
         return [Problem(path, fact, advice, blocking=bool(gross) and not published)]
     return []
 
 
 def load_problems(model: Elements) -> list[Problem]:
-    """Loads and gravity without bodies, bodies and joints that do not exist, constraints that hold nothing or are violated."""
+    """Loads and gravity without bodies, unknown bodies and joints, constraints without effect or violated at the start."""
     table = at_start(model)
     found = _without_bodies(model) if model.energies is not None and not model.bodies else _on_bodies(model, table)
     return found + [problem for c in model.formula_constraints for problem in c.problems(model, table)]
@@ -137,43 +137,43 @@ def _on_bodies(model: Elements, table: Table) -> list[Problem]:
             found.append(Problem(f"{rotor.title}, inertia", f"the inertia is {inertia:g}.", "Expected at least 0."))
     for load in model.loads:
         found += _bodies(load, names)
-        for place in load.in_joints:
-            found += joint_motion(load.title, *place, model)
+        for index in load.in_joints:
+            found += joint_motion(load.title, *index, model)
         found += load.problems(table)
     return found + _impacts(model)
 
 
 def _impacts(model: Elements) -> list[Problem]:
-    """Rigid contacts that would meet in an impact by different laws."""
+    """Rigid contacts with different impact laws."""
     found = []
     for known in model.rigid[1:]:
         first = model.rigid[0]
         if known.impact != first.impact:
-            fact = f"impacts are '{known.impact}' here and '{first.impact}' in {first.title}."
-            found.append(Problem(f"{known.title}, impact", fact, "Give all rigid contacts the same."))
+            fact = f"the impact law is '{known.impact}' here and '{first.impact}' in {first.title}."
+            found.append(Problem(f"{known.title}, impact", fact, "Give all rigid contacts the same impact law."))
     return found
 
 
 def contact_problems(contact: Contact, model: Elements, table: Table) -> list[Problem]:
-    """Bodies, joints and motions that do not exist, else what the contact itself finds."""
+    """Unknown bodies, joints and motions; if there are none, the problems of the contact itself."""
     names = {body.name for body in model.bodies}
     known = names if contact.in_joints or len(contact.named) == 1 else {WORLD, *names}
     found = [problem for _, name in contact.named for problem in unknown(contact.title, name, known)]
-    for place in contact.in_joints:
-        found += joint_motion(contact.title, *place, model)
+    for index in contact.in_joints:
+        found += joint_motion(contact.title, *index, model)
     return found or contact.problems(model, table)
 
 
 def _without_bodies(model: Elements) -> list[Problem]:
-    into = "Put it into the potential or the forces of the energies."
-    found = [(contact.title, "it touches a body", "Write a formula.") for contact in model.contacts]
+    into = "Add it to the potential energy or the applied forces."
+    found = [(contact.title, "it acts on a body", "Write it as a constraint formula.") for contact in model.contacts]
     found += [(load.title, "it acts on a body", into) for load in model.loads]
     # a gravity that cannot be read is reported by `check.undefined`
     with suppress(InputError):
         found += [("gravity", "it acts on bodies", into)] if any(g != 0 for g in model.gravity) else []
-    found += [(loop.title, "it joins bodies", "Write it as a holonomic formula.") for loop in model.loops]
+    found += [(loop.title, "it connects bodies", "Write it as a holonomic constraint.") for loop in model.loops]
     term = "Write it as a term of the kinetic energy."
-    found += [(rotor.title, "it turns with a body", term) for rotor in model.rotors]
+    found += [(rotor.title, "it rotates with a body", term) for rotor in model.rotors]
     why = "but the system is described by energies."
     return [Problem(path, f"{fact}, {why}", advice) for path, fact, advice in found]
 
@@ -182,7 +182,7 @@ def _bodies(load: Load, names: set[str]) -> list[Problem]:
     found = []
     for key, name in load.named:
         if name == WORLD and key == "body":
-            fact = "it acts on the world, which does not move."
+            fact = "it acts on the world, which is fixed."
             found.append(Problem(f"{load.title}, body", fact, f"Expected a body. {nearest('', names)}"))
         else:
             found += unknown(f"{load.title}, {key}", name, names if key == "body" else {WORLD, *names})
@@ -190,7 +190,7 @@ def _bodies(load: Load, names: set[str]) -> list[Problem]:
 
 
 def joint_motion(title: str, name: str, joint: int, motion: int, model: Elements) -> list[Problem]:
-    """The problem of a joint, or a motion of it, that does not exist or cannot be driven on its own."""
+    """The problem of a joint or joint motion that does not exist or cannot be driven."""
     body = next((body for body in model.bodies if body.name == name), None)
     if body is None:
         return []
@@ -204,10 +204,10 @@ def joint_motion(title: str, name: str, joint: int, motion: int, model: Elements
         return [Problem(path, fact, "Name a joint that moves, or apply a force or torque to the body.")]
     if not 0 <= motion < len(chosen.values):
         fact = f"joint {joint} of body '{body.name}' has no motion {motion}."
-        moves = ", ".join(f"{i} ({what})" for i, what in enumerate(chosen.motions))
-        return [Problem(f"{title}, motion", fact, f"Its motions are {moves}.")]
+        motions = ", ".join(f"{i} ({what})" for i, what in enumerate(chosen.motions))
+        return [Problem(f"{title}, motion", fact, f"Its motions are {motions}.")]
     if chosen.quaternion and motion >= len(chosen.values) - 4:
-        fact = f"joint {joint} of body '{body.name}' turns by a quaternion, which has no angle to push along."
+        fact = f"joint {joint} of body '{body.name}' is a quaternion joint, which has no joint angle to act along."
         return [Problem(path, fact, "Apply a torque to the body, with a reaction on its parent.")]
     return []
 
@@ -218,7 +218,7 @@ _ADVICE = "Change the initial {}, or set `assemble = true` in [simulation] (`dl.
 
 
 def loop_problems(model: Elements) -> list[Problem]:
-    """What does not hold at the start, or what the initial rates open; a start that is only a guess is not asked."""
+    """Loops and contacts that the initial positions or rates violate; not checked with `assemble`."""
     if model.assemble_start or not (model.contacts or any(not loop.feedback for loop in model.loops)):
         return []
     with np.errstate(all="ignore"):
@@ -226,15 +226,15 @@ def loop_problems(model: Elements) -> list[Problem]:
         places = _places(model, lower)
         closed = [loop for loop in model.loops if not loop.feedback and set(loop.bodies) <= set(places)]
         found = [problem for loop in closed for problem in _open(loop, places, lower)]
-        seen = _Places(model, lower, places)
+        kinematics = _Places(model, lower, places)
         known = [c for c in model.contacts if {name for _, name in c.named} <= set(places)]
-        sound = [c for c in known if not contact_problems(c, model, table)]
-        return found + [problem for contact in sound for problem in _apart(contact, seen)]
+        valid = [c for c in known if not contact_problems(c, model, table)]
+        return found + [problem for contact in valid for problem in _violated(contact, kinematics)]
 
 
 @dataclass(frozen=True)
 class _Places:
-    """Where the bodies are at the start, with the rates as imaginary parts."""
+    """Initial body frames as complex numbers; the imaginary parts are the rates times a small step."""
 
     model: Elements
     lower: Lowering
@@ -248,19 +248,19 @@ class _Places:
         return _fixed(self.frames[body], position, rotation, self.lower)
 
     def value(self, body: str, joint: int, motion: int) -> Scalar:
-        carried = next(each for each in self.model.bodies if each.name == body)
-        return self.lower(carried.joints[joint].values[motion])
+        child = next(each for each in self.model.bodies if each.name == body)
+        return self.lower(child.joints[joint].values[motion])
 
     def started(self, body: str, joint: int, motion: int) -> Scalar:
         return np.real(number(self.value(body, joint, motion)))
 
 
-def _apart(contact: Contact, places: _Places) -> Iterator[Problem]:
-    """The problem of a contact or coupling that the start violates, in positions or in rates."""
-    held = contact.parts(places)
-    if held is None:
+def _violated(contact: Contact, places: _Places) -> Iterator[Problem]:
+    """The problem of a contact or coupling that the initial positions or rates violate."""
+    rows = contact.parts(places)
+    if rows is None:
         return
-    parts = np.array([[complex(number(x)) for x in row] for row in held])
+    parts = np.array([[complex(number(x)) for x in row] for row in rows])
     for pick, step, letter, what in ((np.real, 1.0, "φ", "positions"), (np.imag, _STEP, "dφ/dt", "rates")):
         terms = pick(parts) / step
         gap, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
@@ -271,14 +271,14 @@ def _apart(contact: Contact, places: _Places) -> Iterator[Problem]:
 
 
 def _stepped(model: Elements) -> dict[str, np.complex128]:
-    """A number for every symbol, with a small step of time as its imaginary part."""
-    table = {name: np.complex128(x) for name, x in at_start(model).items()}  # of NumPy: 1/0 is infinite
+    """Values of all symbols for the complex-step derivative with respect to time."""
+    table = {name: np.complex128(x) for name, x in at_start(model).items()}  # NumPy scalars: 1/0 is inf
     moved = {name: table[name] + 1j * _STEP * table[rate(name).name] for name in model.coordinate_names}
     return {**table, **moved, TIME.name: np.complex128(1j * _STEP)}
 
 
 def _places(model: Elements, lower: Lowering) -> dict[str, Place]:
-    """Where the bodies are; those that hang on nothing are left out, as another check tells of them."""
+    """The frames of the bodies that are connected to the world; `check.structure` reports the others."""
     found = {WORLD: Place(zeros(3), identity(3))}
     waiting = list(model.bodies)
     while ready := [body for body in waiting if body.parent in found]:
@@ -287,8 +287,8 @@ def _places(model: Elements, lower: Lowering) -> dict[str, Place]:
             for joint in body.joints:
                 place = _fixed(place, joint.position, joint.rotation, lower)
                 if values := [lower(value) for value in joint.values]:
-                    turned = place.R @ joint.turn(FLOATS, values)
-                    place = Place(place.point(joint.shift(FLOATS, values)), turned)
+                    R = place.R @ joint.turn(FLOATS, values)
+                    place = Place(place.point(joint.shift(FLOATS, values)), R)
             found[body.name] = place
         waiting = [body for body in waiting if body.name not in found]
     return found
@@ -296,14 +296,14 @@ def _places(model: Elements, lower: Lowering) -> dict[str, Place]:
 
 def _fixed(place: Place, position: Sequence[Formula], rotation: Sequence[Formula], lower: Lowering) -> Place:
     """A frame with a constant position and rotation in another one."""
-    turned = place.R @ roll_pitch_yaw(FLOATS, [lower(angle) for angle in rotation])
-    return Place(place.point(vector([lower(x) for x in position])), turned)
+    R = place.R @ roll_pitch_yaw(FLOATS, [lower(angle) for angle in rotation])
+    return Place(place.point(vector([lower(x) for x in position])), R)
 
 
 def _open(loop: Loop, places: dict[str, Place], lower: Lowering) -> Iterator[Problem]:
     halves = zip(loop.bodies, (loop.joint, loop), strict=True)
     F, M = (_fixed(places[body], half.position, half.rotation, lower) for body, half in halves)
-    # of the whole mechanism: both ends may be at the origin, or at rest
+    # scales of the entire mechanism, since both ends may be at the origin or at rest
     frames = [*places.values(), F, M]
     rotations, positions = (
         np.array([each.R for each in frames], complex),
@@ -314,12 +314,12 @@ def _open(loop: Loop, places: dict[str, Place], lower: Lowering) -> Iterator[Pro
     rows = loop.joint.closure(FLOATS, F.R.T @ M.R, F.R.T @ (M.p - F.p))
     values = {row.name: complex(number(row.phi)) for row in rows}
     scales = {row.name: (length, speed + length * turning) if any(row.force) else (1.0, turning) for row in rows}
-    apart = {name: x.real for name, x in values.items() if abs(x.real) > _GAP_TOLERANCE * scales[name][0]}
-    parting = {name: x.imag for name, x in values.items() if abs(x.imag) > _GAP_TOLERANCE * scales[name][1]}
-    opened = {name: x / _STEP for name, x in parting.items()}
-    cases = (("it is not closed at the start", apart, "positions"), ("the initial rates open it", opened, "rates"))
+    gaps = {name: x.real for name, x in values.items() if abs(x.real) > _GAP_TOLERANCE * scales[name][0]}
+    opening = {name: x.imag for name, x in values.items() if abs(x.imag) > _GAP_TOLERANCE * scales[name][1]}
+    rates = {name: x / _STEP for name, x in opening.items()}
+    cases = (("it is not closed at the start", gaps, "positions"), ("the initial rates open it", rates, "rates"))
     for fact, found, what in cases:
         if found:
-            shown = ", ".join(f"{name} = {x:.6g}" for name, x in found.items())
-            yield Problem(loop.title, f"{fact}: {shown}, expected 0.", _ADVICE.format(what), blocking=False)
+            residuals = ", ".join(f"{name} = {x:.6g}" for name, x in found.items())
+            yield Problem(loop.title, f"{fact}: {residuals}, expected 0.", _ADVICE.format(what), blocking=False)
             return

@@ -1,4 +1,4 @@
-"""What a model holds, as an immutable value, and what can be read off it."""
+"""Description: the elements of a model as an immutable value, and the properties that follow from them."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ if TYPE_CHECKING:
     import sympy
 
 
-_MOST = 60  # rows of a table
+_MAX_TABLE_ROWS = 60
 
 
 @dataclass(repr=False, eq=False)
 class Elements(Tabular, ABC):
-    """The elements of a model, each an immutable record, and what follows from them at once."""
+    """The elements of a model, each an immutable record, and properties derived from them."""
 
     name: str
-    gravity_given: tuple[Written, ...] = (0, 0, 0)  # may name parameters that are declared later: read when asked for
-    text: str = ""  # what the model is, in the user's words
+    gravity_given: tuple[Written, ...] = (0, 0, 0)  # read on access, since parameters may be declared later
+    text: str = ""  # description by the user
     declared_parameters: tuple[Parameter, ...] = ()
     generalized_coordinates: tuple[Coordinate, ...] = ()
-    # the SymPy objects that names were declared by
+    # SymPy objects of the declared names
     symbols: Frozen[str, sympy.Basic] = field(default_factory=lambda: Frozen())
     bodies: tuple[Body, ...] = ()
     loads: tuple[Load, ...] = ()
@@ -79,16 +79,16 @@ class Elements(Tabular, ABC):
     controllers: tuple[Controller, ...] = ()
     limits: Frozen[str, Limits] = field(default_factory=lambda: Frozen())
     shapes: tuple[Shape, ...] = ()
-    published: bool = False  # the numbers are a vendor's: odd inertias are reported, not refused
-    notes: tuple[str, ...] = ()  # what an importer understood, changed or left out
+    published: bool = False  # published data: inconsistent inertias are warnings, not errors
+    notes: tuple[str, ...] = ()  # what an importer changed or ignored
     generalized_speeds: tuple[Speed, ...] = ()
     energies: Energies | None = None
     non_ideal_forces: Frozen[str, Formula] = field(default_factory=lambda: Frozen())
     duration: float = 10.0
     samples: int = 501
-    integrator: str | None = None  # None: the best that can run
+    integrator: str | None = None  # None: chosen automatically
     step: float | None = None
-    assemble_start: bool = False  # True: the initial state is a guess, to be assembled
+    assemble_start: bool = False  # True: the initial state is a guess and is assembled
 
     @property
     @abstractmethod
@@ -97,15 +97,15 @@ class Elements(Tabular, ABC):
 
     @abstractmethod
     def replaced(self, **elements: object) -> Self:
-        """The same with other elements, by the names of the attributes."""
+        """Return a copy with some elements replaced, by attribute name."""
 
     @property
     def reader(self) -> Reader:
-        """Reads formulas of the declared names."""
+        """The reader of formulas of the declared names."""
         parameters = tuple(p.name for p in self.declared_parameters)
         return Reader(self.coordinate_names, parameters, self.symbols, named_points(self))
 
-    # what others read
+    # properties
 
     def formula(
         self,
@@ -116,9 +116,9 @@ class Elements(Tabular, ABC):
         constant: bool = False,
         momenta: bool = False,
     ) -> Formula:
-        """Any formula of the declared names, read as the elements read theirs; `constant` allows parameters only.
+        """Read a formula of the declared names, as elements do; `constant` allows parameters only.
 
-        With `momenta` the momentum of a coordinate x is written p(x), and velocities are refused.
+        With `momenta` the momentum of a coordinate x is written p(x), and velocities raise an error.
 
         >>> from dalembert.model.model import Model
         >>> Model("m").parameters(k=2.0).coordinates("x").formula("k*x**2/2")
@@ -130,7 +130,7 @@ class Elements(Tabular, ABC):
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        """The names of the coordinates: the order of q everywhere."""
+        """The names of the coordinates in the order of q."""
         return self.description.names
 
     @property
@@ -140,16 +140,16 @@ class Elements(Tabular, ABC):
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
-        """The names of the constraints as declared: holonomic formulas, loops, nonholonomic formulas.
+        """The names of the declared constraints: holonomic formulas, loops, nonholonomic formulas.
 
-        Contacts and norms of quaternions are not among them; `Equations.constraint_names` has every row of the multipliers.
+        Contacts and quaternion norms are not included; `Equations.constraint_names` has every row of the multipliers.
         """
         declared = (*self.holonomic_constraints, *self.loops, *self.nonholonomic_constraints)
         return tuple(name for constraint in declared for name in constraint.row_names)
 
     @property
     def formula_constraints(self) -> tuple[FormulaConstraint, ...]:
-        """The constraints that are given by formulas: holonomic, nonholonomic, canonical."""
+        """The constraints defined by formulas: holonomic, nonholonomic, canonical."""
         return (*self.holonomic_constraints, *self.nonholonomic_constraints, *self.canonical_constraints)
 
     @property
@@ -160,12 +160,12 @@ class Elements(Tabular, ABC):
 
     @property
     def sympy_symbols(self) -> dict[str, Any]:
-        """The SymPy symbols the user declared, by name (empty for models written as text)."""
+        """The SymPy symbols that the user declared, by name."""
         return dict(self.symbols)
 
     @property
     def titled_formulas(self) -> list[tuple[str, Formula]]:
-        """Every formula of coordinates, velocities or time in the model, each with what it belongs to."""
+        """Every formula of coordinates, velocities or time in the model, with the title of its element."""
         joints = [(body.name, joint) for body in self.bodies for joint in body.joints]
         found = [(f"joint of '{body}'", value) for body, joint in joints for value in joint.values]
         found += [(f"constraint '{c.name}'", c.formula) for c in self.formula_constraints]
@@ -183,7 +183,7 @@ class Elements(Tabular, ABC):
 
     @property
     def switching(self) -> list[str]:
-        """The elements with a formula that switches branches (abs, sign, min, max, piecewise, tables).
+        """The elements with piecewise formulas (abs, sign, min, max, piecewise, tables).
 
         >>> from dalembert.model.model import Model
         >>> model = Model("bead").coordinates("x")
@@ -200,44 +200,44 @@ class Elements(Tabular, ABC):
 
     @property
     def longest_table(self) -> int:
-        """The rows of the longest table of time in a formula."""
+        """The number of rows of the longest lookup table in a formula."""
         return max((len(table) for formula in self.formulas for table in tables_in(formula)), default=0)
 
     def refuse_canonical(self, who: str) -> None:
-        """Raise when the model has constraints on momenta, which `who` cannot treat."""
+        """Raise if the model has constraints on momenta, which `who` does not support."""
         if self.canonical_constraints:
             raise NotApplicableError(
                 f"{who}: the constraint '{self.canonical_constraints[0].name}' of model '{self.name}' contains momenta. "
-                "Only the formalism dirac treats such constraints; remove it, or derive by dirac."
+                "Only the formalism dirac supports such constraints; remove it, or use dirac."
             )
 
     @property
     def inputs(self) -> Inputs:
-        """The parameters that laws in Python give, and these laws."""
+        """The inputs: parameters computed by control laws in Python, and these laws."""
         return Inputs(self.controllers, self.coordinate_names, tuple(p.name for p in self.declared_parameters))
 
     def without_laws(self) -> Self:
-        """The same without laws in Python: what they gave are parameters u(name), which have the value 1 by default."""
+        """Return a copy without control laws in Python: their inputs u(name) become parameters of default value 1."""
         return self.replaced(controllers=()) if self.controllers else self
 
     def pressed(self) -> Self:
-        """The same with the value 1 for all forces of rigid contacts, which have the value 0 unless a run finds them."""
+        """Return a copy with all rigid contact forces set to 1; they are 0 unless a simulation computes them."""
         names = {name for known in self.rigid for name in known.parameters}
         return self.with_parameters(dict.fromkeys(names, 1.0)) if names else self
 
     def refuse_rigid(self, who: str) -> None:
-        """Raise when the model has rigid contacts, whose forces `who` does not find."""
+        """Raise if the model has rigid contacts, whose forces `who` cannot compute."""
         for known in self.rigid:
             raise NotApplicableError(
-                f"{who}: {known.title} of model '{self.name}' is rigid, and its force is found along dl.simulate only. Expected "
-                "compliant contacts: give it a stiffness in place of restitution."
+                f"{who}: {known.title} of model '{self.name}' is rigid, and its force is computed by dl.simulate only. Expected "
+                "compliant contacts: give it a stiffness instead of restitution."
             )
 
     def refuse_laws(self, who: str, advice: str) -> None:
-        """Raise when loads of the model are given by laws in Python, where `who` needs formulas."""
+        """Raise if loads are defined by control laws in Python, where `who` needs formulas."""
         for controller in self.controllers:
             raise NotApplicableError(
-                f"{who}: '{controller.name}' of model '{self.name}' is given by a law in Python. Expected formulas. {advice}"
+                f"{who}: '{controller.name}' of model '{self.name}' is a control law in Python. Expected formulas. {advice}"
             )
 
     @property
@@ -248,7 +248,7 @@ class Elements(Tabular, ABC):
         return (x, y, z)
 
     def number(self, value: Any, where: str) -> float:
-        """A finite number, given as such or as a formula of parameters."""
+        """Evaluate a finite number or a formula of parameters."""
         try:
             if isinstance(value, str):
                 known = self.parameter_values
@@ -265,36 +265,36 @@ class Elements(Tabular, ABC):
             raise InputError(f"{where}: the value is {got}. Expected a finite number.")
         return number
 
-    # whether it is sound
+    # validation
 
     def check(self) -> list[Problem]:
-        """All problems of the model at once; an empty list when there are none."""
+        """Return all problems of the model; an empty list if there are none."""
         from dalembert.model.check import problems
 
         return problems(self)
 
     def require_sound(self) -> None:
-        """Raise one `ModelError` that lists every problem that stands in the way of deriving equations."""
+        """Raise one `ModelError` with all problems that prevent the derivation of equations."""
         found = [problem for problem in self.check() if problem.blocking]
         if found:
             raise unsound(self.name, found)
 
-    # others like it
+    # modified copies
 
     def with_parameters(self, values: Values | None = None, **more: float | str) -> Self:
-        """The same with other default values of parameters, by name or by SymPy symbol."""
+        """Return a copy with other default parameter values, by name or SymPy symbol."""
         changes = parameter_changes(self, {**(values or {}), **more})
         known = (replace(p, value=changes.get(p.name, p.value)) for p in self.declared_parameters)
         return self.replaced(declared_parameters=tuple(known))
 
     def stabilized(self, alpha: float, beta: float) -> Self:
-        """The same with feedback on all constraints: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0, Baumgarte's stabilisation."""
-        both = tuple(decimal(self.number(gain, "stabilization")) for gain in (alpha, beta))
+        """Return a copy with Baumgarte stabilization of all constraints: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0."""
+        gains = tuple(decimal(self.number(gain, "stabilization")) for gain in (alpha, beta))
         lists = {key: getattr(self, key) for key in ("holonomic_constraints", "loops", "nonholonomic_constraints")}
-        return self.replaced(**{key: tuple(c.stabilized(both) for c in found) for key, found in lists.items()})
+        return self.replaced(**{key: tuple(c.stabilized(gains) for c in found) for key, found in lists.items()})
 
     def tables(self) -> tuple[Table, ...]:
-        """What the model is made of: coordinates, parameters, bodies and constraints, as they were declared."""
+        """Tables of the declared coordinates, parameters, bodies, loads and constraints."""
         return tables_of(self)
 
     def __repr__(self) -> str:
@@ -306,7 +306,12 @@ class Elements(Tabular, ABC):
 
 @dataclass(repr=False)
 class Description(Value, Elements):
-    """A model as a value: it compares and hashes by content, and pickles.
+    """Immutable description of a model: compared and hashed by content, can be pickled.
+
+    Its attributes are those of `Model`, without the methods that add elements.
+
+    Examples
+    --------
 
     >>> from dalembert.model.model import Model
     >>> Model("m").coordinates("x").description == Model("m").coordinates("x").description
@@ -315,12 +320,12 @@ class Description(Value, Elements):
 
     @cached_property
     def content(self) -> str:
-        """The SHA-256 of everything in it."""
+        """The SHA-256 hash of all fields."""
         return hashlib.sha256(repr([getattr(self, each.name) for each in fields(self)]).encode()).hexdigest()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the coordinates, which are asked for often while a model is declared."""
+        """The names of the coordinates, cached."""
         return tuple(map(attrgetter("name"), self.generalized_coordinates))
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -333,11 +338,11 @@ class Description(Value, Elements):
 
     @property
     def description(self) -> Description:
-        """It is a value already."""
+        """The description itself."""
         return self
 
     def replaced(self, **elements: object) -> Description:
-        """The same with other elements, by the names of the attributes; what is known of the coordinates goes along."""
+        """Return a copy with some elements replaced, by attribute name; cached coordinate names are copied."""
         out = replace(self, **elements)
         if "generalized_coordinates" not in elements and "names" in vars(self):
             vars(out)["names"] = self.names
@@ -348,14 +353,14 @@ FIELDS = tuple(each.name for each in fields(Description))
 
 
 def parameter_changes(model: Elements, values: Values) -> dict[str, float]:
-    """New values of parameters by name, checked; keys may be the SymPy symbols."""
+    """Validate new parameter values and return them by name; keys may be SymPy symbols."""
     known, out = {p.name for p in model.declared_parameters}, {}
-    given = {name: controller for controller in model.controllers for name in controller.inputs}
+    laws = {name: controller for controller in model.controllers for name in controller.inputs}
     for key, value in values.items():
         name = key if isinstance(key, str) else str(key)
-        if name in given:
-            fact = f"{name} is what {given[name].title} gives"
-            raise InputError(f"model '{model.name}': {fact}. Take model.without_laws() to choose its value.")
+        if name in laws:
+            fact = f"{name} is computed by {laws[name].title}"
+            raise InputError(f"model '{model.name}': {fact}. Use model.without_laws() to choose its value.")
         if name not in known:
             raise InputError(f"model '{model.name}': there is no parameter '{name}'. {nearest(name, known)}")
         out[name] = model.number(value, f"parameter '{name}'")
@@ -363,7 +368,7 @@ def parameter_changes(model: Elements, values: Values) -> dict[str, float]:
 
 
 def tables_of(model: Elements) -> tuple[Table, ...]:
-    """Coordinates, parameters, bodies, loads and constraints, each a table; without those that are empty.
+    """Tables of coordinates, parameters, bodies, loads and constraints, without empty ones.
 
     >>> from dalembert.model.model import Model
     >>> print(*tables_of(Model("slide").coordinates("x").parameters(m=2.0)), sep="\\n")
@@ -381,10 +386,10 @@ def tables_of(model: Elements) -> tuple[Table, ...]:
         (c.name, short(float(c.start)), short(float(c.start_rate)), c.unit, c.description)
         for c in model.generalized_coordinates
     ]
-    given = {name for controller in model.controllers for name in controller.inputs}
-    given |= {name for known in model.rigid for name in known.parameters}
+    skip = {name for controller in model.controllers for name in controller.inputs}
+    skip |= {name for known in model.rigid for name in known.parameters}
     parameters = [
-        (p.name, short(float(p.value)), p.unit, p.description) for p in model.declared_parameters if p.name not in given
+        (p.name, short(float(p.value)), p.unit, p.description) for p in model.declared_parameters if p.name not in skip
     ]
     constraints = [(name, kind) for kind, names in _constraints(model).items() for name in names]
     found = (
@@ -399,7 +404,7 @@ def tables_of(model: Elements) -> tuple[Table, ...]:
 
 
 def _constraints(model: Elements) -> dict[str, list[str]]:
-    """The names of what holds the model, by kind."""
+    """The names of all constraints, by kind."""
     return {
         "holonomic": [c.name for c in model.holonomic_constraints],
         "nonholonomic": [c.name for c in model.nonholonomic_constraints],
@@ -413,9 +418,9 @@ def _constraints(model: Elements) -> dict[str, list[str]]:
 
 
 def _table(headings: str, rows: list[tuple[str, ...]]) -> Table:
-    """A table without columns in which nothing stands, and not longer than anybody reads."""
+    """A table without empty columns, with at most _MAX_TABLE_ROWS rows."""
     columns = headings.split(", ")
-    kept = [i for i in range(len(columns)) if any(row[i] for row in rows)]
-    notes = (f"and {len(rows) - _MOST} more",) if len(rows) > _MOST else ()
-    body = tuple(tuple(row[i] for i in kept) for row in rows[:_MOST])
-    return Table(tuple(columns[i] for i in kept), body, "", notes)
+    used = [i for i in range(len(columns)) if any(row[i] for row in rows)]
+    notes = (f"and {len(rows) - _MAX_TABLE_ROWS} more",) if len(rows) > _MAX_TABLE_ROWS else ()
+    body = tuple(tuple(row[i] for i in used) for row in rows[:_MAX_TABLE_ROWS])
+    return Table(tuple(columns[i] for i in used), body, "", notes)

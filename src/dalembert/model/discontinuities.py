@@ -1,12 +1,12 @@
-"""Formulas that switch branches, held in the branch they are in: what a run integrates between two switchings.
+"""Discontinuous formulas frozen in their current branch: the smooth equations between two discontinuities.
 
-`abs`, `sign`, `min`, `max`, `piecewise` and tables are smooth on either side of a switching surface g(q, q̇, t) = 0. Held, each
-condition is the value of a parameter: 1 where it holds, 0 where it does not, and in between where the motion slides along
-the surface. A table is the straight line through the two points it is between. So the equations stay smooth along a step, and
-beyond its end, and every integrator keeps its order up to the surface: see `simulation/_crossings`.
+`abs`, `sign`, `min`, `max`, `piecewise` and tables are smooth on either side of a switching surface g(q, q̇, t) = 0. Each
+condition is replaced by a parameter (its mode): 1 if it is true, 0 if it is false, and between them in a Filippov sliding mode
+along the surface. A table is replaced by its current line segment. So the equations are smooth during a step and beyond its
+end, and every integrator keeps its order up to the surface: see `simulation/_crossings`.
 
-Kinks in time of prescribed motions are instants at which the velocity that a joint or a constraint prescribes jumps.
-`dl.simulate` applies their impulses; what steps over them, as rollouts do, looks for them beforehand.
+Time kinks of prescribed motions are instants at which the velocity prescribed by a joint or a constraint jumps.
+`dl.simulate` applies their impulses; fixed-step rollouts search for them in advance.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dalembert.symbolic.lookup_tables import Table, split_interpolation, tables_
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula, Kind, compare
 
-_WALKED = (
+_FORMULA_FIELDS = (
     "bodies",
     "holonomic_constraints",
     "nonholonomic_constraints",
@@ -44,23 +44,23 @@ _WALKED = (
     "energies",
     "non_ideal_forces",
 )
-_HELD = f"{Kind.HELD.value}("
-LONG = 2000  # points of a table: a longer one is not held line by line, since every point would end a step
-_GRID = 4097  # times at which conditions are looked at
-_HALVED = 60  # how often an interval around a root is halved
-_BESIDE = 1e-9  # of the span: how far beside an instant rates are compared
-_CLOSER = 64  # and how much closer they are compared again: a steep rate changes less there, a jump does not
-_JUMP = 1e-9  # of the largest rate: less is rounding
+_MODE = f"{Kind.HELD.value}("
+LONG = 2000  # points of a table: a longer one is not frozen by segments, since every point would end a step
+_GRID = 4097  # times at which conditions are evaluated
+_BISECTIONS = 60
+_OFFSET = 1e-9  # of the span: distance from an instant at which rates are compared
+_OFFSET_RATIO = 64  # second comparison at a smaller distance: a steep rate changes less there, a jump does not
+_JUMP_TOLERANCE = 1e-9  # of the largest rate
 
 
 @dataclass(frozen=True)
 class Surface:
-    """A formula of the motion whose value decides how an element goes on."""
+    """A formula of the motion whose sign selects the branch of an element."""
 
     formula: Formula
-    owner: str  # what the formula belongs to
-    load: str | None  # the load whose measures it contains, if it does
-    # of a joint, a constraint or an energy, so velocities may jump
+    owner: str  # title of its element
+    load: str | None  # the load whose measures it contains, if any
+    # belongs to a joint, a constraint or an energy, so that velocities may jump
     kinematic: bool = field(default=False, kw_only=True)
     timed: bool = field(default=False, kw_only=True)  # a function of time alone
 
@@ -74,33 +74,33 @@ class Surface:
 
 @dataclass(frozen=True)
 class Switch(Surface):
-    """A condition g > 0, or ≥ 0, with g its formula, and the parameter that holds it."""
+    """A condition g > 0, or ≥ 0, with the formula g, and the parameter of its mode."""
 
     parameter: str
-    given: Formula  # the formula before anything in it was held
-    # what it takes to leave the surface, where it is more than one side does
+    given: Formula  # the formula before conditions in it were frozen
+    # range of mixtures that hold on the surface, if it is wider than that of the two branches
     grip: tuple[Formula, Formula] | None = None
 
     @cached_property
     def title(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return f"the switch at {written_out(plain(self.given))} = 0 of {self.owner}"
 
 
 @dataclass(frozen=True)
 class TableSwitch(Surface):
-    """A table that is held as one of its straight lines, low + slope (x − start), with x its formula."""
+    """A table replaced by one of its line segments, low + slope (x − start), with the formula x."""
 
     parameters: tuple[str, str, str]  # start, low, slope
     table: Table
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return f"a point of the table of {self.owner}"
 
     def line(self, k: int) -> tuple[float, float, float]:
-        """Start, value and slope of line k: 0 before the first point, `len(table)` behind the last."""
+        """Start, value and slope of segment k: 0 before the first point, `len(table)` after the last."""
         x, y = self.table.times, self.table.values
         if k <= 0:
             return float(x[0]), float(y[0]), 0.0
@@ -109,14 +109,14 @@ class TableSwitch(Surface):
         return float(x[k - 1]), float(y[k - 1]), float((y[k] - y[k - 1]) / (x[k] - x[k - 1]))
 
     def ends(self, k: int) -> tuple[float, float]:
-        """Where line k begins and ends."""
+        """The start and the end of segment k."""
         x = self.table.times
         return float(x[k - 1]) if k > 0 else -np.inf, float(x[k]) if k < len(x) else np.inf
 
 
 @dataclass(frozen=True)
 class Held:
-    """A description whose formulas do not switch by themselves, and what holds them."""
+    """A description with frozen conditions and tables, and their switches."""
 
     description: Description
     switches: tuple[Switch, ...]
@@ -128,8 +128,8 @@ class Held:
         return (*self.switches, *self.tables)
 
     def felt(self, modes: Mapping[str, float]) -> tuple[bool, ...]:
-        """Whether each switch matters where the others hold `modes`, by their parameters: the force of a stop that is not met
-        is zero whatever else it depends on.
+        """Whether each switch has an effect if the others have the `modes`, by their parameters: the force of a stop
+        without contact is zero whatever else it depends on.
 
         >>> from dalembert.model.model import Model
         >>> model = Model("bead").coordinates("x")
@@ -141,18 +141,18 @@ class Held:
         """
         found: set[str] = set()
         for formula, names in self._switching:
-            found |= _felt(formula, tuple((name, modes.get(name)) for name in names))
+            found |= _effective(formula, tuple((name, modes.get(name)) for name in names))
         return tuple(switch.parameter in found for switch in self.switches)
 
     @cached_property
     def _switching(self) -> list[tuple[Formula, list[str]]]:
-        """The formulas that something holds, each once, with the parameters that hold them."""
-        held = {f: [s.name for s in f.free_symbols if s.name.startswith(_HELD)] for f in self.description.formulas}
-        return [(formula, sorted(names)) for formula, names in held.items() if names]
+        """The formulas with frozen conditions, each once, with their parameters."""
+        modes = {f: [s.name for s in f.free_symbols if s.name.startswith(_MODE)] for f in self.description.formulas}
+        return [(formula, sorted(names)) for formula, names in modes.items() if names]
 
 
 def held(model: Description) -> Held:
-    """The description with every condition of coordinates, velocities or time held by a parameter.
+    """Replace every condition of coordinates, velocities or time in a description by a parameter.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x")
@@ -161,19 +161,19 @@ def held(model: Description) -> Held:
     >>> [each.title for each in found.switches], found.description.parameter_values
     (["the switch at -5 + x = 0 of force 'bumper'"], {'held(switch 1)': 0.0})
     """
-    holder = _Holder(model)
-    changed = {name: mapped(getattr(model, name), holder.turned, holder.enter) for name in _WALKED}
-    changed["loads"] = tuple(holder.load(load) for load in model.loads)
-    known = tuple(Parameter(name, 0.0, "", "") for name in holder.parameters)
+    freezer = _Freezer(model)
+    changed = {name: mapped(getattr(model, name), freezer.turned, freezer.enter) for name in _FORMULA_FIELDS}
+    changed["loads"] = tuple(freezer.load(load) for load in model.loads)
+    known = tuple(Parameter(name, 0.0, "", "") for name in freezer.parameters)
     return Held(
         model.replaced(**changed, declared_parameters=(*model.declared_parameters, *known)),
-        tuple(holder.switches.values()),
-        tuple(holder.tables.values()),
+        tuple(freezer.switches.values()),
+        tuple(freezer.tables.values()),
     )
 
 
 def kinematic_names(model: Description) -> frozenset[str]:
-    """The names in the formulas of bodies, constraints and energies: all but loads.
+    """The names in the formulas of bodies, constraints and energies, without loads.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("cart").parameters(w=1.0, F=2.0).coordinates("x")
@@ -183,17 +183,17 @@ def kinematic_names(model: Description) -> frozenset[str]:
     """
     found: set[str] = set()
 
-    def seen(formula: Formula) -> Formula:
+    def collect(formula: Formula) -> Formula:
         found.update(symbol.name for symbol in formula.free_symbols)
         return formula
 
-    for name in _WALKED:
-        mapped(getattr(model, name), seen)
+    for name in _FORMULA_FIELDS:
+        mapped(getattr(model, name), collect)
     return frozenset(found)
 
 
-class _Holder:
-    """Goes through the elements and replaces what switches."""
+class _Freezer:
+    """Traverses the elements and replaces conditions and tables."""
 
     def __init__(self, model: Description) -> None:
         self._constant = {parameter.name for parameter in model.declared_parameters}
@@ -206,7 +206,7 @@ class _Holder:
 
     @property
     def parameters(self) -> Iterator[str]:
-        """The names of all parameters that hold something, in order."""
+        """The names of all mode parameters, in order."""
         yield from (switch.parameter for switch in self.switches.values())
         for one in self.tables.values():
             yield from one.parameters
@@ -227,20 +227,20 @@ class _Holder:
     def turned(self, formula: Formula) -> Formula:
         if not formula.atoms(se.Piecewise) and not tables_in(formula):
             return formula
-        return self._hold(formula, {})
+        return self._freeze(formula, {})
 
-    def _hold(self, formula: Formula, known: Mapping[Formula, bool]) -> Formula:
+    def _freeze(self, formula: Formula, known: Mapping[Formula, bool]) -> Formula:
         if (found := split_interpolation(formula)) is not None:
             return self._line(*found, known) if len(found[0]) <= LONG else formula
         if isinstance(formula, se.Piecewise):
-            return self._chosen(list(formula.args), known)
+            return self._select(list(formula.args), known)
         if not formula.args:
             return formula
-        return formula.func(*(self._hold(part, known) for part in formula.args))
+        return formula.func(*(self._freeze(part, known) for part in formula.args))
 
     def _line(self, table: Table, x: Formula, known: Mapping[Formula, bool]) -> Formula:
-        """The straight line in place of a table, or its slope."""
-        x, value = self._hold(x, known), replace(table, order=0)
+        """The line segment that replaces a table, or its slope."""
+        x, value = self._freeze(x, known), replace(table, order=0)
         key = value, x, self._scope(x)
         if key not in self.tables:
             k = len(self.tables) + 1
@@ -250,46 +250,46 @@ class _Holder:
         start, low, slope = map(se.Symbol, self.tables[key].parameters)
         return low + slope * (x - start) if table.order == 0 else slope if table.order == 1 else se.Integer(0)
 
-    def _chosen(self, parts: list[Formula], known: Mapping[Formula, bool]) -> Formula:
-        """The first of (value, condition, value, condition, ...) whose condition holds."""
+    def _select(self, parts: list[Formula], known: Mapping[Formula, bool]) -> Formula:
+        """The first of (value, condition, value, condition, ...) whose condition is true."""
         value, condition, *others = parts
         if not others:
-            return self._hold(value, known)
+            return self._freeze(value, known)
         if not isinstance(condition, se.StrictLessThan | se.LessThan):
-            chosen = self._hold(value, known), self._conditions(condition, known)
-            return se.Piecewise(chosen, (self._chosen(others, known), True))
+            chosen = self._freeze(value, known), self._conditions(condition, known)
+            return se.Piecewise(chosen, (self._select(others, known), True))
         given = condition.args[1] - condition.args[0]
-        g = self._hold(given, known)
+        g = self._freeze(given, known)
         if not self._moves(g):
-            return se.Piecewise((self._hold(value, known), condition), (self._chosen(others, known), True))
-        if g in known or -g in known:  # on the surface itself nothing stays
+            return se.Piecewise((self._freeze(value, known), condition), (self._select(others, known), True))
+        if g in known or -g in known:  # an outer condition decides it, except on the surface itself
             holds = known[g] if g in known else not known[-g]
-            return self._hold(value, known) if holds else self._chosen(others, known)
-        yes, no = self._hold(value, {**known, g: True}), self._chosen(others, {**known, g: False})
+            return self._freeze(value, known) if holds else self._select(others, known)
+        yes, no = self._freeze(value, {**known, g: True}), self._select(others, {**known, g: False})
         s, straight = self._switch(g, given)
         yes, no = (yes, no) if straight else (no, yes)
         return _blend(s, yes, no) if self._grip is None else no + s * (yes - no)
 
     def _conditions(self, condition: Formula, known: Mapping[Formula, bool]) -> Formula:
-        """A condition that is made of others."""
+        """A compound condition."""
         if not isinstance(condition, se.StrictLessThan | se.LessThan):
             join = se.And if isinstance(condition, se.And) else se.Or
             return join(*(self._conditions(part, known) for part in condition.args))
         given = condition.args[1] - condition.args[0]
-        g = self._hold(given, known)
+        g = self._freeze(given, known)
         if not self._moves(g):
             return condition
         s, straight = self._switch(g, given)
         return se.Lt(0, s) if straight else se.Le(s, 0)
 
     def _moves(self, g: Formula) -> bool:
-        """True when a formula changes along a motion: it holds more than parameters."""
+        """True if a formula varies during a motion: it contains more than parameters."""
         return bool({symbol.name for symbol in g.free_symbols} - self._constant)
 
     def _nature(self, formula: Formula) -> dict[str, bool]:
         """Whether a surface belongs to the kinematics, and whether it depends on time alone."""
         names = {symbol.name for symbol in formula.free_symbols} - self._constant - {TIME.name}
-        return {"kinematic": not self._in_load, "timed": all(name.startswith(_HELD) for name in names)}
+        return {"kinematic": not self._in_load, "timed": all(name.startswith(_MODE) for name in names)}
 
     def _scope(self, formula: Formula) -> str | None:
         """The load whose measures a formula contains."""
@@ -297,7 +297,7 @@ class _Holder:
         return self._load if measures else None
 
     def _switch(self, g: Formula, given: Formula) -> tuple[Formula, bool]:
-        """The symbol that holds g > 0, and False where it holds −g > 0."""
+        """The symbol of the mode of g > 0, and False if it is that of −g > 0."""
         scope = self._scope(g)
         if (-g, scope) in self.switches:
             return se.Symbol(self.switches[-g, scope].parameter), False
@@ -308,13 +308,13 @@ class _Holder:
 
 
 def _blend(s: Formula, yes: Formula, no: Formula) -> Formula:
-    """`yes` at s = 1 and `no` at s = 0, whatever the other may be there; in between a mixture."""
+    """`yes` at s = 1 and `no` at s = 0, even if the other is undefined there; a mixture between them."""
     return se.Piecewise((yes, se.Le(1, s)), (no, se.Le(s, 0)), (no + s * (yes - no), True))
 
 
 @lru_cache(maxsize=4096)
-def _felt(formula: Formula, modes: tuple[tuple[str, float | None], ...]) -> frozenset[str]:
-    """The parameters that a formula depends on where the others have these modes; None is left open."""
+def _effective(formula: Formula, modes: tuple[tuple[str, float | None], ...]) -> frozenset[str]:
+    """The parameters that a formula depends on if the others have these modes; None is undecided."""
     values = {name: se.Integer(int(mode)) for name, mode in modes if mode is not None}
 
     def matters(name: str) -> bool:
@@ -325,7 +325,7 @@ def _felt(formula: Formula, modes: tuple[tuple[str, float | None], ...]) -> froz
 
 
 def _reduced(formula: Formula, known: Mapping[str, Formula]) -> Formula:
-    """A formula with the values of some symbols, and without the branches that these rule out."""
+    """Substitute values of some symbols in a formula and remove the branches that they exclude."""
     if formula.is_Symbol:
         return known.get(formula.name, formula)
     if not formula.args:
@@ -354,7 +354,7 @@ class TimeKink:
     """An instant at which a prescribed velocity jumps."""
 
     t: float
-    title: str  # what prescribes it
+    title: str  # of the element that prescribes it
     jump: float
 
 
@@ -366,7 +366,7 @@ def time_kinks(
     *,
     long_tables: bool = False,
 ) -> list[TimeKink]:
-    """The kinks of prescribed motions between two times, at the initial positions; of long tables only, where that is asked.
+    """The kinks of prescribed motions between two times, at the initial positions; optionally of long tables only.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("cart").coordinates("x")
@@ -379,17 +379,17 @@ def time_kinks(
         return []
     table = {**at_start(model), **(values or {})}
     instants = np.unique(np.array(list(_instants(model, start, end, table, long_tables)), dtype=float))
-    instants = instants[(instants > start + 2 * _BESIDE * (end - start)) & (instants < end)]
+    instants = instants[(instants > start + 2 * _OFFSET * (end - start)) & (instants < end)]
     out = [kink for title, rate in rates for kink in _jumps(title, rate, instants, table, end - start)]
     return sorted(out, key=lambda kink: kink.t)
 
 
 def refuse_time_kinks(model: Description, who: str, start: float, end: float) -> None:
-    """Raise where prescribed velocities jump on the way, and `who` does not know their impulses."""
+    """Raise if prescribed velocities jump between two times, and `who` does not apply their impulses."""
     for kink in time_kinks(model, start, end):
         raise NotApplicableError(
-            f"{who}: at t = {kink.t:.9g} the velocity that the {kink.title} prescribes jumps by {kink.jump:.6g}, and the impulse "
-            "of it is known to dl.simulate only. Expected a motion without kinks: use dl.simulate, or a smooth profile."
+            f"{who}: at t = {kink.t:.9g} the velocity that the {kink.title} prescribes jumps by {kink.jump:.6g}, and only "
+            "dl.simulate applies its impulse. Expected a motion without kinks: use dl.simulate, or a smooth profile."
         )
 
 
@@ -408,7 +408,7 @@ def _prescribed(model: Description, long_tables: bool) -> Iterator[tuple[str, Fo
 def _instants(
     model: Description, start: float, end: float, table: Mapping[str, float], long_tables: bool
 ) -> Iterator[float]:
-    """The times at which formulas change their branch."""
+    """The times at which formulas change branches."""
     for title, formula in model.titled_formulas:
         if title.startswith(("joint of ", "constraint ")):
             for each in tables_in(formula):
@@ -429,13 +429,13 @@ def _instants(
 def _roots(
     surface: Surface, levels: np.ndarray, grid: np.ndarray, table: Mapping[str, float], parameters: Mapping[str, float]
 ) -> Iterator[float]:
-    """Where a function of time passes one of the levels, by halving intervals in which its sign changes."""
+    """The times at which a function of time crosses one of the levels, by bisection."""
     values = {**parameters, **table}
     g = _along(surface.formula, grid, values)
     for level in levels.tolist():
         k = np.flatnonzero((g[:-1] > level) != (g[1:] > level))
         low, high = grid[k], grid[k + 1]
-        for _ in range(_HALVED if len(k) else 0):
+        for _ in range(_BISECTIONS if len(k) else 0):
             middle = (low + high) / 2
             left = (_along(surface.formula, middle, values) > level) == (g[k] > level)
             low, high = np.where(left, middle, low), np.where(left, high, middle)
@@ -449,16 +449,16 @@ def _jumps(
     if not len(instants):
         return
     far, near = (
-        _along(rate, instants + beside, table) - _along(rate, instants - beside, table)
-        for beside in (_BESIDE * span, _BESIDE / _CLOSER * span)
+        _along(rate, instants + offset, table) - _along(rate, instants - offset, table)
+        for offset in (_OFFSET * span, _OFFSET / _OFFSET_RATIO * span)
     )
     size = float(np.abs(_along(rate, np.linspace(instants[0] - span, instants[-1] + span, _GRID), table)).max())
-    jumps = (np.abs(near) > _JUMP * max(size, 1e-300)) & (np.abs(near) > 0.5 * np.abs(far))
+    jumps = (np.abs(near) > _JUMP_TOLERANCE * max(size, 1e-300)) & (np.abs(near) > 0.5 * np.abs(far))
     for k in np.flatnonzero(jumps).tolist():
         yield TimeKink(round(float(instants[k]), 12), title, round(float(near[k]), 9))
 
 
 def _along(formula: Formula, t: np.ndarray, table: Mapping[str, float]) -> np.ndarray:
-    """A formula at many times."""
+    """Evaluate a formula at many times."""
     found = Lowering(FLOATS, {**table, TIME.name: t})(formula)
     return np.broadcast_to(np.asarray(found, dtype=float), t.shape)

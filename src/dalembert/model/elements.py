@@ -1,8 +1,8 @@
-"""The elements a model is made of, as frozen records. A formula is a SymEngine expression of plain symbols.
+"""The elements of a model as frozen records. A formula is a SymEngine expression of plain symbols.
 
-Formulas may name points of bodies: `height(foot)`, `rise(foot)` and `speed(foot)` are written out in coordinates and velocities.
-An event happens where a formula of the motion passes through zero. Switchings of formulas (`abs`, `max`, tables) need none: see
-`model/discontinuities`.
+Formulas may refer to points of bodies: `height(foot)`, `rise(foot)` and `speed(foot)` become formulas of coordinates and
+velocities. An event occurs at a zero crossing of a formula of the motion. Discontinuities of formulas (`abs`, `max`, tables)
+need no event: see `model/discontinuities`.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Body:
-    """A rigid body, carried by its parent through one joint or a sequence of joints.
+    """A rigid body, connected to its parent by one joint or a sequence of joints.
 
-    `center` is the mass centre from the body origin and `inertia` the inertia about the mass centre, both in body axes.
+    `center` is the mass center from the body origin and `inertia` the inertia about the mass center, both in body axes.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Speed:
-    """A quasi-velocity u = Y(q,t) q̇ + Z(q,t), given as a formula linear in the velocities."""
+    """A generalized speed (quasi-velocity) u = Y(q,t) q̇ + Z(q,t), a formula linear in the velocities."""
 
     name: str
     value: Formula
@@ -108,10 +108,10 @@ class Energies:
 
 @record
 class Rotor(Named):
-    """Give the motor of a joint its inertia: a rotor that turns `ratio` times as fast as the joint.
+    """Add a rotor to the motor of a joint, which rotates `ratio` times as fast as the joint.
 
-    It adds ½ inertia (ratio × rate)² to the kinetic energy; its gyroscopic effects are left out, as is usual for
-    geared drives.
+    It adds ½ inertia (ratio × rate)² to the kinetic energy (reflected inertia); its gyroscopic effects are neglected, as is
+    common for geared drives.
     """
 
     kind = family = "rotor"
@@ -129,7 +129,7 @@ class Rotor(Named):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a coordinate and its drive can reach; None where there is no limit. Stops are made of them when asked."""
+    """Limits of a coordinate and its drive; None for no limit. `joint_stop` adds stops at them."""
 
     lower: float | None = None
     upper: float | None = None
@@ -139,7 +139,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a body looks like: a box (three edges), cylinder or capsule (radius, length), sphere (radius) or mesh (a file)."""
+    """Visual shape of a body: box (three edges), cylinder or capsule (radius, length), sphere (radius) or mesh (file)."""
 
     body: str
     kind: str
@@ -148,14 +148,14 @@ class Shape:
     rotation: tuple[float, ...] = (0.0, 0.0, 0.0)
     color: tuple[float, ...] | None = None  # red, green, blue, alpha
     mesh: str = ""
-    folder: str = field(default="", compare=False, repr=False)  # of the model file: where the mesh is looked for
+    folder: str = field(default="", compare=False, repr=False)  # of the model file, in which the mesh is searched
 
 
 @record
 class Point(Named):
-    """Name a point of a body, so that formulas can ask for its `height`, the rate `rise` of the height, and its `speed`.
+    """Name a point of a body, for the `height`, the rate `rise` of the height, and the `speed` of the point in formulas.
 
-    Height is counted against gravity from the origin of the world.
+    Height is measured from the origin of the world, opposite to gravity.
 
     >>> import dalembert as dl
     >>> model = dl.Model("pendulum", gravity=(0, -9.81, 0)).parameters(l=0.5).coordinate("a", 1.0)
@@ -178,17 +178,17 @@ class Point(Named):
 
     @classmethod
     def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
-        """Its name is an identifier, and its body known."""
+        """Its name must be an identifier, and its body must exist."""
         body, bodies = given["body"], [WORLD, *(each.name for each in model.bodies)]
         if not is_identifier(given["name"]):
-            raise InputError(f"{where}: not a name for a point. Expected letters, digits and _.")
+            raise InputError(f"{where}: invalid point name. Expected letters, digits and _.")
         if body not in bodies:
             raise InputError(f"{where}: there is no body '{body}' yet. {nearest(body, bodies)}")
         return given
 
 
 def named_points(model: Elements) -> Mapping[str, Callable[[str], Formula]]:
-    """What `height`, `rise` and `speed` of each point are, to be asked when a formula names them."""
+    """Functions that return the `height`, `rise` and `speed` of each point, called when a formula uses them."""
     return {point.name: partial(_quantity, model, point) for point in model.points}
 
 
@@ -199,20 +199,20 @@ def _quantity(model: Elements, point: Point, word: str) -> Formula:
         return se.sqrt(sum((x**2 for x in v), start=se.Integer(0)))
     g = model.gravity
     if all(x == 0 for x in g):
-        fact = "the model has no gravity, so nothing says which way is up"
+        fact = "the model has no gravity, so the vertical is undefined"
         raise InputError(f"{word}({point.name}): {fact}. Give the model a gravity, or use speed({point.name}).")
     along = sum((a * b for a, b in zip(g, p if word == "height" else v, strict=True)), start=se.Integer(0))
     return -along / se.sqrt(sum((x**2 for x in g), start=se.Integer(0)))
 
 
 def _derivative(model: Elements, formula: Formula) -> Formula:
-    """Its rate along a motion."""
+    """The time derivative of a formula."""
     moves = ((coordinate(name), rate(name)) for name in model.coordinate_names)
     return sum((se.diff(formula, x) * xd for x, xd in moves), start=se.diff(formula, TIME))
 
 
 def _position(model: Elements, point: Point) -> Array:
-    """Where a point is in the world, joint by joint from its body down."""
+    """World position of a point, joint by joint from its body to the world."""
     known: dict[str, Body] = {body.name: body for body in model.bodies}
     place, at = vector(list(point.position)), point.body
     while at != WORLD:
@@ -231,7 +231,9 @@ def _assignments(what: str) -> Kind:
     def names(model: Elements) -> tuple[str, ...]:
         if what != "parameter":
             return model.coordinate_names
-        return tuple(name for name in model.parameter_values if kind_of(name) is None)  # inputs belong to their laws
+        return tuple(
+            name for name in model.parameter_values if kind_of(name) is None
+        )  # without inputs, which laws compute
 
     def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         if not isinstance(value, dict):
@@ -258,12 +260,12 @@ def _assignments(what: str) -> Kind:
 
 @record
 class Event(Named):
-    """Let something happen where a formula of the motion passes through zero.
+    """Add an event at the zero crossings of a formula of the motion.
 
-    `direction` says which passages count: from below to above (`up`), from above to below (`down`), or both. With `stop` the
-    run ends there; `set` gives parameters other values, and `reset` other rates to coordinates, each by a formula of the
-    state just before. An event without any of these is recorded, see `Trajectory.events`. A function that is zero at the
-    start passes there with the direction in which it leaves zero, if `direction` is that one; with `both` it does not.
+    `direction` selects rising (`up`), falling (`down`) or both crossings. With `stop` the simulation ends there; `set`
+    changes parameter values and `reset` changes rates of coordinates, each by a formula of the state just before the event.
+    An event without any of these is only recorded, see `Trajectory.events`. A function that is zero at the start counts as
+    crossing there if it leaves zero in the selected `direction`; with `both` it does not.
 
     >>> import dalembert as dl
     >>> model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinates("z").start([1.0], [0.0])
@@ -301,26 +303,24 @@ class Event(Named):
 
     @classmethod
     def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
-        """There is such a direction; what is not given changes nothing."""
+        """The direction must exist; `set` and `reset` are empty by default."""
         if given["direction"] not in DIRECTIONS:
             raise InputError(f"{where}, direction: got {shown(given['direction'])}. Expected 'up', 'down' or 'both'.")
         return {**given, "set": given["set"] or {}, "reset": given["reset"] or {}}
 
     @property
     def acts(self) -> bool:
-        """False for an event that is only written down."""
+        """False for an event that is only recorded."""
         return self.stop or bool(self.set) or bool(self.reset)
 
     def counts(self, *, up: bool) -> bool:
-        """True where a passage in this direction counts."""
+        """True if a crossing in this direction counts."""
         return self.direction in ("up" if up else "down", "both")
 
     def problems(self, model: Elements) -> list[Problem]:
-        """A formula that never passes through zero."""
+        """A formula without zero crossings."""
         known = {TIME.name, *model.coordinate_names, *(f"dot({x})" for x in model.coordinate_names)}
         if {symbol.name for symbol in self.when.free_symbols} & known:
             return []
-        fact = (
-            f"the formula {self.when} contains no coordinate, no velocity and no time, so it never passes through zero."
-        )
-        return [Problem(f"{self.title}, when", fact, "Write when it happens, such as when = 'x - 5'.")]
+        fact = f"the formula {self.when} contains no coordinate, no velocity and no time, so it never crosses zero."
+        return [Problem(f"{self.title}, when", fact, "Give a formula of the motion, such as when = 'x - 5'.")]

@@ -1,4 +1,4 @@
-"""Formulas in numbers: values at the start of a motion, and what a start leaves unfulfilled."""
+"""Numerical evaluation of formulas at the initial state, and residuals of constraints there."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 Table = dict[str, float]
 _STEP = 1e-50
-# how far symbols that start at 0 are moved, and how large velocities are, trial by trial: a model may have any units
+# perturbations of symbols that start at 0, and magnitudes of velocities, for each trial: units are arbitrary
 _TRIALS = ((0.1, 1.0), (0.1, 100.0), (1e-4, 1e-6), (1e-4, 1e6), (1e-8, 1e-3), (1e-8, 1e4))
 _ZERO_TOLERANCE = 1e-9
 
 
 def at_start(model: Elements) -> Table:
-    """A number for every symbol: the initial state at t = 0 and the default parameters."""
+    """Values of all symbols: the initial state at t = 0 and the default parameters."""
     q, qd = model.initial
     names = model.coordinate_names
     velocities = {rate(name).name: float(v) for name, v in zip(names, qd, strict=True)}
@@ -35,7 +35,7 @@ def at_start(model: Elements) -> Table:
 
 
 def value(formula: Formula, table: Table) -> float:
-    """The value of a formula, nan where it has no real one.
+    """The value of a formula, nan if it is not finite and real.
 
     >>> x = se.Symbol("x")
     >>> value(1 + x, {"x": 2.0}), value(1 / x, {"x": 0.0})
@@ -47,7 +47,7 @@ def value(formula: Formula, table: Table) -> float:
 
 
 def slope(formula: Formula, table: Table, name: str) -> float:
-    """The derivative of a formula by one of its symbols, nan where it has none.
+    """The derivative of a formula with respect to one symbol, nan if it is not finite.
 
     >>> slope(se.Symbol("x") ** 2, {"x": 3.0}, "x")
     6.0
@@ -57,7 +57,7 @@ def slope(formula: Formula, table: Table, name: str) -> float:
 
 
 def size(formula: Formula, table: Table) -> float:
-    """How large the terms of a formula are, so that their sum can be called small or not.
+    """The magnitude of the terms of a formula, to which a residual is compared.
 
     >>> x = se.Symbol("x")
     >>> size(x - 5, {"x": 5.0})
@@ -71,30 +71,30 @@ def size(formula: Formula, table: Table) -> float:
 
 
 def is_affine(formula: Formula, velocities: set[Formula], start: Table) -> bool:
-    """Whether a formula is of first degree in the velocities: f(a+b) − f(a) − f(b) + f(0) = 0 for random a and b."""
+    """Whether a formula is affine in the velocities: f(a+b) − f(a) − f(b) + f(0) = 0 for random a and b."""
     return _vanish(_differences(formula, velocities, start, 2))
 
 
 def is_quadratic(formula: Formula, velocities: set[Formula], start: Table) -> bool:
-    """Whether a formula is of second degree in the velocities at most: its third difference is zero."""
+    """Whether a formula is at most quadratic in the velocities: its third difference is zero."""
     return _vanish(_differences(formula, velocities, start, 3))
 
 
 def _differences(formula: Formula, velocities: set[Formula], start: Table, order: int) -> Iterator[list[float]]:
-    """The signed terms of the difference of this order along random directions, near the initial state."""
+    """The signed terms of the finite difference of this order along random directions, near the initial state."""
     random = np.random.default_rng(1)
-    symbols = sorted(s.name for s in formula.free_symbols if s.name in start)  # not the places of tables
+    symbols = sorted(s.name for s in formula.free_symbols if s.name in start)  # without table indices
     rates = sorted(s.name for s in formula.free_symbols & velocities)
-    for move, pace in _TRIALS if rates else ():
-        table = {name: start[name] + (0.1 * start[name] or move) * random.uniform(-1, 1) for name in symbols}
+    for shift, speed in _TRIALS if rates else ():
+        table = {name: start[name] + (0.1 * start[name] or shift) * random.uniform(-1, 1) for name in symbols}
         directions = random.uniform(0.3, 1.7, (order, len(rates))) * random.choice([-1, 1], (order, len(rates)))
-        directions *= pace
+        directions *= speed
         terms = []
         for subset in range(2**order):
             chosen = [(subset >> i) & 1 for i in range(order)]
             table.update(zip(rates, (np.array(chosen) @ directions).tolist(), strict=True))
             terms.append((-1) ** sum(chosen) * value(formula, table))
-        # the first term is the value at rest; where even that is undefined, nothing can be said about velocities
+        # the first term is the value at rest; if that is undefined, the degree is not tested
         if math.isfinite(terms[0]):
             yield terms
 
@@ -117,7 +117,7 @@ CLOSE = 1e-8
 def unfulfilled(
     path: str, letter: str, formula: Formula, unknowns: set[Formula], what: str, table: Table
 ) -> list[Problem]:
-    """The problem of a formula that does not vanish at the start, with a change of `what` that would do it."""
+    """The problem of a constraint formula that is nonzero at the start, with a corrected value of `what`."""
     amount, terms = value(formula, table), size(formula, table)
     if not abs(amount) > CLOSE * terms:
         return []
@@ -133,30 +133,30 @@ def open_rate(path: str, phi: Formula, q: set[Formula], table: Table) -> list[Pr
         return []
     name = max(slopes, key=lambda name: abs(slopes[name]))
     old = table[rate(name).name]
-    hint = _instead(rate(name).name, old - amount / slopes[name], old) if slopes[name] else ""
+    hint = _suggestion(rate(name).name, old - amount / slopes[name], old) if slopes[name] else ""
     return [violation(path, "dφ/dt", amount, terms, f"Change the initial rates{hint}.")]
 
 
 def violation(path: str, letter: str, amount: float, terms: float, advice: str) -> Problem:
-    """The problem of a constraint that the start violates."""
-    shown = f"{letter} = {amount:.6g}, expected 0 (its terms are of size {terms:.3g})"
-    return Problem(path, f"the initial state violates it: {shown}.", advice, blocking=False)
+    """The problem of a constraint that the initial state violates."""
+    residual = f"{letter} = {amount:.6g}, expected 0 (its terms are of size {terms:.3g})"
+    return Problem(path, f"the initial state violates it: {residual}.", advice, blocking=False)
 
 
 def _solution(formula: Formula, unknowns: set[Formula], table: Table) -> str:
-    """One start value that would fulfil the constraint, all others left as they are, by Newton's method."""
+    """One initial value that satisfies the constraint with all others unchanged, by Newton's method."""
     names = sorted(x.name for x in formula.free_symbols & unknowns)
-    steepness = {name: abs(slope(formula, table, name)) for name in names}
-    name = max(names, key=lambda name: -1.0 if math.isnan(steepness[name]) else steepness[name])
+    slopes = {name: abs(slope(formula, table, name)) for name in names}
+    name = max(names, key=lambda name: -1.0 if math.isnan(slopes[name]) else slopes[name])
     trial = dict(table)
     for _ in range(30):
-        amount, steep = value(formula, trial), slope(formula, trial, name)
-        if amount == 0 or not abs(steep) > 0:
+        amount, derivative = value(formula, trial), slope(formula, trial, name)
+        if amount == 0 or not abs(derivative) > 0:
             break
-        trial[name] -= amount / steep
+        trial[name] -= amount / derivative
     solved = abs(value(formula, trial)) <= CLOSE * size(formula, trial)
-    return _instead(name, trial[name], table[name]) if solved else ""
+    return _suggestion(name, trial[name], table[name]) if solved else ""
 
 
-def _instead(name: str, new: float, old: float) -> str:
-    return f"; with {name} = {new:.10g} instead of {old:.10g} it would hold"
+def _suggestion(name: str, new: float, old: float) -> str:
+    return f"; {name} = {new:.10g} instead of {old:.10g} satisfies it"

@@ -1,6 +1,6 @@
-"""How elements are written into a model file: numbers, text, lists and tables.
+"""Writing of elements to a model file: numbers, strings, arrays and tables.
 
-A key that has its usual value is left out. Formulas become text that the parser reads back to the same formula.
+A key with its default value is omitted. Formulas become strings that the parser reads back to the same formula.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ ORIGIN = [0, 0, 0]
 
 @dataclass(frozen=True)
 class Urdf:
-    """The form of a joint in URDF: its type, what its coordinates are with their units, and the type without limits if another.
+    """The URDF form of a joint: its type, its coordinates with their units, and the type without limits if it differs.
 
-    A reader of URDF names the coordinates of a joint with several motions by the joint and what they are.
+    The URDF reader names the coordinates of a joint with several motions by the joint and the motion.
     """
 
     type: str
@@ -34,8 +34,8 @@ class Urdf:
     unlimited: str | None = None
 
 
-def unsaid(what: str, fact: str, instead: str = "Export the model to TOML, which can say all of it.") -> InputError:
-    """The error about an element that URDF has no words for."""
+def unsaid(what: str, fact: str, instead: str = "Export the model to TOML, which supports all elements.") -> InputError:
+    """The error for an element that URDF does not support."""
     return InputError(f"{what}: {fact}. {instead}")
 
 
@@ -45,13 +45,13 @@ def vector(formulas: Iterable[Formula], where: str) -> list[int | float | str]:
 
 
 def place(position: Iterable[Formula], rotation: Iterable[Formula], where: str) -> Element:
-    """Position and rotation, where they are not zero."""
-    at, turned = vector(position, where), vector(rotation, where)
-    return {"position": unless(at, ORIGIN), "rotation": unless(turned, ORIGIN)}
+    """Position and rotation, omitted if they are zero."""
+    at, angles = vector(position, where), vector(rotation, where)
+    return {"position": unless(at, ORIGIN), "rotation": unless(angles, ORIGIN)}
 
 
-def _whole_direction(axis: Sequence[Component]) -> list[int] | None:
-    """Whole numbers along the axis, exactly; None where they would be too long."""
+def _integer_direction(axis: Sequence[Component]) -> list[int] | None:
+    """Integers exactly along the axis; None if they would be too large."""
     terms = [a.terms if isinstance(a, Surd) else {1: Fraction(a)} if a else {} for a in axis]
     radicands = {r for each in terms for r in each}
     if len(radicands) != 1:
@@ -60,14 +60,14 @@ def _whole_direction(axis: Sequence[Component]) -> list[int] | None:
     parts = [each.get(r, Fraction(0)) for each in terms]
     scale = math.lcm(*(x.denominator for x in parts))
     shared = math.gcd(*(int(x * scale) for x in parts))
-    whole = [int(x * scale) // shared for x in parts]
-    return whole if max(map(abs, whole)) < 2**63 else None
+    integers = [int(x * scale) // shared for x in parts]
+    return integers if max(map(abs, integers)) < 2**63 else None
 
 
 def direction(axis: Sequence[Component]) -> Sequence[float]:
-    """A vector along the axis that becomes this unit vector when it is read, in small numbers where it can."""
-    if (whole := _whole_direction(axis)) is not None:
-        return whole
+    """A vector along the axis that is read back as this unit vector, with small numbers if possible."""
+    if (integers := _integer_direction(axis)) is not None:
+        return integers
     near = [float(a) for a in axis]
     sizes = sorted(abs(a) for a in near if a)
     for scale in (sizes[0], 1.0, sizes[-1]):
@@ -78,7 +78,7 @@ def direction(axis: Sequence[Component]) -> Sequence[float]:
 
 
 def unless(value: Value | None, usual: Value | None) -> Value | None:
-    """The value, or None if it is exactly what a file need not say."""
+    """The value, or None if it equals the default exactly."""
     return None if _same(value, usual) else value
 
 
@@ -89,5 +89,5 @@ def _same(a: object, b: object) -> bool:
 
 
 def given(entries: Element) -> dict[str, Value]:
-    """The entries that say something."""
+    """The entries without None values."""
     return {key: value for key, value in entries.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Reading formulas for a model: text through the safe parser, SymPy expressions through the bridge."""
+"""Reading of formulas: strings with the safe parser, SymPy expressions with the SymPy bridge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import sympy
 
 
-# a motion in time: a formula of t, a profile, points as (times, values) or as files have them, or a function of time
+# a motion in time: a formula of t, a profile, points (times, values) or their table in a file, or a function of time
 TimeLaw: TypeAlias = (
     "Written | Profile | tuple[ArrayLike, ArrayLike] | Mapping[str, ArrayLike] | Callable[[float], ArrayLike]"
 )
@@ -28,11 +28,11 @@ TimeLaw: TypeAlias = (
 
 @dataclass(frozen=True)
 class Reader:
-    """Knows the declared names and turns whatever the user wrote into a formula."""
+    """Converts user input to formulas of the declared names."""
 
     coordinates: tuple[str, ...]
     parameters: tuple[str, ...]
-    symbols: Mapping[str, sympy.Basic]  # the SymPy objects that names were declared by
+    symbols: Mapping[str, sympy.Basic]  # SymPy objects of the declared names
     points: Mapping[str, Callable[[str], Formula]] = field(default_factory=dict)  # height, rise and speed of points
 
     @property
@@ -41,7 +41,7 @@ class Reader:
         return {*self.coordinates, *self.parameters}
 
     def read(self, formula: Written, where: str, *, rates: bool = True, momenta: bool = False) -> Formula:
-        """The formula of coordinates, time, parameters and, if `rates`, velocities; `momenta` p(x) are written as text only."""
+        """Read a formula of coordinates, time, parameters and, with `rates`, velocities; momenta p(x) only in a str."""
         if isinstance(formula, str | int | float):
             known, values = self.coordinates, self.parameters
             options = {"where": where, "rates": rates, "momenta": momenta, "points": self.points}
@@ -54,10 +54,10 @@ class Reader:
         return from_sympy(formula, coordinates=moving, parameters=fixed, where=where, rates=rates)
 
     def law(self, given: TimeLaw, where: str, duration: float) -> Profile:
-        """A motion of one value in time: formulas as they are, points by a spline, functions sampled over the duration."""
+        """Read a motion of one value: a formula, the points of a spline, or a function sampled over the duration."""
         if isinstance(given, Profile):
             if len(given) != 1:
-                raise InputError(f"{where}: the profile has {len(given)} values. Expected one: take profile[0], ...")
+                raise InputError(f"{where}: the profile has {len(given)} values. Expected one: use profile[0], ...")
             return given
         if isinstance(given, Mapping):
             if not {"times", "values"} <= {*given} <= {"times", "values", "bends"}:
@@ -69,14 +69,14 @@ class Reader:
                 got = f"got {len(given)} values"
                 raise InputError(f"{where}: {got}. Expected points as (times, values), or a formula of t.")
             return self.law(spline(*given), where, duration)
-        if callable(given) and not hasattr(given, "free_symbols"):  # expressions of SymPy can be called, too
+        if callable(given) and not hasattr(given, "free_symbols"):  # SymPy expressions are callable, too
             function: Callable[[float], Any] = given
             return self.law(sampled(function, duration), where, duration)
         known = replace(self, coordinates=(), points={}).read(given, where, rates=False)
         return Profile((known,), -np.inf, np.inf, scalar=True)
 
     def constant(self, formula: Written, where: str) -> Formula:
-        """A formula of parameters only."""
+        """Read a formula of parameters only."""
         if isinstance(formula, str | int | float) and (known := _constant(formula, self.parameters)) is not None:
             return known
         out = self.read(formula, where)
@@ -84,14 +84,14 @@ class Reader:
         if changing:
             raise FormulaError(
                 f"{where}: '{formula}' depends on {', '.join(changing)}. "
-                "Expected a constant: a number or a formula of parameters. Put what moves into a joint or a load."
+                "Expected a constant: a number or a formula of parameters. Move the time-varying part to a joint or a load."
             )
         return out
 
 
 @lru_cache(maxsize=1024, typed=True)
 def _constant(formula: str | float, parameters: tuple[str, ...]) -> Formula | None:
-    """A formula of parameters, which many bodies may share; None where it is none, and the error needs its place."""
+    """Parse a formula of parameters, cached; None if parsing fails, so that the caller reports the path."""
     try:
         return parse(formula, coordinates=(), parameters=parameters, where="", rates=False, time=False)
     except FormulaError:

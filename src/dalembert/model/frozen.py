@@ -1,4 +1,4 @@
-"""What makes a value: mappings that cannot change, records that pickle as their fields, and records with other formulas."""
+"""Immutable values: frozen mappings, dataclasses that pickle as their fields, and mapping of formulas in records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ V = TypeVar("V")
 
 
 class Frozen(Mapping[K, V]):
-    """Names and what belongs to them, in their order.
+    """An immutable, hashable mapping that keeps its order.
 
     >>> Frozen(x=1) | {"y": 2}
     Frozen({'x': 1, 'y': 2})
@@ -42,7 +42,7 @@ class Frozen(Mapping[K, V]):
         return Frozen({**self, **more})
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a frozen mapping has no attribute '{name}' to set.")
+        raise AttributeError(f"cannot set attribute '{name}' of a frozen mapping.")
 
     def __hash__(self) -> int:
         return hash(tuple(self._items.items()))
@@ -55,7 +55,7 @@ class Frozen(Mapping[K, V]):
 
 
 class Value:
-    """A frozen dataclass that pickles and copies as its fields alone; what was worked out from them stays behind."""
+    """A frozen dataclass that pickles and copies only its fields, without cached properties."""
 
     def __getstate__(self: DataclassInstance) -> dict[str, object]:
         return {each.name: getattr(self, each.name) for each in fields(self)}
@@ -65,7 +65,7 @@ T = TypeVar("T")
 
 
 def mapped(value: T, turn: Callable[[Formula], Formula], enter: Callable[[object], None] = lambda record: None) -> T:
-    """A record, sequence or mapping with every formula in it mapped; `enter` is called with every record on the way.
+    """Apply a function to every formula of a record, sequence or mapping; `enter` is called with every record.
 
     >>> mapped((se.Symbol("x"), "text", 3), lambda formula: 2 * formula)
     (2*x, 'text', 3)

@@ -1,4 +1,4 @@
-"""Where a motion starts: positions and velocities as users give them, by name or in order."""
+"""Initial positions and velocities, by name or in order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Start: TypeAlias = "ByCoordinate | None"
 def start_state(
     model: Elements, q0: Start, qd0: Start, where: str = "simulate", names: tuple[str, str] = ("q0", "qd0")
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Initial positions and velocities from values in order or by name; what is not given is the model's.
+    """Initial positions and velocities from values in order or by name; the model has the defaults.
 
     Values may be formulas of parameters, and names SymPy symbols.
 
@@ -40,11 +40,11 @@ def _read(model: Elements, given: Start, default: np.ndarray, where: str) -> np.
         return default
     found = by_coordinate(model.coordinate_names, given, where)
     numbers = {name: model.number(value, f"{where}, '{name}'") for name, value in found.items()}
-    return np.array([numbers.get(name, usual) for name, usual in zip(model.coordinate_names, default, strict=True)])
+    return np.array([numbers.get(name, old) for name, old in zip(model.coordinate_names, default, strict=True)])
 
 
 def by_coordinate(names: Sequence[str], given: ByCoordinate, where: str) -> dict[str, Written]:
-    """Values in order or by name, which may be a SymPy symbol, by the names of the coordinates."""
+    """Values by coordinate name, from values in order or by name or SymPy symbol."""
     if isinstance(given, Mapping):
         found = {coordinate_name(key): value for key, value in given.items()}
         for name in found:
@@ -57,13 +57,13 @@ def by_coordinate(names: Sequence[str], given: ByCoordinate, where: str) -> dict
 
 
 def _shape(given: object) -> str:
-    """The shape of an array, or what is there in its place."""
+    """The shape of an array, or the repr of another value."""
     try:
         return f"shape {np.shape(np.asarray(given, dtype=float))}" if several(given) else shown(given)
-    except (TypeError, ValueError, OverflowError):  # no numbers, or rows of different lengths
+    except (TypeError, ValueError, OverflowError):  # not numbers, or rows of different lengths
         return shown(given)
 
 
 def coordinate_name(key: object) -> str:
-    """The name behind a key: text, or a dynamicsymbol."""
+    """The name of a key: a str or a dynamicsymbol."""
     return key if isinstance(key, str) else str(getattr(key, "func", key))

@@ -1,4 +1,4 @@
-"""What the integrators are called and which settings each of them has: a model may name one before any is loaded."""
+"""Names and settings of the integrators, known without importing them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIXED = tuple(name for name, settings in METHODS.items() if "step" in settings)
 
 
 def require_method(name: str, *, step: float | None = None) -> None:
-    """Raise unless there is such an integrator, and it has fixed steps where a step is given.
+    """Raise if the integrator does not exist, or if a step is set and it is not a fixed-step method.
 
     >>> require_method("rk4", step=0.01)
     """
@@ -27,21 +27,21 @@ def require_method(name: str, *, step: float | None = None) -> None:
         raise InputError(f"there is no integrator '{name}'. {nearest(name, METHODS)}")
     if step is not None and name not in FIXED:
         raise InputError(
-            f"step is {step:g}, but the integrator {name} chooses its own steps. "
-            f"Use one of {', '.join(FIXED)}, or give rtol or max_step in place of step."
+            f"step is {step:g}, but the integrator {name} has adaptive steps. "
+            f"Use one of {', '.join(FIXED)}, or give rtol or max_step instead of step."
         )
 
 
 def problems(model: Elements) -> list[Problem]:
-    """What a model asks for that cannot be run: an integrator that does not exist, a step that nothing uses."""
+    """Problems of the simulation settings: an unknown integrator, or a step that is not used."""
     try:
         if model.integrator is not None:
             require_method(model.integrator, step=model.step)
     except InputError as error:
         return [Problem("simulation", str(error), blocking=False)]
     if model.step is not None and model.integrator is None:
-        advice = f"Give `integrator` one with fixed steps ({', '.join(FIXED)}), or leave the step out."
-        return [Problem("simulation", f"step is {model.step:g}, but no integrator is named.", advice, blocking=False)]
+        advice = f"Set `integrator` to a fixed-step method ({', '.join(FIXED)}), or omit the step."
+        return [Problem("simulation", f"step is {model.step:g}, but no integrator is set.", advice, blocking=False)]
     if model.step is not None and not model.step > 0:
-        return [Problem("simulation", f"step is {model.step:g}.", "Give it a positive time.", blocking=False)]
+        return [Problem("simulation", f"step is {model.step:g}.", "Expected a positive time.", blocking=False)]
     return []

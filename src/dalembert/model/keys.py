@@ -1,8 +1,8 @@
-"""What the keys of a model file may hold. Each element states its own keys with these kinds of values.
+"""Kinds of values of the keys in a model file. Each element defines its keys with these kinds.
 
-A kind knows what a file may hold, what a model reads it as, and how it is written back. Formulas are read by the model itself,
-so a file can say exactly what the Python interface can. Kept by hand: no library for schemas reads formulas or knows the nearest
-name to a mistyped one.
+A kind defines the values allowed in a file, how the model reads them, and how they are written back. The model itself reads
+formulas, so a file supports exactly what the Python interface supports. No schema library is used, since none reads formulas
+or suggests the nearest name for a mistyped one.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
 MAX_ELEMENTS = 2000
-MAX_FILE_ROWS = 100_000  # of a table; the size of a file is the narrower bound
+MAX_FILE_ROWS = 100_000  # of a table; the limit of the file size is usually reached first
 MAX_SAMPLES = 1_000_000
 
-REQUIRED: Any = object()  # in place of a value that has to be given
+REQUIRED: Any = object()  # marks a required value
 Check: TypeAlias = "Callable[[object, str, Elements], Iterator[Problem]]"  # yields the problems of one value in a file
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """One kind of value: its check in a file, how a model reads it, and how it is written back; else it stays as it is.
+    """A kind of value: its check in a file, how a model reads it, and how it is written back (default: unchanged).
 
-    Of some kinds an element has one only, so that messages name the element `alone` and not the key as well. `argument` is the
-    annotation of an argument of this kind.
+    Elements have at most one value of a kind with `alone`, so messages omit its key. `argument` is the annotation of an
+    argument of this kind.
     """
 
     check: Check
@@ -65,11 +65,11 @@ class Kind:
 
 @dataclass(frozen=True)
 class Key:
-    """One key of an element: what it may hold, and whether it has to be there; a file leaves it out where it has the usual value.
+    """One key of an element: its kind, and whether it is required; a file omits it if it has the `usual` value.
 
-    The keys of a joint's motions (`motion`) may be left out where it closes a loop, and some have no place there (`loop`).
-    `default` is what the argument of a method is, and `positional` whether it needs no name. `about` and `absent` are what the
-    documentation says of the key, and of it where it is left out.
+    The motions of a joint (`motion`) may be omitted in a loop-closing joint, and some keys are not allowed there (`loop`).
+    `default` is the default argument of the method, and `positional` whether it may be passed by position. `about` and
+    `absent` are the descriptions of the key and of its default in the documentation.
     """
 
     check: Check
@@ -84,31 +84,31 @@ class Key:
 
     @property
     def kind(self) -> Kind:
-        """How its values are read and written."""
+        """The kind of its values."""
         return self.check if isinstance(self.check, Kind) else Kind(self.check)
 
     @property
     def annotation(self) -> str:
         """The annotation of its argument."""
-        said = self.kind.argument
-        return f"{said} | None" if self.default is None and not said.endswith("| None") else said
+        plain = self.kind.argument
+        return f"{plain} | None" if self.default is None and not plain.endswith("| None") else plain
 
 
 Keys = Mapping[str, Key]
 
 
 def entries(element: object, keys: Keys, where: str, **instead: Element) -> dict[str, Value | None]:
-    """The fields of an element as they stand in a file, some `instead` in another form; None for what need not be said."""
+    """The fields of an element in a file, with some replaced by `instead`; None for omitted keys."""
     out: dict[str, Value | None] = {}
     for key, about in keys.items():
         value = getattr(element, key)
-        shown = None if value is None or key in instead else unless(about.kind.write(value, where), about.usual)
-        out |= instead.get(key, {key: shown})
+        entry = None if value is None or key in instead else unless(about.kind.write(value, where), about.usual)
+        out |= instead.get(key, {key: entry})
     return out
 
 
 def table(given: object, keys: Keys, where: str, model: Elements) -> Iterator[Problem]:
-    """The problems of an element: keys that are unknown, missing, or hold something wrong."""
+    """The problems of an element: unknown keys, missing keys and invalid values."""
     if not isinstance(given, dict):
         yield wrong(where, f"a table with the keys {', '.join(keys)}", given)
         return
@@ -123,14 +123,14 @@ def table(given: object, keys: Keys, where: str, model: Elements) -> Iterator[Pr
 
 
 def fitting(fits: Callable[[object], bool], expected: str, argument: str) -> Kind:
-    """A value that fits."""
+    """A value that satisfies a predicate."""
     return Kind(
         lambda value, where, model: iter(() if fits(value) else [wrong(where, expected, value)]), argument=argument
     )
 
 
 def readable(expected: str, read: Callable[[Elements, str | float, str], object]) -> Check:
-    """A number or text that can be read as a formula."""
+    """A number or string that can be read as a formula."""
 
     def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -154,11 +154,11 @@ def optional(kind: Kind) -> Kind:
     return replace(kind, read=lambda model, x, where: None if x is None else kind.read(model, x, where))
 
 
-def _entries(each: Check, least: int, most: int, expected: str) -> Check:
-    """An array whose length lies within bounds, entry by entry."""
+def _entries(each: Check, min_length: int, max_length: int, expected: str) -> Check:
+    """An array with bounds on its length, checked entry by entry."""
 
     def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
-        if not isinstance(value, list) or not least <= len(value) <= most:
+        if not isinstance(value, list) or not min_length <= len(value) <= max_length:
             yield wrong(where, expected, value)
             return
         for i, entry in enumerate(value):
@@ -173,7 +173,7 @@ def array(count: int, each: Check, what: str) -> Check:
 
 
 def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
-    """An array of any moderate length."""
+    """An array with a bound on its length."""
     return _entries(each, 1, most, f"an array of 1 to {most} {what}")
 
 
@@ -184,15 +184,15 @@ def moves(count: int, what: str = "formulas") -> Kind:
 
 
 def _text(value: object, where: str, model: Elements) -> Iterator[Problem]:
-    """Text in quotation marks; control characters could play tricks on a terminal."""
+    """A string without control characters, which could corrupt a terminal."""
     if not isinstance(value, str):
         yield wrong(where, "text in quotation marks", value)
     elif not is_text(value):
-        yield wrong(where, "text without control characters", value)
+        yield wrong(where, "a string without control characters", value)
 
 
 def limit(value: object, where: str, model: Elements) -> Iterator[Problem]:
-    """The largest magnitude, or the lowest and the highest value."""
+    """The largest magnitude, or the lower and the upper limit."""
     both = array(2, constant, "numbers or formulas (lowest, highest)")
     return (both if isinstance(value, list) else constant)(value, where, model)
 
@@ -209,15 +209,15 @@ def inertia(value: object, where: str, model: Elements) -> Iterator[Problem]:
 
 def number(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """A number, no formula."""
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return constant(value, where, model) if plain else iter([wrong(where, "a number", value)])
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return constant(value, where, model) if is_number else iter([wrong(where, "a number", value)])
 
 
 text = Kind(_text, argument="str")
 name = fitting(is_name, f"a name in quotation marks, of 1 to {MAX_NAME} characters", "str")
 whole = fitting(
     lambda x: isinstance(x, int) and not isinstance(x, bool) and 0 <= x <= MAX_SAMPLES,
-    f"a whole number from 0 to {MAX_SAMPLES}",
+    f"an integer from 0 to {MAX_SAMPLES}",
     "int",
 )
 switch = fitting(lambda x: isinstance(x, bool), "true or false", "bool")
@@ -274,18 +274,18 @@ several_bodies = Kind(
     argument="Sequence[str]",
 )
 counted = Kind(
-    many(whole, "whole numbers"),
+    many(whole, "integers"),
     lambda model, x, where: places_of(x, where),
     lambda x, where: list(x),
     argument="Given",
-)  # which joints of some bodies, or which motions of joints; none where all are the first
+)  # indices of joints of bodies, or of motions of joints; empty if all are 0
 
 Pair = tuple[Formula, Formula]
 optional_constant = optional(constant)
 
 
 def one_or_two(first: str, second: str) -> Kind:
-    """A constant for both of two things, or one for each; None where there is none."""
+    """One constant for both, or one for each; None if there is none."""
     both = array(2, constant, f"numbers or formulas ({first}, {second})")
 
     def read(model: Elements, given: object, where: str) -> Pair | None:
@@ -306,7 +306,7 @@ def one_or_two(first: str, second: str) -> Kind:
 
 
 def attempt(where: str, work: Callable[[], object]) -> Iterator[Problem]:
-    """The problem that `work` raises as an error, if it does; what the message says of the place is not said twice."""
+    """The problem of an error that `work` raises, without a repeated path."""
     try:
         work()
     except InputError as error:
@@ -316,12 +316,12 @@ def attempt(where: str, work: Callable[[], object]) -> Iterator[Problem]:
 
 
 def wrong(where: str, expected: str, got: object) -> Problem:
-    """The problem of a value that is not what the key needs."""
+    """The problem of an invalid value of a key."""
     return Problem(where, f"got {_described(got)}.", f"Expected {expected}.")
 
 
 def quote(text: str) -> str:
-    """The text in quotation marks, shortened and printable."""
+    """The string in quotation marks, shortened and printable."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
@@ -330,10 +330,10 @@ def _described(value: object) -> str:
         case bool():
             return str(value).lower()
         case str():
-            return f"the text {quote(value)}"
+            return f"the string {quote(value)}"
         case int() | float():
-            shown = str(value) if isinstance(value, float) or abs(value) < 10**20 else "a whole number of many digits"
-            return f"the number {shown}" if shown[0] != "a" else shown
+            digits = str(value) if isinstance(value, float) or abs(value) < 10**20 else "an integer of many digits"
+            return f"the number {digits}" if digits[0] != "a" else digits
         case list():
             return f"an array of {len(value)}"
         case dict():

@@ -1,8 +1,8 @@
-"""The description of a mechanical system, element by element.
+"""Model: the mutable builder of a mechanical system.
 
-Methods add: `body`, `coordinates`, `spring`; each returns the model, and those of joints return the joint. Attributes read:
-`bodies`, `loads`, `coordinate_names`. Methods of joints, loads, constraints, contacts, points, rotors and events are
-generated from their records (`model/record`); `model.pyi` holds their signatures for editors and type checkers.
+Methods such as `body`, `coordinates` and `spring` add elements and return the model; methods of joints return the joint.
+Attributes such as `bodies`, `loads` and `coordinate_names` read them. Methods of joints, loads, constraints, contacts, points,
+rotors and events are generated from their records (`model/record`); `model.pyi` has their signatures for type checkers.
 """
 
 from __future__ import annotations
@@ -46,8 +46,25 @@ class Model(Elements):
     """A mechanical system: parameters, coordinates, bodies with their joints, loads, constraints, quasi-velocities.
 
     Elements are added by methods that return the model, so calls can be chained; the elements themselves are
-    immutable records, and `derive` works on a copy. Formulas are text (`"m*g"`, `"dot(theta)"`), numbers, or SymPy
-    expressions of `dynamicsymbols`.
+    immutable records, and `derive` works on a copy. A formula is a str (`"m*g"`, `"dot(theta)"`), a number, or a SymPy
+    expression of `dynamicsymbols`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model.
+    gravity : array_like, shape (3,)
+        Acceleration of gravity in world axes, numbers or formulas of parameters; (0, 0, 0) by default.
+    description : str
+        Free description of the model.
+
+    Raises
+    ------
+    InputError
+        If the name is not printable or `gravity` does not have 3 components.
+
+    Examples
+    --------
 
     >>> model = Model("pendulum", gravity=(0, -9.81, 0))
     >>> _ = model.parameters(m=1.0, l=0.5).coordinates("theta")
@@ -63,17 +80,17 @@ class Model(Elements):
         require_name(name, "model")
         if not is_text(description):
             raise InputError(f"model '{name}', description: got {description[:60]!a}. Expected no control characters.")
-        given = tuple(row_of(gravity, f"model '{name}', gravity", "3 components, e.g. (0, -9.81, 0)"))
-        if len(given) != 3:
-            raise InputError(f"model '{name}': gravity has {len(given)} components. Expected 3, e.g. (0, -9.81, 0).")
-        self._hold(Description(name, given, description))
+        g = tuple(row_of(gravity, f"model '{name}', gravity", "3 components, e.g. (0, -9.81, 0)"))
+        if len(g) != 3:
+            raise InputError(f"model '{name}': gravity has {len(g)} components. Expected 3, e.g. (0, -9.81, 0).")
+        self._set(Description(name, g, description))
 
     @property
     def description(self) -> Description:
-        """The value that is built so far."""
+        """All elements added so far, as an immutable value."""
         return self._value
 
-    def _hold(self, description: Description) -> Self:
+    def _set(self, description: Description) -> Self:
         vars(self).update({name: getattr(description, name) for name in FIELDS}, _value=description)
         return self
 
@@ -85,22 +102,22 @@ class Model(Elements):
             raise AttributeError(f"a model has no element '{name}' to set. {nearest(name, FIELDS)}")
         if isinstance(value, tuple):
             require_new_texts(value, getattr(self, name))
-        self._hold(self.description.replaced(**{name: Frozen(value) if isinstance(value, dict) else value}))
+        self._set(self.description.replaced(**{name: Frozen(value) if isinstance(value, dict) else value}))
 
     @classmethod
     def of(cls, description: Elements) -> Self:
-        """A model to go on with from a description, or from another model."""
-        return cls.__new__(cls)._hold(description.description)
+        """Create a model from a description or from another model."""
+        return cls.__new__(cls)._set(description.description)
 
     def replaced(self, **elements: object) -> Self:
-        """Another model with other elements, by the names of the attributes."""
+        """Return a copy with some elements replaced, by attribute name."""
         return type(self).of(replace(self.description, **elements))
 
     def copy(self) -> Self:
-        """An independent copy; the elements are immutable and shared."""
+        """Return an independent copy; the immutable elements are shared."""
         return self.replaced()
 
-    # what is declared
+    # declarations
 
     @checked
     def parameter(self, name: Name, value: float | str, description: str = "", unit: str = "") -> Self:
@@ -108,7 +125,7 @@ class Model(Elements):
         key = self._declare(name, "parameter")
         number = self.number(value, f"parameter '{key}'")
         self.declared_parameters += (Parameter(key, number, description, unit),)
-        self._remember(key, name)
+        self._store_symbol(key, name)
         return self
 
     def parameters(self, values: Values | None = None, **more: float | str) -> Self:
@@ -128,15 +145,15 @@ class Model(Elements):
         q0 = self.number(start, f"coordinate '{key}', initial position")
         qd0 = self.number(start_rate, f"coordinate '{key}', initial rate")
         self.generalized_coordinates += (Coordinate(key, description, unit, q0, qd0),)
-        self._remember(key, name)
+        self._store_symbol(key, name)
         return self
 
-    def _remember(self, name: str, given: Name) -> None:
-        if not isinstance(given, str):
-            self.symbols = self.symbols | {name: given}
+    def _store_symbol(self, name: str, symbol: Name) -> None:
+        if not isinstance(symbol, str):
+            self.symbols = self.symbols | {name: symbol}
 
     def coordinates(self, *names: Name) -> Self:
-        """Declare several coordinates at once, by name or as dynamicsymbols; they start at zero, at rest."""
+        """Declare several coordinates at once, by name or as dynamicsymbols; initial positions and velocities are zero."""
         for name in names:
             self.coordinate(name)
         return self
@@ -144,43 +161,43 @@ class Model(Elements):
     @checked
     def start(self, q: Start, qd: Start) -> Self:
         """Set the default initial positions and velocities, by name or in the order of the coordinates."""
-        given = zip(self.generalized_coordinates, *start_state(self, q, qd, "start", ("q", "qd")), strict=True)
-        self.generalized_coordinates = tuple(replace(c, start=float(x), start_rate=float(v)) for c, x, v in given)
+        states = zip(self.generalized_coordinates, *start_state(self, q, qd, "start", ("q", "qd")), strict=True)
+        self.generalized_coordinates = tuple(replace(c, start=float(x), start_rate=float(v)) for c, x, v in states)
         return self
 
     @checked
     def simulation(
         self,
         duration: float | str = 10.0,
-        samples: int | float = 501,  # a float is refused by its value, with its own message
+        samples: int | float = 501,  # a float raises the error below
         integrator: str | None = None,
         step: float | str | None = None,
         assemble: bool = False,
     ) -> Self:
-        """Set how a simulation of this model runs unless it is told otherwise.
+        """Set the default options of a simulation of this model.
 
-        With `assemble` the initial state is only a guess: loading moves it to the nearest one that fulfils the constraints.
+        With `assemble` the initial state is a guess: loading moves it to the nearest one that satisfies the constraints.
         """
         where = "simulation"
         seconds = self.number(duration, f"{where}, duration")
         if seconds <= 0:
             raise InputError(f"{where}: the duration is {seconds:g}. Expected a positive time.")
         if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
-            raise InputError(f"{where}: samples is {samples}. Expected a whole number of at least 2.")
+            raise InputError(f"{where}: samples is {samples}. Expected an int of at least 2.")
         length = None if step is None else self.number(step, f"{where}, step")
-        given = {"duration": seconds, "samples": samples, "integrator": integrator, "step": length}
-        return self._hold(replace(self.description, **given, assemble_start=assemble))
+        options = {"duration": seconds, "samples": samples, "integrator": integrator, "step": length}
+        return self._set(replace(self.description, **options, assemble_start=assemble))
 
     def _declare(self, name: Name, kind: str) -> str:
-        """The name of a new parameter or coordinate, given as text or as a SymPy symbol."""
+        """Return the name of a new parameter or coordinate, a str or a SymPy symbol, after validation."""
         key = coordinate_name(name) if kind == "coordinate" else str(name)
         if not is_identifier(key):
             raise InputError(
-                f"{kind} '{key}': not a usable name. Expected an identifier of letters, digits and _ "
+                f"{kind} '{key}': invalid name. Expected an identifier of letters, digits and _ "
                 "that is not t, pi or the name of a function."
             )
         if key in {*self.parameter_values, *self.coordinate_names, *(s.name for s in self.generalized_speeds)}:
-            raise InputError(f"{kind} '{key}': the name is already in use. Give it a name of its own.")
+            raise InputError(f"{kind} '{key}': the name is already in use. Choose a unique name.")
         return key
 
     # bodies
@@ -201,17 +218,17 @@ class Model(Elements):
         solid: Matter | Sequence[Matter] = (),
         description: str = "",
     ) -> Self:
-        """Add a body, carried by `parent` through one joint or a sequence of them.
+        """Add a body, connected to `parent` by one joint or a sequence of joints.
 
-        `inertia` is about the mass centre: (Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) with the entries of the matrix as they
-        stand in it, or a 3×3 matrix; in body axes, or in `inertia_axes`, given as rotations of joints are. In place of mass,
-        centre and inertia a body may consist of solids: see `solid`.
+        `inertia` is about the mass center: (Ixx, Iyy, Izz), the matrix entries (Ixx, Iyy, Izz, Ixy, Ixz, Iyz), or a 3×3 matrix,
+        in body axes or in `inertia_axes`, a rotation as in joints. Instead of mass, center and inertia, `solid` defines a
+        body by homogeneous solids.
         """
         where = f"body '{name}'"
         if name == WORLD or not is_identifier(name.replace("-", "_")):
-            raise InputError(f"{where}: not a name for a body. Expected letters, digits, _ or -, and not 'world'.")
+            raise InputError(f"{where}: invalid body name. Expected letters, digits, _ or -, and not 'world'.")
         if name in map(attrgetter("name"), self.bodies):
-            raise InputError(f"{where}: declared twice. Give each body its own name.")
+            raise InputError(f"{where}: declared twice. Give each body a unique name.")
         joints = joints_of(joint, where)
         for i, each in enumerate(joints):
             each.require_motions(f"{where}, joint {i}")
@@ -225,7 +242,7 @@ class Model(Elements):
         )
         if solids := _solids(solid, where):
             if any(x != 0 for x in (matter.mass, *matter.center, *(entry for row in matter.inertia for entry in row))):
-                raise InputError(f"{where}: it has solids, and mass, center or inertia as well. Give one or the other.")
+                raise InputError(f"{where}: both `solid` and mass, center or inertia are set. Give one or the other.")
             matter = together(solids)
         self.bodies += (Body(name, parent, joints, matter.mass, matter.center, matter.inertia, description),)
         return self
@@ -240,15 +257,15 @@ class Model(Elements):
         velocity: float | str | None = None,
         effort: float | str | None = None,
     ) -> Self:
-        """Tell how far a coordinate can go, and how fast and how strongly it can be driven.
+        """Set the limits of a coordinate: position, velocity and effort of its drive.
 
-        Nothing is enforced by itself: `joint_stop` makes stops of lower and upper.
+        Limits are not enforced automatically: `joint_stop` adds stops at lower and upper.
         """
         where = f"limit of '{coordinate}'"
         if coordinate not in self.coordinate_names:
             raise InputError(f"{where}: there is no such coordinate. {nearest(coordinate, self.coordinate_names)}")
-        given = (("lower", lower), ("upper", upper), ("velocity", velocity), ("effort", effort))
-        values = {key: None if x is None else self.number(x, f"{where}, {key}") for key, x in given}
+        limits = (("lower", lower), ("upper", upper), ("velocity", velocity), ("effort", effort))
+        values = {key: None if x is None else self.number(x, f"{where}, {key}") for key, x in limits}
         self.limits = self.limits | {coordinate: Limits(**values)}
         return self
 
@@ -264,29 +281,29 @@ class Model(Elements):
         color: Given | None = None,
         mesh: str = "",
     ) -> Self:
-        """Tell what a body looks like; drawings use it, the equations do not."""
+        """Add a visual shape to a body; it is used in drawings only, not in the equations."""
         where = f"shape of '{body}'"
         counts = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1, "mesh": 3}
         if kind not in counts:
             raise InputError(f"{where}: there is no shape '{kind}'. {nearest(kind, counts)}")
         numbers = tuple(self.number(x, where) for x in row_of(size, where, f"{counts[kind]} sizes"))
         if len(numbers) != counts[kind]:
-            raise InputError(f"{where}: a {kind} has {counts[kind]} sizes, got {len(numbers)}.")
+            raise InputError(f"{where}: got {len(numbers)} sizes. Expected {counts[kind]} for a {kind}.")
         if not several(position, 3):
-            raise InputError(f"{where}: position needs 3 numbers.")
+            raise InputError(f"{where}, position: got {shown(position)}. Expected 3 numbers.")
         at = tuple(self.number(x, f"{where}, position") for x in position)
         angles = roll_pitch_yaw(self, rotation, f"{where}, rotation")
-        turned = tuple(evaluate(angle, self.parameter_values) for angle in angles)
+        rpy = tuple(evaluate(angle, self.parameter_values) for angle in angles)
         if color is not None and not several(color, 4):
             count = len(color) if several(color) else repr(color)
             raise InputError(f"{where}, color: got {count} values. Expected 4: red, green, blue, alpha.")
-        paint = None if color is None else tuple(self.number(x, f"{where}, color") for x in color)
-        self.shapes += (Shape(body, kind, numbers, at, turned, paint, mesh),)
+        rgba = None if color is None else tuple(self.number(x, f"{where}, color") for x in color)
+        self.shapes += (Shape(body, kind, numbers, at, rpy, rgba, mesh),)
         return self
 
     @checked
     def note(self, sentence: str) -> Self:
-        """Keep a sentence about how the model was made, such as what an importer left out."""
+        """Add a note about the model, such as what an importer ignored."""
         self.notes += (sentence,)
         return self
 
@@ -294,15 +311,15 @@ class Model(Elements):
 
     @checked
     def speed(self, value: Written, name: str | None = None, description: str = "") -> Self:
-        """Choose one quasi-velocity, a formula linear in the velocities."""
+        """Add a generalized speed (quasi-velocity), a formula linear in the velocities."""
         key = name or f"u{len(self.generalized_speeds) + 1}"
         if not is_identifier(key) or key in self.reader.names or any(s.name == key for s in self.generalized_speeds):
-            raise InputError(f"speed '{key}': not a free name. Expected an identifier that nothing else uses.")
+            raise InputError(f"speed '{key}': invalid or used name. Expected an unused identifier.")
         self.generalized_speeds += (Speed(key, self.reader.read(value, f"speed '{key}'"), description),)
         return self
 
     def speeds(self, *values: Written) -> Self:
-        """Choose the quasi-velocities u1, u2, ... in this order."""
+        """Add the generalized speeds u1, u2, ... in this order."""
         for value in values:
             self.speed(value)
         return self
@@ -313,20 +330,20 @@ class Model(Elements):
     ) -> Self:
         """Describe the system by T(q, q̇, t), V(q, t) and applied forces Q, in the order of q or by coordinate."""
         names = self.coordinate_names
-        given = {} if several(forces, 0) else by_coordinate(names, forces, "energies, forces")
+        applied = {} if several(forces, 0) else by_coordinate(names, forces, "energies, forces")
         read = self.reader.read
         self.energies = Energies(
             read(kinetic, "kinetic energy"),
             read(potential, "potential energy", rates=False),
-            tuple(read(given.get(name, 0), f"force {i + 1}") for i, name in enumerate(names)),
+            tuple(read(applied.get(name, 0), f"force {i + 1}") for i, name in enumerate(names)),
         )
         return self
 
     @checked
     def non_ideal(self, forces: Mapping[str, Written] | Sequence[Written]) -> Self:
-        """Let the constraints do the virtual work wᵀC: C(q, q̇, t) by coordinate name, or one entry for each coordinate."""
-        given = by_coordinate(self.coordinate_names, forces, "non_ideal").items()
-        read = {name: self.reader.read(force, f"non_ideal '{name}'") for name, force in given}
+        """Set non-ideal constraint forces C(q, q̇, t) with virtual work wᵀC, by coordinate name or one per coordinate."""
+        entries = by_coordinate(self.coordinate_names, forces, "non_ideal").items()
+        read = {name: self.reader.read(force, f"non_ideal '{name}'") for name, force in entries}
         self.non_ideal_forces = self.non_ideal_forces | read
         return self
 
@@ -346,7 +363,7 @@ class Model(Elements):
         non_ideal: Mapping[str, Written] | Sequence[Written] = (),
         description: str = "",
     ) -> Self:
-        """A model given by its energies: T(q, q̇, t), V(q, t), applied forces Q, constraints and speeds.
+        """Create a model from its energies T(q, q̇, t) and V(q, t), applied forces Q, constraints and speeds.
 
         >>> from sympy import symbols, cos
         >>> from sympy.physics.mechanics import dynamicsymbols
@@ -368,20 +385,20 @@ class Model(Elements):
         return model.speeds(*speeds)
 
 
-def _solids(given: object, where: str) -> list[Matter]:
-    parts = list(given) if several(given) else [given]
+def _solids(solid: object, where: str) -> list[Matter]:
+    parts = list(solid) if several(solid) else [solid]
     found = [part for part in parts if isinstance(part, Matter)]
     if len(found) != len(parts):
         expected = "solids such as model.solid('box', (1, 2, 3), mass=4)"
-        raise InputError(f"{where}, solid: got {shown(given)}. Expected {expected}.")
+        raise InputError(f"{where}, solid: got {shown(solid)}. Expected {expected}.")
     return found
 
 
 def _inertia(model: Model, values: Given, where: str) -> tuple[Vector3, Vector3, Vector3]:
-    """Three moments, six entries or a matrix as a matrix."""
+    """Return the inertia matrix of three moments, six entries or a matrix."""
     expected = "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3"
-    given = row_of(values, where, f"{expected} numbers")
-    flat = [v for row in given for v in (row if isinstance(row, list | tuple | np.ndarray) else [row])]
+    rows = row_of(values, where, f"{expected} numbers")
+    flat = [v for row in rows for v in (row if isinstance(row, list | tuple | np.ndarray) else [row])]
     if len(flat) == 3:
         flat += [0, 0, 0]
     if len(flat) == 6:
@@ -389,12 +406,12 @@ def _inertia(model: Model, values: Given, where: str) -> tuple[Vector3, Vector3,
         flat = [xx, xy, xz, xy, yy, yz, xz, yz, zz]
     if len(flat) != 9:
         raise InputError(f"{where}: got {len(flat)} numbers. Expected {expected}.")
-    rows = [vector3(model.reader.constant, flat[i : i + 3], where) for i in (0, 3, 6)]
-    return (rows[0], rows[1], rows[2])
+    first, second, third = (vector3(model.reader.constant, flat[i : i + 3], where) for i in (0, 3, 6))
+    return (first, second, third)
 
 
 def add_methods(records: Iterable[type[Record]]) -> None:
-    """Give models the methods that make these records."""
+    """Add the methods that build these records to `Model`."""
     for name, builder in builders(records).items():
         setattr(Model, name, builder.function)
 

@@ -1,4 +1,4 @@
-"""Designed motions, formulas of time: cycloidal, quintic, with a trapezoid of speed, through points, and sampled."""
+"""Motion profiles as formulas of time: cycloidal, quintic, trapezoidal velocity, spline and sampled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula, number
 
 ACCURACY = 1e-8
-_FIRST, _MOST = 33, 16385  # samples of a function
+_MIN_SAMPLES, _MAX_SAMPLES = 33, 16385  # of a function
 Ends = tuple[npt.ArrayLike, npt.ArrayLike]
 
 
@@ -29,13 +29,34 @@ Ends = tuple[npt.ArrayLike, npt.ArrayLike]
 def cycloidal(
     start: npt.ArrayLike, end: npt.ArrayLike, duration: float, *, after: float = 0.0, names: tuple[str, ...] = ()
 ) -> Profile:
-    """The cycloidal motion from `start` to `end`, numbers or (n,), (34) and (35) of papers/denoc.
+    """Cycloidal motion profile from `start` to `end`, (34) and (35) of papers/denoc.
 
-    θ = θ(0) + (θ(T) − θ(0)) / T · [t − T / 2π · sin(2π t / T)]. Rate and acceleration vanish at both ends. It begins at the time
-    `after`.
+    θ = θ(0) + (θ(T) − θ(0)) / T · [t − T / 2π · sin(2π t / T)]. Rate and acceleration vanish at both ends.
 
-    >>> way = cycloidal(0.0, 1.0, 10.0)
-    >>> way.position([0.0, 5.0, 10.0, 12.0]).tolist(), float(way.rate(5.0))
+    Parameters
+    ----------
+    start, end : array_like, scalar or shape (n,)
+        Positions at the start and at the end.
+    duration : float
+        Duration T, positive.
+    after : float
+        Start time.
+    names : tuple of str
+        Names of the n coordinates.
+
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    InputError
+        If the shapes differ or the duration is not positive.
+
+    Examples
+    --------
+    >>> profile = cycloidal(0.0, 1.0, 10.0)
+    >>> profile.position([0.0, 5.0, 10.0, 12.0]).tolist(), float(profile.rate(5.0))
     ([0.0, 0.5, 1.0, 1.0], 0.2)
     """
     return _between("cycloidal", start, end, duration, after, names, lambda u: u - se.sin(2 * se.pi * u) / (2 * se.pi))
@@ -52,10 +73,34 @@ def quintic(
     after: float = 0.0,
     names: tuple[str, ...] = (),
 ) -> Profile:
-    """The polynomial of fifth order from `start` to `end` with given rates and accelerations at both, zero by default.
+    """Quintic polynomial motion profile from `start` to `end` with specified rates and accelerations at both.
 
-    >>> way = quintic(0.0, 1.0, 2.0, rates=(0.5, 0.0))
-    >>> way.position(1.0).round(6).tolist(), way.rate(0.0).tolist(), abs(way.acceleration(2.0)) < 1e-12
+    Parameters
+    ----------
+    start, end : array_like, scalar or shape (n,)
+        Positions at the start and at the end.
+    duration : float
+        Duration, positive.
+    rates, accelerations : tuple of two array_like
+        Values at the start and at the end, zero by default.
+    after : float
+        Start time.
+    names : tuple of str
+        Names of the n coordinates.
+
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    InputError
+        If the shapes differ or the duration is not positive.
+
+    Examples
+    --------
+    >>> profile = quintic(0.0, 1.0, 2.0, rates=(0.5, 0.0))
+    >>> profile.position(1.0).round(6).tolist(), profile.rate(0.0).tolist(), abs(profile.acceleration(2.0)) < 1e-12
     (0.65625, 0.5, np.True_)
     """
     (a, b, v0, v1, w0, w1), scalar = numbers_of(
@@ -89,57 +134,84 @@ def trapezoidal(
     after: float = 0.0,
     names: tuple[str, ...] = (),
 ) -> Profile:
-    """From rest to rest with a constant acceleration, a constant speed, and the acceleration back; all values move together.
+    """Trapezoidal velocity profile from rest to rest; all values move in synchrony.
 
-    With a `duration`, `ramp` is the share of it in which the speed grows, up to 1/2. Without one, the motion is the quickest in
-    which no value exceeds `speed` and `acceleration`.
+    Give either `duration` and `ramp`, or `speed` and `acceleration` for the fastest motion within these limits.
 
-    >>> way = trapezoidal(0.0, 3.0, 4.0)
-    >>> way.rate([0.5, 2.0, 3.5]).tolist(), way.acceleration([0.5, 2.0, 3.5]).tolist()
+    Parameters
+    ----------
+    start, end : array_like, scalar or shape (n,)
+        Positions at the start and at the end.
+    duration : float, optional
+        Duration, positive.
+    ramp : float
+        Fraction of the duration in which the speed increases, at most 0.5.
+    speed, acceleration : float, optional
+        Largest speed and acceleration of any value.
+    after : float
+        Start time.
+    names : tuple of str
+        Names of the n coordinates.
+
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    InputError
+        If the arguments are inconsistent.
+
+    Examples
+    --------
+    >>> profile = trapezoidal(0.0, 3.0, 4.0)
+    >>> profile.rate([0.5, 2.0, 3.5]).tolist(), profile.acceleration([0.5, 2.0, 3.5]).tolist()
     ([0.5, 1.0, 0.5], [1.0, 0.0, -1.0])
-    >>> quick = trapezoidal(0.0, 3.0, speed=1.0, acceleration=1.0)
-    >>> quick.duration
+    >>> fastest = trapezoidal(0.0, 3.0, speed=1.0, acceleration=1.0)
+    >>> fastest.duration
     4.0
     """
     (a, b), scalar = numbers_of([start, end], "trapezoidal")
-    T, growing = _quickest(float(np.abs(b - a).max()), duration, ramp, speed, acceleration)
+    T, ramp_time = _durations(float(np.abs(b - a).max()), duration, ramp, speed, acceleration)
     t0, t1 = times_of(T, after, "trapezoidal")
     begins, ends = TIME - number(t0, "trapezoidal"), TIME - number(t1, "trapezoidal")
     formulas = []
     for first, last in zip(a.tolist(), b.tolist(), strict=True):
-        fast = (last - first) / (T - growing)  # the speed between the ramps
-        bend, low, high, rise, pace = (
-            number(x, "trapezoidal") for x in (fast / growing / 2, first, last, fast * growing / 2, fast)
+        cruise = (last - first) / (T - ramp_time)  # the speed between the ramps
+        bend, low, high, rise, rate = (
+            number(x, "trapezoidal") for x in (cruise / ramp_time / 2, first, last, cruise * ramp_time / 2, cruise)
         )
         parts = [
             (low, t0),
-            (low + bend * begins**2, t0 + growing),
-            (low - rise + pace * begins, t1 - growing),
+            (low + bend * begins**2, t0 + ramp_time),
+            (low - rise + rate * begins, t1 - ramp_time),
             (high - bend * ends**2, t1),
         ]
         formulas.append(in_turn(parts, last))
     return Profile(tuple(formulas), t0, t1, scalar, names)
 
 
-def _quickest(
+def _durations(
     far: float, duration: float | None, ramp: float, speed: float | None, acceleration: float | None
 ) -> tuple[float, float]:
-    """How long a trapezoid lasts, and how long its speed grows."""
+    """The duration of a trapezoidal profile and of its ramps."""
     for name, given in (("duration", duration), ("speed", speed), ("acceleration", acceleration)):
         if given is not None and not is_real(given):
             raise InputError(f"trapezoidal, {name}: got {shown(given)}. Expected a finite number.")
     if duration is not None:
         if speed is not None or acceleration is not None:
-            raise InputError("trapezoidal: a duration, and also a speed or an acceleration. Expected one or the other.")
+            raise InputError(
+                "trapezoidal: got a duration and also a speed or an acceleration. Expected one or the other."
+            )
         if not 0 < ramp <= 0.5:
-            raise InputError(f"trapezoidal, ramp: got {ramp!r}. Expected a share of the duration above 0, up to 0.5.")
+            raise InputError(f"trapezoidal, ramp: got {ramp!r}. Expected a fraction of the duration, 0 < ramp <= 0.5.")
         return duration, ramp * duration
     if not speed or not acceleration or speed < 0 or acceleration < 0 or not far:
         raise InputError(
-            "trapezoidal: expected a duration, or a positive speed and acceleration and two different places."
+            "trapezoidal: expected a duration, or a positive speed and acceleration and different start and end."
         )
-    growing = min(speed / acceleration, (far / acceleration) ** 0.5)
-    return growing + far / (acceleration * growing), growing
+    ramp_time = min(speed / acceleration, (far / acceleration) ** 0.5)
+    return ramp_time + far / (acceleration * ramp_time), ramp_time
 
 
 def _polynomial(u: Formula, parts: list[Formula]) -> Formula:
@@ -167,7 +239,7 @@ def _between(
 
 
 def share(start: float, end: float) -> Formula:
-    """(t − start) / (end − start), 0 before and 1 after; as a formula that model files can hold.
+    """(t − start) / (end − start), 0 before and 1 after; as a formula that can be written to model files.
 
     >>> from dalembert.symbolic.formula_writer import written
     >>> written(share(1.0, 3.0))
@@ -178,7 +250,7 @@ def share(start: float, end: float) -> Formula:
 
 
 def in_turn(parts: Sequence[tuple[Formula, float]], last: float) -> Formula:
-    """Formulas one after the other, each until its time, and then a number.
+    """A piecewise formula: each part until its end time, then a constant.
 
     >>> in_turn([(TIME**2, 1.0), (2 * TIME - 1, 2.0)], 3.0)
     Piecewise((t**2, t < 1), (-1 + 2*t, t < 2), (3, True))
@@ -187,7 +259,7 @@ def in_turn(parts: Sequence[tuple[Formula, float]], last: float) -> Formula:
 
 
 def through_points(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> Formula:
-    """The motion through points in cubics, with these second derivatives at the points.
+    """Piecewise cubic interpolation with these second derivatives at the points.
 
     >>> from dalembert.symbolic.floats import FLOATS
     >>> from dalembert.symbolic.lower import Lowering
@@ -206,7 +278,7 @@ def through_points(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> 
 
 
 def points_of(formula: Formula) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The times, values and second derivatives of a motion through points; None for every other formula.
+    """The times, values and second derivatives of a piecewise cubic; None for other formulas.
 
     >>> t = np.array([0.0, 1.0, 3.0])
     >>> [part.tolist() for part in points_of(through_points(t, t**3, 6 * t))]
@@ -223,7 +295,7 @@ def points_of(formula: Formula) -> tuple[np.ndarray, np.ndarray, np.ndarray] | N
 
 
 def _constant(times: np.ndarray, values: np.ndarray) -> Formula:
-    """A value in each piece, 0 outside: the slope of a table, whose corners add up."""
+    """A piecewise constant function, 0 outside: the derivative of a table."""
     corners = np.concatenate([[0.0], np.cumsum(values * np.diff(times))])
     return se.diff(interpolation(table(times, corners), TIME), TIME)
 
@@ -237,13 +309,34 @@ def spline(
     bends: npt.ArrayLike | None = None,
     names: tuple[str, ...] = (),
 ) -> Profile:
-    """The cubic spline through points (K,) or (n, K) at increasing times (K,); its acceleration has no leaps between them.
+    """Cubic spline through points, with continuous acceleration.
 
-    `rates` are those at both ends, such as (0, 0) from rest to rest; without them, the first two pieces are one cubic, and the
-    last two. `bends` are the accelerations at the points, where they are known already, as in a model file.
+    Parameters
+    ----------
+    times : array_like, shape (K,)
+        Increasing times, at least two.
+    points : array_like, shape (K,) or (n, K)
+        Positions at the times.
+    rates : tuple of two array_like, optional
+        Rates at both ends; without them, the not-a-knot conditions apply.
+    bends : array_like, same shape as `points`, optional
+        Accelerations at the points, if they are known, as in a model file; not with `rates`.
+    names : tuple of str
+        Names of the n coordinates.
 
-    >>> way = spline([0, 1, 2, 4], [[0, 1, 0, 2], [1, 1, 1, 1]], rates=(0, 0))
-    >>> way.position([1, 2]).round(12).tolist(), way.rate(4.0).round(12).tolist()
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    InputError
+        If the times do not increase or the shapes differ.
+
+    Examples
+    --------
+    >>> profile = spline([0, 1, 2, 4], [[0, 1, 0, 2], [1, 1, 1, 1]], rates=(0, 0))
+    >>> profile.position([1, 2]).round(12).tolist(), profile.rate(4.0).round(12).tolist()
     ([[1.0, 0.0], [1.0, 1.0]], [0.0, 0.0])
     """
     t, values = numbers_given(times, "spline, times"), numbers_given(points, "spline, points")
@@ -256,7 +349,7 @@ def spline(
     if known.shape != rows.shape or (bends is not None and rates is not None):
         raise InputError(
             f"spline, bends: got shape {np.shape(known)}{' and rates' * (rates is not None)}. Expected one for each point, "
-            f"{values.shape}, and no rates beside them."
+            f"{values.shape}, and no rates."
         )
     formulas = tuple(through_points(t, row, bend) for row, bend in zip(rows, known, strict=True))
     return Profile(formulas, float(t[0]), float(t[-1]), values.ndim == 1, names)
@@ -285,14 +378,37 @@ def sampled(
     accuracy: float = ACCURACY,
     names: tuple[str, ...] = (),
 ) -> Profile:
-    """A function of time as a spline, with so many samples that it is within `accuracy` of its values, relative to their size.
+    """Approximate a smooth function of time by a cubic spline, with as many samples as the accuracy requires.
 
-    The function gives a number or (n,). What it does is looked at between the samples, too; one that leaps or has corners
-    is refused, since no number of samples would do.
+    The error is measured midway between the samples.
 
+    Parameters
+    ----------
+    function : callable
+        Function of time that returns a number or shape (n,).
+    duration : float
+        Duration, positive.
+    after : float
+        Start time.
+    accuracy : float
+        Largest error, relative to the largest value.
+    names : tuple of str
+        Names of the n coordinates.
+
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    InputError
+        If the accuracy is not reached, as for functions with jumps or kinks.
+
+    Examples
+    --------
     >>> import math
-    >>> way = sampled(math.sin, 3.0)
-    >>> abs(way.position(1.2345) - math.sin(1.2345)) < 1e-8, abs(way.rate(1.0) - math.cos(1.0)) < 1e-5
+    >>> profile = sampled(math.sin, 3.0)
+    >>> abs(profile.position(1.2345) - math.sin(1.2345)) < 1e-8, abs(profile.rate(1.0) - math.cos(1.0)) < 1e-5
     (np.True_, np.True_)
     """
     if not callable(function):
@@ -308,24 +424,24 @@ def sampled(
                 raise InputError(f"sampled, at t = {t:.6g}: got shape {known[t].shape}. Expected a number or (n,).")
         return known[t]
 
-    count, off = _FIRST, np.inf
-    while count <= _MOST:
+    count, error = _MIN_SAMPLES, np.inf
+    while count <= _MAX_SAMPLES:
         times = np.linspace(after, after + duration, count)
         middle = (times[1:] + times[:-1]) / 2
         found = spline(times, np.stack([value(t) for t in times.tolist()], axis=-1), names=names)
-        there = np.stack([value(t) for t in middle.tolist()], axis=-1)
-        off = float(np.abs(found.position(middle) - there).max())
-        if off <= accuracy * max(float(np.abs(there).max()), 1e-300) or not off:
-            return Profile(found.formulas, found.start, found.end, found.scalar, names, off)
+        exact = np.stack([value(t) for t in middle.tolist()], axis=-1)
+        error = float(np.abs(found.position(middle) - exact).max())
+        if error <= accuracy * max(float(np.abs(exact).max()), 1e-300) or not error:
+            return Profile(found.formulas, found.start, found.end, found.scalar, names, error)
         count = 2 * count - 1
     raise InputError(
-        f"sampled: with {_MOST} samples the function is still {off:.3g} away from its spline. Expected a smooth function; "
-        "give pieces of it, or a larger `accuracy`."
+        f"sampled: with {_MAX_SAMPLES} samples the error of the spline is still {error:.3g}. Expected a smooth function; "
+        "split it into smooth parts, or give a larger `accuracy`."
     )
 
 
 class Moment(NamedTuple):
-    """A motion at a time or at many: each part is a number, (n,), (K,) or (n, K)."""
+    """Position, rate and acceleration of a profile, each a number, (n,), (K,) or (n, K)."""
 
     position: np.ndarray
     rate: np.ndarray
@@ -334,14 +450,28 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Profile:
-    """A motion in time of one value or of several; before its start and after its end it rests where it is there.
+    """Motion profile of one or several values over time; constant before its start and after its end.
 
-    It is called with a time or many. `drive`, `computed_torque` and `feedforward` take it, an entry for each coordinate. `names`
-    are the coordinates it is for, where it knows them; `accuracy` is how far it may be from what it was made of.
+    Call it with a time or with times (K,). `drive`, `computed_torque` and `feedforward` accept profiles.
 
+    Parameters
+    ----------
+    formulas : tuple of Formula
+        Positions as formulas of time, one for each value.
+    start, end : float
+        Start time and end time.
+    scalar : bool
+        Whether values are returned without the axis of length n.
+    names : tuple of str
+        Names of the coordinates, if they are known.
+    accuracy : float
+        Largest deviation from the sampled function.
+
+    Examples
+    --------
     >>> from dalembert.model.profiles import quintic
-    >>> way = quintic([0.0, 1.0], [2.0, 5.0], 4.0)
-    >>> way(2.0).position, way(2.0).rate, way.acceleration([0.0, 4.0]).shape
+    >>> profile = quintic([0.0, 1.0], [2.0, 5.0], 4.0)
+    >>> profile(2.0).position, profile(2.0).rate, profile.acceleration([0.0, 4.0]).shape
     (array([1., 3.]), array([0.9375, 1.875 ]), (2, 2))
     """
 
@@ -356,35 +486,35 @@ class Profile:
         return len(self.formulas)
 
     def __getitem__(self, entry: int | str) -> Profile:
-        """One of its values, by its place or its name."""
+        """One of its values, by index or name."""
         if isinstance(entry, str):
             if entry not in self.names:
                 raise InputError(f"profile: there is no coordinate '{entry}'. {nearest(entry, self.names)}")
             entry = self.names.index(entry)
         if not -len(self) <= entry < len(self):
-            raise IndexError(f"profile: there is no entry {entry}. It has {len(self)}.")
+            raise IndexError(f"profile: index {entry} is out of range. It has {len(self)} values.")
         names = self.names[entry : entry + 1] if entry >= 0 or not self.names else (self.names[entry],)
         return replace(self, formulas=(self.formulas[entry],), scalar=True, names=names)
 
     def __call__(self, t: npt.ArrayLike) -> Moment:
-        """Position, rate and acceleration at a time, or at many on the last axis."""
+        """Position, rate and acceleration at a time, or at times (K,) along the last axis."""
         return Moment(*(self._at(level, t) for level in range(3)))
 
     def position(self, t: npt.ArrayLike) -> np.ndarray:
-        """Where it is."""
+        """The position at one time or several."""
         return self._at(0, t)
 
     def rate(self, t: npt.ArrayLike) -> np.ndarray:
-        """How fast it moves."""
+        """The rate at one time or several."""
         return self._at(1, t)
 
     def acceleration(self, t: npt.ArrayLike) -> np.ndarray:
-        """How its rate changes."""
+        """The acceleration at one time or several."""
         return self._at(2, t)
 
     @property
     def duration(self) -> float:
-        """From its start to its end."""
+        """The duration from start to end."""
         return self.end - self.start
 
     @cached_property
@@ -396,7 +526,7 @@ class Profile:
         times = numbers_given(t, "profile, t")
         if times.ndim > 1:
             raise InputError(f"profile, t: got shape {times.shape}. Expected a time or (K,).")
-        if level:  # at its end, what it has as it comes there
+        if level:  # left-hand limits at the end
             times = np.where(times == self.end, np.nextafter(self.end, -np.inf), times)
         lower = Lowering(FLOATS, {TIME.name: times})
         rows = [np.broadcast_to(as_number(lower(f)), times.shape) for f in self._levels[level]]
@@ -404,24 +534,24 @@ class Profile:
 
 
 def numbers_of(ends: Sequence[npt.ArrayLike], where: str) -> tuple[list[np.ndarray], bool]:
-    """Numbers that are all single or all (n,), as rows (n,), and whether they are single."""
+    """Broadcast scalars or arrays (n,) to arrays of equal shape, and report whether all are scalars."""
     found = [numbers_given(end, where) for end in ends]
     shape = max((x.shape for x in found), key=len)
     if len(shape) > 1 or not all(x.shape in ((), shape) for x in found):
         shapes = ", ".join(str(x.shape) for x in found)
-        raise InputError(f"{where}: got the shapes {shapes}. Expected numbers, or as many in each.")
+        raise InputError(f"{where}: got the shapes {shapes}. Expected numbers, or arrays of the same length.")
     return [np.broadcast_to(x, shape or (1,)) for x in found], shape == ()
 
 
 def both(given: object, where: str) -> tuple[npt.ArrayLike, npt.ArrayLike]:
-    """What is given for the start and for the end."""
+    """The values for the start and for the end."""
     if not isinstance(given, tuple | list) or len(given) != 2:
-        raise InputError(f"{where}: got {shown(given)}. Expected two, for the start and for the end.")
+        raise InputError(f"{where}: got {shown(given)}. Expected two values, for the start and for the end.")
     return given[0], given[1]
 
 
 def times_of(duration: float, start: float, where: str) -> tuple[float, float]:
-    """The start and the end of a motion that lasts some time."""
+    """The start and end time of a motion."""
     if not duration > 0:
         raise InputError(f"{where}, duration: got {duration!r}. Expected a positive number.")
     return float(start), float(start) + float(duration)

@@ -1,8 +1,8 @@
-"""Laws in Python: functions of time and state that give loads their values along a run.
+"""Control laws in Python: functions of time and state that compute the values of loads during a simulation.
 
-To the equations, what a law gives is an *input*: a parameter u(name) of its own kind. So equations are derived, proved and
-compiled as always, and only who evaluates them asks the law. A continuous law is asked wherever the rates are; a sampled one
-every `period` seconds, in the order of time, and its output is held in between.
+The output of a law is an *input* of the equations: a parameter u(name) of its own kind. Equations are derived, proved and
+compiled as usual; only their evaluation calls the law. A continuous law is called at every evaluation of the rates; a sampled
+law is called every `period` seconds, in the order of time, with a zero-order hold in between.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from dalembert.arguments import is_real, shown
 from dalembert.errors import InputError, nearest
 from dalembert.symbolic.symbols import Kind
 
-USUAL = 1.0  # what an input is where no law is asked, as in facts about the model: any number but zero
+USUAL = 1.0  # value of an input if no law is called, as in structural analysis: any nonzero number
 Law: TypeAlias = Callable[[Any, "State"], Any]
 
 
 @runtime_checkable
 class Remembering(Protocol):
-    """A law with a memory, such as an integral: it begins anew at the start of every run."""
+    """A law with internal state, such as an integral, which is reset at the start of every simulation."""
 
     def reset(self, t0: float, state: State) -> None:
-        """Forget what was, and begin at `t0` with this state."""
+        """Reset the internal state at `t0` with this state."""
         ...
 
 
 class Timing(NamedTuple):
-    """How a law is asked: every `period` seconds, or continuously (None); for many states at once where `vectorized`."""
+    """When a law is called: every `period` seconds, or continuously (None); with many states at once if `vectorized`."""
 
     period: float | None = None
     delay: float = 0.0
@@ -44,9 +44,9 @@ class Timing(NamedTuple):
 
 
 class State:
-    """Where a model is: the arrays q and q̇ in the order of the coordinates, and every coordinate and rate by name.
+    """The state of a model: the arrays q and q̇ in the order of the coordinates, and all coordinates and rates by name.
 
-    The arrays are read-only: they are those of the integrator.
+    The arrays are read-only views of the arrays of the integrator.
 
     >>> state = State(places(("x", "phi")), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     >>> float(state["phi"]), float(state["dot(x)"]), state.q.tolist()
@@ -70,20 +70,20 @@ class State:
 
 
 def _read_only(numbers: np.ndarray) -> np.ndarray:
-    """The same numbers, which cannot be changed through this array."""
+    """A read-only view of an array."""
     view = numbers.view()
     view.flags.writeable = False
     return view
 
 
 def places(names: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Where coordinates and rates stand in a state, by name."""
+    """Indices of coordinates and rates in a state, by name."""
     return {name: (0, i) for i, name in enumerate(names)} | {Kind.RATE.of(x): (1, i) for i, x in enumerate(names)}
 
 
 @dataclass(frozen=True)
 class Controller:
-    """A law and the inputs it gives, as many for each of its loads: continuous, or sampled and held."""
+    """A control law and its inputs, equally many for each of its loads: continuous, or sampled with a zero-order hold."""
 
     name: str
     loads: tuple[str, ...]
@@ -91,11 +91,11 @@ class Controller:
     law: Law = field(repr=False)
     period: float | None = None  # None: continuous
     delay: float = 0.0  # from the sample to its effect
-    vectorized: bool = False  # the law takes many states at once
+    vectorized: bool = False  # the law accepts many states at once
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return f"the law of '{self.name}'"
 
     def of_load(self, name: str) -> tuple[str, ...]:
@@ -105,26 +105,26 @@ class Controller:
 
     @property
     def native(self) -> bool:
-        """True for law(t, q, qd, out), which Numba has compiled."""
+        """True for law(t, q, qd, out) compiled by Numba."""
         return hasattr(self.law, "py_func")
 
     def at(self, t: float, state: State) -> np.ndarray:
-        """What the law gives at one state, (inputs,)."""
+        """The output of the law at one state, (inputs,)."""
         if self.native:
             out = np.zeros(len(self.inputs))
-            cast("Any", self.law)(t, state.q.copy(), state.qd.copy(), out)  # compiled for arrays that can be written
+            cast("Any", self.law)(t, state.q.copy(), state.qd.copy(), out)  # compiled for writable arrays
             return self._finite(out, (), t)
         return self._numbers(self.law(t, state), (), t)
 
     def along(self, t: np.ndarray, known: Mapping[str, tuple[int, int]], q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """What the law gives at many states, (inputs, batch)."""
+        """The output of the law at many states, (inputs, batch)."""
         if self.vectorized:
             return self._numbers(self.law(t, State(known, q, qd)), t.shape, t)
         each = zip(t.tolist(), q.T, qd.T, strict=True)
         return np.stack([self.at(s, State(known, x, v)) for s, x, v in each], axis=1)
 
     def _numbers(self, given: object, batch: tuple[int, ...], t: float | np.ndarray) -> np.ndarray:
-        """What the law returned as (inputs, *batch) finite numbers, or an error that names the law, the time and the value."""
+        """Convert the output to finite numbers (inputs, *batch), or raise an error with the law, the time and the value."""
         count = len(self.inputs)
         try:
             found = _real_array(given)
@@ -134,9 +134,9 @@ class Controller:
                 raise ValueError(found.shape)
             shaped = np.broadcast_to(found if found.ndim else found[None], (count, *batch)) if batch else found
         except (TypeError, ValueError):
-            said = "one number" if count == 1 else f"{count} numbers"
+            expected = "one number" if count == 1 else f"{count} numbers"
             many = f" for each of {batch[0]} states" if batch else ""
-            raise InputError(f"{self.title}{_when(t)} gave {shown(given)}. Expected {said}{many}.") from None
+            raise InputError(f"{self.title}{_when(t)} returned {shown(given)}. Expected {expected}{many}.") from None
         return self._finite(shaped, batch, t)
 
     def _finite(self, found: np.ndarray, batch: tuple[int, ...], t: float | np.ndarray) -> np.ndarray:
@@ -146,7 +146,7 @@ class Controller:
         value, when = found[:, column] if batch else found, np.asarray(t)[column]
         one = value.tolist() if len(value) > 1 else float(value[0])
         raise InputError(
-            f"{self.title}{_when(when)} gave {one}. Expected finite numbers; look at where the law divides."
+            f"{self.title}{_when(when)} returned {one}. Expected finite numbers; check the divisions in the law."
         )
 
     def __getstate__(self) -> dict[str, object]:
@@ -154,19 +154,19 @@ class Controller:
             pickle.dumps(self.law)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise InputError(
-                f"{self.title} cannot travel to another process or into a pickle: {error}. Define it as a function or a class "
-                "of a module, not as a lambda or inside a function; or work in one process."
+                f"{self.title} cannot be pickled or sent to another process: {error}. Define it as a function or a class "
+                "of a module, not as a lambda or inside a function; or use one process."
             ) from error
         return dict(vars(self))
 
 
 def _when(t: float | np.ndarray) -> str:
-    """The time of a value in a message; nothing for a batch of times."""
+    """The time of a value in a message; empty for a batch of times."""
     return f" at t = {float(t):.9g}" if np.ndim(t) == 0 else ""
 
 
 def _real_array(given: object) -> np.ndarray:
-    """Real numbers as an array of floats; NumPy itself would read the text "3" as 3 and None as NaN."""
+    """Convert real numbers to a float array; NumPy alone would accept the str "3" as 3 and None as NaN."""
     found = np.asarray(given)
     if found.dtype.kind not in "fiub" and not (
         found.dtype.kind == "O" and all(isinstance(x, Real) for x in found.ravel().tolist())
@@ -177,7 +177,7 @@ def _real_array(given: object) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of a model among its parameters, and the laws that give them."""
+    """The inputs of a model among its parameters, and the laws that compute them."""
 
     controllers: tuple[Controller, ...]
     coordinates: tuple[str, ...]
@@ -185,25 +185,25 @@ class Inputs:
 
     @cached_property
     def places(self) -> dict[str, tuple[int, int]]:
-        """Where coordinates and rates stand in a state."""
+        """Indices of coordinates and rates in a state."""
         return places(self.coordinates)
 
     @cached_property
     def continuous(self) -> tuple[tuple[Controller, list[int]], ...]:
-        """The continuous laws, each with the places of its inputs."""
+        """The continuous laws, each with the indices of its inputs."""
         return tuple((c, self.rows(c.inputs)) for c in self.controllers if c.period is None)
 
     @cached_property
     def sampled(self) -> tuple[tuple[Controller, list[int]], ...]:
-        """The sampled laws, each with the places of its inputs."""
+        """The sampled laws, each with the indices of its inputs."""
         return tuple((c, self.rows(c.inputs)) for c in self.controllers if c.period is not None)
 
     def rows(self, names: Sequence[str]) -> list[int]:
-        """Where inputs stand among the parameters."""
+        """Indices of inputs among the parameters."""
         return [self.parameters.index(name) for name in names]
 
     def filled(self, t: Any, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Values of the parameters, and of what stands behind them, with what the continuous laws give; one state or many."""
+        """Parameter values with the outputs of the continuous laws, for one state or many; later entries are unchanged."""
         if not self.continuous:
             return values
         if q.ndim == 1:
@@ -218,35 +218,35 @@ class Inputs:
         return out
 
     def refuse_sampled(self, who: str) -> None:
-        """Raise where an input is no function of the state."""
+        """Raise if an input is not a function of the state."""
         for controller, _ in self.sampled:
             raise InputError(
-                f"{who}: {controller.title} is sampled and held, so its input is no function of the state. Ask a run, such as "
-                "run.qdd; or the model without its laws, model.without_laws(), whose inputs are parameters."
+                f"{who}: {controller.title} is sampled and held, so its input is not a function of the state. Use a simulation, "
+                "such as run.qdd, or model.without_laws(), whose inputs are parameters."
             )
 
 
 def controller_of(
     name: str, loads: Sequence[str], law: object, timing: Timing, *, ends: Sequence[str] = ("",)
 ) -> Controller:
-    """A law that was given by a user, or what is wrong with it; each load has as many inputs as there are ends of names."""
+    """Validate a law of a user; each load has one input for each suffix in `ends`."""
     where, (period, delay, vectorized) = f"the law of '{name}'", timing
     if not callable(law):
         raise InputError(f"{where}: got {shown(law)}. Expected a function law(t, state).")
     if hasattr(law, "py_func") and (len(inspect.signature(law).parameters) != 4 or vectorized):
         raise InputError(
-            f"{where}: it is compiled by Numba. Expected law(t, q, qd, out), which writes into `out`, and is not vectorized."
+            f"{where}: it is compiled by Numba. Expected law(t, q, qd, out), which writes to `out`, and vectorized=False."
         )
     if period is not None and not (is_real(period) and period > 0):
         raise InputError(f"{where}, period: got {shown(period)}. Expected a positive number of seconds, or None.")
     if not (is_real(delay) and delay >= 0):
-        raise InputError(f"{where}, delay: got {shown(delay)}. Expected a number of seconds that is not negative.")
+        raise InputError(f"{where}, delay: got {shown(delay)}. Expected a nonnegative number of seconds.")
     if period is None and delay:
-        raise InputError(f"{where}: delay is {delay:g} and there is no period. A delay is that of a sampled law.")
+        raise InputError(f"{where}: delay is {delay:g} and there is no period. A delay needs a period.")
     if period is None and isinstance(law, Remembering):
         raise InputError(
-            f"{where}: it has a memory (`reset`), and there is no period. A continuous law is asked at states that the "
-            "integrator only tries, in no order of time. Give a period, such as period=0.001."
+            f"{where}: it has internal state (`reset`), and there is no period. A continuous law is called at trial states of "
+            "the integrator, not in the order of time. Give a period, such as period=0.001."
         )
     inputs = tuple(Kind.INPUT.of(f"{load}{end}") for load in loads for end in ends)
     return Controller(

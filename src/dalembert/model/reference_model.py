@@ -1,9 +1,9 @@
-"""Reference definitions for verification: what elements do, stated a second time and in plain numbers.
+"""Reference definitions for verification: independent numerical definitions of the elements.
 
-Equations are made from what a joint, load or contact states for `kinematics`. Evidence that they are right may not share those
-formulas, so each element also says in its own file what it does to positions alone: where a joint carries its child
-(`displaced`), what keeps a loop closed (`unfulfilled`), the virtual work of a load (`declared`) and its pushes on each body
-(`actions`), and what a contact forbids. None of this uses a Jacobian, a velocity of `kinematics` or a rotation of `spatial`:
+Equations are derived from the definitions that joints, loads and contacts provide for `kinematics`. The verification must not
+share these formulas, so each element also defines its effect on positions alone: the pose of a joint's child (`displaced`),
+the residuals of a loop (`unfulfilled`), the virtual work of a load (`declared`) and its forces on each body (`actions`), and
+the residuals of a contact. None of this uses a Jacobian, a velocity of `kinematics` or a rotation of `spatial`:
 
     R = ((w² − u·u) 1 + 2 u uᵀ + 2 w u×) / (w² + u·u)     w = cos(α/2), u = k sin(α/2) for an angle α about k.
 """
@@ -24,22 +24,22 @@ from dalembert.symbolic.symbols import Formula
 
 @dataclass(frozen=True)
 class Place:
-    """A frame: its origin p and its axes, the columns of R, both in the world."""
+    """A frame: its origin p and its axes, the columns of R, both in world axes."""
 
     p: Array
     R: Array
 
     def point(self, x: Array) -> Array:
-        """Where a point with the coordinates x in this frame is."""
+        """World position of the point with coordinates x in this frame."""
         return self.p + self.R @ x
 
     def along(self, axis: Sequence[Component]) -> Array:
-        """A direction of this frame in the world."""
+        """World components of a direction of this frame."""
         return self.R @ vector(list(axis))
 
 
 def turned(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Array:
-    """The rotation by an angle about a unit vector."""
+    """Rotation matrix by an angle about a unit vector."""
     half = angle * 0.5
     return rotation(algebra.cos(half), slid(axis, algebra.sin(half)))
 
@@ -50,7 +50,7 @@ def slid(axis: Sequence[Component], length: Scalar) -> Array:
 
 
 def rotation(w: Scalar, u: Array) -> Array:
-    """The rotation of the parameters of Euler and Rodrigues, of any length."""
+    """Rotation matrix of Euler-Rodrigues parameters of any norm."""
     x, y, z = u
     square = u @ u
     across = matrix([[0, -z, y], [z, 0, -x], [-y, x, 0]])
@@ -63,29 +63,29 @@ def rotation(w: Scalar, u: Array) -> Array:
 
 
 def apart(F: Place, M: Place) -> list[Scalar]:
-    """The way from one origin to the other."""
+    """The vector from the origin of F to the origin of M."""
     return list(M.p - F.p)
 
 
 def beside(F: Place, axis: Sequence[Component], v: Sequence[Scalar]) -> list[Scalar]:
-    """What of a vector is not along an axis of F: their cross product."""
+    """The cross product of a vector and an axis of F, zero if they are parallel."""
     (a, b, c), (x, y, z) = F.along(axis), v
     return [y * c - z * b, z * a - x * c, x * b - y * a]
 
 
 def parallel(F: Place, M: Place, axis: Sequence[Component]) -> list[Scalar]:
-    """How far an axis points into different directions in the two frames; it may be turned over."""
+    """Residual of an axis that is parallel in both frames, in the same or the opposite direction."""
     return beside(F, axis, list(M.along(axis)))
 
 
 def twisted(F: Place, M: Place) -> list[Scalar]:
-    """How far the axes of the two frames differ."""
+    """The difference of the axes of two frames."""
     return list((F.R - M.R).ravel())
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A quantity at K states: its value and rates along the motion (..., K), and its change with each coordinate (..., n, K)."""
+    """A quantity at K states: value and time derivatives (..., K), and derivative with each coordinate (..., n, K)."""
 
     value: np.ndarray
     rate: np.ndarray
@@ -94,42 +94,42 @@ class Traced:
 
 
 class Places(Protocol):
-    """Where all bodies are, over one algebra."""
+    """The poses of all bodies, over one algebra."""
 
     @property
     def algebra(self) -> Algebra:
-        """What the scalars are."""
+        """The algebra of the scalars."""
         ...
 
     @property
     def frames(self) -> Mapping[str, Place]:
-        """World and bodies by name."""
+        """The frames of the world and the bodies, by name."""
         ...
 
     @property
     def lower(self) -> Callable[[Formula], Scalar]:
-        """Makes a scalar of a formula."""
+        """Converts a formula to a scalar."""
         ...
 
     def point(self, body: str, x: Sequence[Formula]) -> Array:
-        """Where a point of a body is."""
+        """World position of a point of a body."""
         ...
 
     def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
-        """A frame fixed on a body: its origin at `position`, turned by roll, then pitch, then yaw about the body's axes."""
+        """A frame fixed on a body, with its origin at `position` and rotated by roll, pitch and yaw about the body axes."""
         ...
 
     def value(self, body: str, joint: int, motion: int) -> Scalar:
-        """How far a joint has moved along one of its motions."""
+        """The value of one motion of a joint."""
         ...
 
     def started(self, body: str, joint: int, motion: int) -> Scalar:
-        """How far it has moved in the initial state of the model."""
+        """The value of the motion in the initial state of the model."""
         ...
 
 
 class Watch(Protocol):
-    """A model that is watched while it moves: how anything that follows from positions changes."""
+    """Numerical derivatives of functions of the positions along a motion."""
 
     @property
     def K(self) -> int:
@@ -137,19 +137,19 @@ class Watch(Protocol):
         ...
 
     def number(self, formula: Formula, more: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
-        """The value of a formula at every state; `more` are the values of further symbols."""
+        """The value of a formula at every state; `more` has the values of additional symbols."""
         ...
 
     def numbers(self, formulas: Sequence[Formula] | Sequence[Sequence[Formula]]) -> np.ndarray:
-        """The values of several formulas, in their shape with the states behind it."""
+        """The values of several formulas; the last axis is that of the states."""
         ...
 
     def traced(self, quantity: Callable[[Places], Array | Scalar]) -> Traced:
-        """How a quantity that follows from `Places` changes."""
+        """The value and the derivatives of a function of `Places`."""
         ...
 
     def center(self, body: str) -> Vector3:
-        """The mass centre of a body, in its axes."""
+        """The mass center of a body, in its axes."""
         ...
 
     def mass(self, body: str) -> np.ndarray:
@@ -168,21 +168,21 @@ def axes_of(watch: Watch, body: str) -> Traced:
 
 
 def in_world(watch: Watch, components: Sequence[Formula], frame: str) -> np.ndarray:
-    """A vector given in the axes of `frame`."""
+    """World components of a vector in axes of `frame`."""
     return np.einsum("xak,ak->xk", axes_of(watch, frame).value, watch.numbers(components))
 
 
 def turn_of(axes: Traced) -> np.ndarray:
-    """The small rotation in a change of the axes, (3, n, K): half the sum of R_a × δR_a."""
+    """The infinitesimal rotation of a variation of the axes, (3, n, K): half the sum of R_a × δR_a."""
     return 0.5 * np.cross(axes.value[:, :, None, :], axes.change, axis=0).sum(axis=1)
 
 
-# what loads do
+# loads
 
 
 @dataclass(frozen=True)
 class Work:
-    """The virtual work of one thing (n, K), and its size before anything cancels."""
+    """The virtual work of one element (n, K), and its magnitude before cancellation."""
 
     name: str
     value: np.ndarray
@@ -200,23 +200,23 @@ class Action:
 
 
 def on_point(name: str, force: np.ndarray, point: Traced) -> Work:
-    """Force (x, K) times the change of its point (x, n, K); its size does not count on right angles between them."""
+    """Force (x, K) times the variation of its point (x, n, K); the magnitude ignores the angle between them."""
     value = np.einsum("xk,xnk->nk", force, point.change)
     return Work(name, value, np.linalg.norm(force, axis=0) * np.linalg.norm(point.change, axis=0))
 
 
 def product(name: str, force: np.ndarray, scalar: Traced) -> Work:
-    """A force along a scalar times the change of the scalar."""
+    """A generalized force times the variation of its scalar."""
     value = force * scalar.change
     return Work(name, value, np.abs(value))
 
 
-# what constraints forbid
+# constraints
 
 
 @dataclass(frozen=True)
 class Level:
-    """What must vanish (m, K), and the size of what it is made of; zero where the parts are those of q, q̇ or q̈ themselves."""
+    """A residual (m, K) and the magnitude of its terms; zero if these are q, q̇ or q̈ themselves."""
 
     value: np.ndarray
     size: np.ndarray
@@ -224,7 +224,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Condition:
-    """Rows that belong together: their slopes (m, n, K) and their levels; None where a level is not asked to vanish."""
+    """Rows of one constraint: their gradients (m, n, K) and residuals; None for a level that need not vanish."""
 
     name: str
     slopes: np.ndarray
@@ -252,5 +252,5 @@ def held(
 
 
 def length(x: np.ndarray) -> np.ndarray:
-    """The size of vectors or matrices at each state."""
+    """The norm of vectors or matrices at each state."""
     return np.sqrt(np.sum(x.reshape(-1, x.shape[-1]) ** 2, axis=0))

@@ -1,17 +1,17 @@
-"""Scales: what is long, heavy and slow for a model, read off its own numbers, so that no absolute tolerance is needed.
+"""Characteristic length, mass and time of a model, from its own data, so that no absolute tolerance is needed.
 
-| scale | from | else |
+| scale | from | otherwise |
 |---|---|---|
-| length | the largest size among the bodies | largest start, start rate × duration / 10, m g / k, 1 |
+| length | the largest dimension of the bodies | largest initial position, initial rate × duration / 10, m g / k, 1 |
 | mass | the heaviest body | 1 |
-| time | √(length / gravity) | the slowest spring, start rates, a tenth of the duration |
+| time | √(length / gravity) | the slowest spring, initial rates, a tenth of the duration |
 
-Sizes are joint positions, mass centres, radii of gyration, the places of loops, springs and forces, natural lengths, radii of
-contacts; points of the ground count by their distance from each other, not from the origin.
+Dimensions are joint positions, mass centers, radii of gyration, the points of loops, springs and forces, natural lengths and
+radii of contacts; points of the ground count by their distance from their mean, not from the origin.
 
-A coordinate that turns is measured in radians, one that slides by the length; one behind a formula, such as `r*theta`, by what
-moves the joint as far. In a model given by its energies a coordinate inside sine or cosine turns, the others are measured by
-the largest start among them. Velocities are measured by scale / time, or by their own start rate where that is larger.
+The scale of an angle is 1 rad, that of a translation the length; for a formula such as `r*theta` the scale is divided by the
+slope. In a model defined by energies a coordinate inside sine or cosine is an angle; the scale of the others is the largest
+initial position among them. The scale of a velocity is scale / time, or its initial rate if that is larger.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from dalembert.symbolic.symbols import TIME, Formula, Kind, kind_of
 if TYPE_CHECKING:
     from dalembert.model.description import Description, Elements
 
-ONSET = se.Integer(10) ** -9  # an angle, and a share of lengths
-# where a slip grows from zero, the Taylor coefficient of order k of its direction grows with (acceleration / this speed)^k;
-# those of order 20 have to be numbers in any unit of time
+ONSET = se.Integer(10) ** -9  # angle, and fraction of lengths
+# where slip grows from zero, the Taylor coefficient of order k of its direction grows as (acceleration / this speed)^k;
+# coefficients up to order 20 must not overflow in any unit of time
 _SLOW = se.Integer(10) ** -7
-Motion = tuple[Formula, bool]  # a motion of a joint, and whether it turns the child
+Motion = tuple[Formula, bool]  # a joint motion, and whether it is a rotation
 
 
 @dataclass(frozen=True)
 class Scales:
-    """Characteristic sizes of a model: length, mass, time, each coordinate and velocity, and the times it is looked at."""
+    """Characteristic length, mass and time of a model, scales of coordinates and velocities, and its time span."""
 
     length: float
     mass: float
@@ -58,11 +58,11 @@ class Scales:
 
     @property
     def force(self) -> float:
-        """The scale of forces, mass × length / time², rounded to a power of two so that multiplying by it is exact."""
+        """The scale of forces, mass × length / time², rounded to a power of two so that scaling is exact."""
         return float(np.exp2(np.round(np.log2(self.mass * self.length / self.time**2))))
 
     def instant(self, t: float, duration: float) -> float:
-        """What small differences of time are measured by, at t in a run: the time of the model, or of a shorter run, or t."""
+        """The scale of small time differences at t: the time of the model, a shorter duration, or t."""
         return max(min(self.time, duration), abs(t))
 
     @property
@@ -104,7 +104,7 @@ def scales_of(model: Elements) -> Scales:
 
 @lru_cache(maxsize=64)
 def onset(model: Description) -> Formula:
-    """A depth below which a law without a series at zero begins smoothly: 1e-9 of the length of a model, as a power of ten.
+    """Depth below which a law without a Taylor series at zero is smoothed: 1e-9 of the model length, as a power of ten.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("pendulum", gravity=(0, -9810, 0)).coordinates("theta")
@@ -117,7 +117,7 @@ def onset(model: Description) -> Formula:
 
 @lru_cache(maxsize=64)
 def slowest_slip(model: Description) -> Formula:
-    """A speed below which a slip has no direction: 1e-7 of the speed of a model, as a power of ten."""
+    """Speed below which slip has no direction: 1e-7 of the speed of the model, as a power of ten."""
     known = scales_of(model)
     return _SLOW * _decade(known.length / known.time)
 
@@ -127,7 +127,7 @@ def _decade(x: float) -> Formula:
 
 
 def _number(formula: Formula, model: Elements) -> float:
-    """The size of a constant formula, 0 where it has no value."""
+    """The absolute value of a constant formula, 0 if it is not finite."""
     found = abs(value(formula, model.parameter_values))
     return found if math.isfinite(found) else 0.0
 
@@ -137,7 +137,7 @@ def _norm(vector: Sequence[Formula], model: Elements) -> float:
 
 
 def _lengths(model: Elements) -> Iterator[float]:
-    """Every length among the numbers of the model; points of the ground count by their distance from their centre."""
+    """All lengths of the model; points of the ground count by their distance from their mean."""
     ground: list[list[float]] = []
     for place, vector in _points(model):
         if place == WORLD:
@@ -157,7 +157,7 @@ def _lengths(model: Elements) -> Iterator[float]:
 
 
 def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:
-    """Every fixed point of the model and what it is fixed on."""
+    """All fixed points of the model, each with its body."""
     for body in model.bodies:
         yield body.name, body.center
         for i, joint in enumerate(body.joints):
@@ -170,7 +170,7 @@ def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:
 
 
 def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
-    """A length where the model has no sizes: how far it starts from zero, or how far it goes."""
+    """A length for a model without dimensions: its initial positions, or the distance it travels."""
     sliding = [c for c in model.generalized_coordinates if c.name not in turning]
     starts = max((abs(c.start) for c in sliding), default=0.0)
     far = max((abs(c.start_rate) for c in sliding), default=0.0) * model.duration / 10
@@ -181,7 +181,7 @@ def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
 
 
 def turning_coordinates(model: Elements) -> set[str]:
-    """The coordinates that are angles or parts of a quaternion; where no joint tells, those inside sine, cosine or tangent."""
+    """The coordinates that are angles or quaternion components; without joints, those inside sine, cosine or tangent."""
     return _turning(model, _motions(model))
 
 
@@ -193,7 +193,7 @@ def _turning(model: Elements, motions: Sequence[Motion]) -> set[str]:
 
 
 def _waves(model: Elements) -> list[Formula]:
-    """What stands inside sine, cosine and tangent; laws of lengths and the like say nothing of coordinates."""
+    """The arguments of sine, cosine and tangent; formulas of measures do not contain coordinates."""
     formulas = [f for f in model.formulas if not any(kind_of(s.name) is Kind.MEASURE for s in f.free_symbols)]
     return [wave.args[0] for formula in formulas for wave in formula.atoms(se.sin, se.cos, se.tan)]
 
@@ -204,7 +204,7 @@ def _motions(model: Elements) -> list[Motion]:
 
 
 def turns(joint: Joint, motion: int) -> bool:
-    """Whether a motion of a joint turns the child."""
+    """Whether a joint motion rotates the child."""
     start = [0.0] * len(joint.values)
     if joint.quaternion:
         start[-4] = 1.0
@@ -214,7 +214,7 @@ def turns(joint: Joint, motion: int) -> bool:
 
 
 def _steepest(model: Elements, motions: Sequence[Motion], turning: set[str]) -> dict[str, float]:
-    """How much each coordinate moves its joints, or the sine it stands in: one unit of it by so many radians or lengths."""
+    """The largest slope of the joint motions, or arguments of sine and cosine, with respect to each coordinate."""
     jointed, waving = defaultdict[tuple[str, bool], list[Formula]](list), defaultdict[str, list[Formula]](list)
     for formula, turns in motions:
         for symbol in formula.free_symbols:
@@ -242,7 +242,7 @@ def _time(model: Elements, length: float, mass: float, q: Sequence[float]) -> fl
 
 
 def _stiffnesses(model: Elements, length: float) -> Iterator[float]:
-    """The stiffness of every spring along a length."""
+    """The translational stiffness of every spring."""
     bodies = {body.name: body for body in model.bodies}
     for load in model.loads:
         if load.stiff is not None:
@@ -251,7 +251,7 @@ def _stiffnesses(model: Elements, length: float) -> Iterator[float]:
 
 
 def _switches(model: Elements) -> Iterator[float]:
-    """The times at which formulas switch, such as those of a table."""
+    """The times at which formulas change branches, such as those of a table."""
     for formula in model.formulas:
         for table, argument in interpolations_in(formula):
             if argument == TIME:

@@ -1,16 +1,16 @@
-"""Bodies from their shape: mass, mass centre and inertia of homogeneous solids, exact in formulas of parameters.
+"""Mass, mass center and inertia of homogeneous solids, exact in formulas of parameters.
 
-| kind | size | its origin lies |
+| kind | size | origin |
 |---|---|---|
-| `box` | three edges | in the middle |
-| `cylinder` | radius, length along z | in the middle |
-| `sphere` | radius | in the middle |
-| `ellipsoid` | three half axes | in the middle |
-| `capsule` | radius, length of the straight part along z | in the middle |
-| `cone` | radius, height along z | in the middle of its base |
-| `rod` | length along z; it is thin, and its density is mass per length | in the middle |
+| `box` | three edges | center |
+| `cylinder` | radius, length along z | center |
+| `sphere` | radius | center |
+| `ellipsoid` | three half axes | center |
+| `capsule` | radius, length of the straight part along z | center |
+| `cone` | radius, height along z | center of its base |
+| `rod` | length along z; thin, its density is mass per length | center |
 
-A hollow solid is one less another of the same kind with the same origin, its `inner` size.
+A hollow solid is the difference of two solids of the same kind and origin; the size of the second is `inner`.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 _ZERO = se.Integer(0)
-MAX_SOLIDS = 100  # of one body in a file: formulas grow with the square of it
+MAX_SOLIDS = 100  # per body in a file: the size of formulas grows with its square
 
 
 @dataclass(frozen=True)
 class _Form:
-    """A homogeneous solid: its volume, the height of its mass centre, and its moments of inertia per mass about it."""
+    """A homogeneous solid: volume, height of the mass center, and central moments of inertia per mass."""
 
     volume: Formula
     height: Formula
@@ -59,12 +59,12 @@ def _ellipsoid(a: Formula, b: Formula, c: Formula) -> _Form:
 
 
 def _capsule(r: Formula, l: Formula) -> _Form:  # noqa: E741
-    # a share of the straight part, and of two half balls whose mass centres lie 3/8 r beyond its ends
-    straight = l / (l + 4 * r / 3)
-    round_ = 1 - straight
-    across = straight * (r**2 / 4 + l**2 / 12) + round_ * (2 * r**2 / 5 + l**2 / 4 + 3 * l * r / 8)
-    about = straight * r**2 / 2 + round_ * 2 * r**2 / 5
-    return _Form(se.pi * r**2 * (l + 4 * r / 3), _ZERO, (across, across, about))
+    # mass fractions of the cylinder and of the two hemispheres, whose mass centers are 3/8 r beyond its ends
+    cylinder = l / (l + 4 * r / 3)
+    caps = 1 - cylinder
+    across = cylinder * (r**2 / 4 + l**2 / 12) + caps * (2 * r**2 / 5 + l**2 / 4 + 3 * l * r / 8)
+    axial = cylinder * r**2 / 2 + caps * 2 * r**2 / 5
+    return _Form(se.pi * r**2 * (l + 4 * r / 3), _ZERO, (across, across, axial))
 
 
 def _cone(r: Formula, h: Formula) -> _Form:
@@ -89,7 +89,7 @@ FORMS: dict[str, tuple[int, Callable[..., _Form]]] = {
 
 @dataclass(frozen=True)
 class Matter:
-    """Mass, mass centre and inertia about it, in axes of the body."""
+    """Mass, mass center and central inertia, in body axes."""
 
     mass: Formula
     center: Vector3
@@ -97,7 +97,7 @@ class Matter:
 
 
 def together(parts: Sequence[Matter]) -> Matter:
-    """Several as one, by Steiner's theorem.
+    """Combine several into one by the parallel-axis theorem.
 
     >>> one = se.Integer(1)
     >>> ball = [Matter(one, (x * one, 0 * one, 0 * one), ((one,) * 3,) * 3) for x in (-2, 4)]
@@ -131,12 +131,12 @@ def solid(
     rotation: Rotation = ZERO,
     where: str = "solid",
 ) -> Matter:
-    """A homogeneous solid for `body(..., solid=...)`: its kind and size, and its density or its mass.
+    """Create a homogeneous solid for `body(..., solid=...)` from its kind, size, and density or mass.
 
-    Kinds and sizes: box (three edges), cylinder (radius, length), sphere (radius), ellipsoid (three half axes), capsule
-    (radius, length of the straight part), cone (radius, height; its origin is in its base), rod (length; its density is mass
-    per length). Lengths and heights lie along z; `position` and `rotation` place the solid on the body. `inner` is the size
-    of the hollow inside, of the same kind.
+    Kinds and sizes: box (three edges), cylinder (radius, length), sphere (radius), ellipsoid (three semi-axes), capsule
+    (radius, length of the cylindrical part), cone (radius, height; its origin is the center of its base), rod (length; its
+    density is mass per length). Lengths and heights are along z; `position` and `rotation` place the solid on the body.
+    `inner` is the size of the cavity, of the same kind.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("flywheel").parameters(m=3.0, r=0.2, h=0.05).coordinates("turn")
@@ -150,39 +150,39 @@ def solid(
         raise InputError(f"{where}: there is no such solid. {nearest(str(kind), FORMS)}")
     if (density is None) == (mass is None):
         both = "neither density nor mass" if mass is None else "both density and mass"
-        raise InputError(f"{where}: {both} is given. Give one of them.")
+        raise InputError(f"{where}: got {both}. Give one of them.")
     outer = _form(model, kind, size, f"{where}, size")
     forms = [outer] if inner is None else [outer, _form(model, kind, inner, f"{where}, inner")]
     volume = outer.volume if inner is None else outer.volume - forms[1].volume
     if not value(volume, model.parameter_values) > 0 and not (inner is None and density is None):
-        raise InputError(f"{where}: its volume is not positive. Expected sizes above 0, and an `inner` below `size`.")
-    whole = None if mass is None else model.reader.constant(mass, f"{where}, mass")
-    thick = whole / volume if density is None else model.reader.constant(density, f"{where}, density")
-    masses = [thick * outer.volume, *(-thick * form.volume for form in forms[1:])]
-    if inner is None and whole is not None:
-        masses = [whole]
-    found = together([_upright(form, each) for form, each in zip(forms, masses, strict=True)])
-    return _placed(found, *placement(model, where, position, rotation))
+        raise InputError(f"{where}: its volume is not positive. Expected positive sizes, and `inner` less than `size`.")
+    total = None if mass is None else model.reader.constant(mass, f"{where}, mass")
+    rho = total / volume if density is None else model.reader.constant(density, f"{where}, density")
+    masses = [rho * outer.volume, *(-rho * form.volume for form in forms[1:])]
+    if inner is None and total is not None:
+        masses = [total]
+    found = together([_centered(form, each) for form, each in zip(forms, masses, strict=True)])
+    return _moved(found, *placement(model, where, position, rotation))
 
 
 def _form(model: Model, kind: str, size: Given, where: str) -> _Form:
     count, form = FORMS[kind]
-    given = row_of(size, where, f"{count} lengths")
-    if len(given) != count:
-        raise InputError(f"{where}: got {len(given)} lengths. Expected {count} for a {kind}.")
-    lengths = [model.reader.constant(x, f"{where}[{i}]") for i, x in enumerate(given)]
+    entries = row_of(size, where, f"{count} lengths")
+    if len(entries) != count:
+        raise InputError(f"{where}: got {len(entries)} lengths. Expected {count} for a {kind}.")
+    lengths = [model.reader.constant(x, f"{where}[{i}]") for i, x in enumerate(entries)]
     for i, length in enumerate(lengths):
         if (number := value(length, model.parameter_values)) < 0:
             raise InputError(f"{where}[{i}]: the length is {number:g}. Expected at least 0.")
     return form(*lengths)
 
 
-def _upright(form: _Form, mass: Formula) -> Matter:
+def _centered(form: _Form, mass: Formula) -> Matter:
     a, b, c = (mass * moment for moment in form.moments)
     return Matter(mass, (_ZERO, _ZERO, form.height), ((a, _ZERO, _ZERO), (_ZERO, b, _ZERO), (_ZERO, _ZERO, c)))
 
 
-def _placed(matter: Matter, position: Vector3, angles: Vector3) -> Matter:
+def _moved(matter: Matter, position: Vector3, angles: Vector3) -> Matter:
     x, y, z = np.array(position, dtype=object) + rotation_matrix(angles) @ np.array(matter.center, dtype=object)
     return Matter(matter.mass, (x, y, z), turned_inertia(matter.inertia, angles))
 
@@ -199,7 +199,7 @@ SOLID: Keys = {
 
 
 def solids_in_file(given: object, where: str, model: Any) -> Iterator[Problem]:
-    """One solid in a file, or several."""
+    """Validate one solid or several in a file."""
     parts: list[Any] = given if isinstance(given, list) else [given]
     if not 1 <= len(parts) <= MAX_SOLIDS:
         yield wrong(where, f"1 to {MAX_SOLIDS} solids", given)

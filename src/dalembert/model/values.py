@@ -1,4 +1,4 @@
-"""Values as users write them, and how they are read: names, numbers, vectors, axes and pairs of bodies."""
+"""Reading of user values: names, numbers, vectors, axes and pairs of bodies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dalembert.model.description import Elements
 
-Name: TypeAlias = "str | sympy.Basic"  # of a parameter or coordinate: text, or the symbol it was declared by
+Name: TypeAlias = "str | sympy.Basic"  # of a parameter or coordinate: str or SymPy symbol
 
 Values = Mapping[Any, float | str]  # of parameters, by name or symbol; a string is a formula of parameters
 Vector3 = tuple[Formula, Formula, Formula]
@@ -30,20 +30,20 @@ TwoPoints = tuple[Vector3, Vector3]
 UnitVector = tuple[Component, Component, Component]  # exact to its square roots
 
 WORLD = "world"
-# values in a row as users write them: numbers, text or SymPy, in a list, tuple or array
+# a sequence of user values: numbers, str or SymPy expressions in a list, tuple or array
 Given: TypeAlias = "Sequence[Written | Given] | np.ndarray"
 ZERO = (0, 0, 0)
 
 
 def row_of(values: object, where: str, expected: str) -> list[Written]:
-    """The values in a row, such as a list or an array holds them."""
+    """The values as a list; raise if they are not a sequence."""
     if not several(values):
         raise InputError(f"{where}: got {shown(values)}. Expected {expected}.")
     return list(values)
 
 
 def several(values: object, count: int | None = None) -> TypeGuard[Sequence[Written]]:
-    """Whether these are values in a row, and as many as `count` says; text is not."""
+    """Whether the values are a sequence, of length `count` if it is set; a str is not."""
     if isinstance(values, Sequence) or (isinstance(values, np.ndarray) and np.ndim(values)):
         return not isinstance(values, str | bytes) and count in (None, len(values))
     return False
@@ -58,7 +58,7 @@ def vector3(read: Callable[[Written, str], Formula], values: object, where: str)
 
 
 def motions(model: Elements, formulas: object, count: int, where: str) -> tuple[Formula | None, ...]:
-    """Motions of a joint; None where they are free, as in a joint that closes a loop."""
+    """Motions of a joint; None for free motions, as in a loop-closing joint."""
     if formulas is None:
         return (None,) * count
     if not several(formulas, count):
@@ -67,7 +67,7 @@ def motions(model: Elements, formulas: object, count: int, where: str) -> tuple[
 
 
 def motion(model: Elements, formula: object, where: str) -> Formula | None:
-    """A motion of a joint; None where it is free."""
+    """A motion of a joint; None if it is free."""
     return None if formula is None else model.reader.read(formula, where, rates=False)
 
 
@@ -81,7 +81,7 @@ def points(model: Elements, given: object, where: str) -> TwoPoints:
 
 
 def quarter_turns(angles: object) -> object:
-    """The angles, those that are multiples of π/2 as near as doubles can be written with π, so that zeros stay exact."""
+    """The angles, with multiples of π/2 (to rounding) written with π, so that sines and cosines are exact."""
     return tuple(map(_quarter_turn, angles)) if several(angles) else angles
 
 
@@ -94,21 +94,21 @@ def _quarter_turn(angle: Written) -> Written:
 
 
 def unit_vector(axis: object, where: str) -> UnitVector:
-    """A unit vector along `axis`, exact to its square roots; whole components stay whole."""
+    """A unit vector along `axis`, exact with square roots; integer components stay integers."""
     if several(axis) and len(axis) != 3:
         raise InputError(f"{where}: the axis has {len(axis)} components. Expected 3.")
-    given = tuple(axis) if several(axis) else axis
+    entries = tuple(axis) if several(axis) else axis
     numbers = [a for a in axis if _is_number(a)] if several(axis) else []
     if len(numbers) != 3:
-        raise InputError(f"{where}: the axis is {shown(given)}. Expected 3 numbers, e.g. (0, 0, 1).")
+        raise InputError(f"{where}: the axis is {shown(entries)}. Expected 3 numbers, e.g. (0, 0, 1).")
     try:
         length = math.hypot(*numbers)
     except OverflowError:
         length = math.inf
     if not (0 < length < math.inf):
         raise InputError(
-            f"{where}: the axis has length {length:g}. Expected a direction, got {shown(given)}. "
-            "Give `axis` a non-zero vector."
+            f"{where}: the axis has length {length:g}. Expected a nonzero vector, got {shown(entries)}. "
+            "Give `axis` a finite, nonzero direction."
         )
     return unit([exact(float(a)) for a in numbers])
 
@@ -130,15 +130,15 @@ def names_of(bodies: object, where: str) -> tuple[str, ...]:
     match list(bodies) if several(bodies) else bodies:
         case [str(), str(), *_] as names if all(isinstance(name, str) for name in names):
             return tuple(map(str, names))
-    raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected names of two bodies or more.")
+    raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected the names of two or more bodies.")
 
 
 def places_of(given: object, where: str) -> tuple[int, ...]:
-    """Which joints or motions, counted from 0; none where all are the first."""
-    row = row_of(given, where, "whole numbers, counted from 0")
+    """Indices of joints or motions, counted from 0; empty if all are 0."""
+    row = row_of(given, where, "int values, counted from 0")
     found = tuple(int(x) for x in row if isinstance(x, Integral) and not isinstance(x, bool) and int(x) >= 0)
     if len(found) < len(row):
-        raise InputError(f"{where}: got {shown(given)}. Expected whole numbers, counted from 0.")
+        raise InputError(f"{where}: got {shown(given)}. Expected int values, counted from 0.")
     return found if any(found) else ()
 
 
@@ -155,39 +155,39 @@ def is_name(value: object) -> TypeGuard[str]:
 
 
 def is_text(value: str) -> bool:
-    """True where there are no control characters besides line breaks and tabs, and no half of a surrogate pair."""
+    """True if there are no control characters except line breaks and tabs, and no lone surrogates."""
     return all(c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") for c in value)
 
 
 def require_name(name: object, what: str) -> None:
-    """Refuse a name that no file can hold.
+    """Raise if a name cannot be written to a file.
 
     >>> require_name("a\\nb", "model")
     Traceback (most recent call last):
         ...
-    dalembert.errors.InputError: model 'a\\nb': not a name. Expected 1 to 100 printable characters; choose another.
+    dalembert.errors.InputError: model 'a\\nb': invalid name. Expected 1 to 100 printable characters.
     """
     if not isinstance(name, str):
         raise InputError(f"{what}: the name is {shown(name)}. Expected a str.")
     if not is_name(name):
         shown_name = ascii(name) if len(name) <= MAX_NAME else f"{name[:20]!a}... of {len(name)} characters"
-        expected = f"Expected 1 to {MAX_NAME} printable characters; choose another."
-        raise InputError(f"{what} {shown_name}: not a name. {expected}")
+        expected = f"Expected 1 to {MAX_NAME} printable characters."
+        raise InputError(f"{what} {shown_name}: invalid name. {expected}")
 
 
 def require_texts(element: object) -> None:
-    """Refuse an element whose name, description or unit no file can hold."""
+    """Raise if the name, description or unit of an element cannot be written to a file."""
     what, name = type(element).__name__.lower(), getattr(element, "name", None)
     if isinstance(name, str):
         require_name(name, what)
     for key in ("description", "unit"):
         text = getattr(element, key, None)
         if isinstance(text, str) and not is_text(text):
-            expected = "Expected text without control characters; line breaks and tabs are allowed."
+            expected = "Expected a str without control characters; line breaks and tabs are allowed."
             raise InputError(f"{what} '{name}', {key}: got {text[:60]!a}. {expected}")
 
 
 def require_new_texts(elements: tuple[object, ...], known: tuple[object, ...]) -> None:
-    """The same for elements behind the known ones, or for all where none was added."""
+    """Apply `require_texts` to the elements after the known ones, or to all if none was added."""
     for element in elements[len(known) :] or elements:
         require_texts(element)

@@ -1,8 +1,8 @@
-"""The contract of a constraint: one file states all its facts.
+"""Base classes of constraints.
 
-The arguments it is made of, its formulas, what feedback adds to it, and what it is checked for.
-Constraints by formulas come in three kinds: on positions, on velocities and on momenta. Loops take their rows from a joint.
-For the evidence, formulas are taken as they are written.
+A constraint defines its arguments, its formulas, its feedback terms and its validation.
+Formula constraints act on positions, on velocities or on momenta. Loops take their rows from a joint.
+The verification uses the formulas as they are written.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Gains: TypeAlias = "Written | Sequence[Written]"  # one gain, or several
 
 
 def read_gains(model: Elements, gains: Gains | None, count: int, where: str) -> tuple[Formula, ...]:
-    """The gains of feedback, none where there is none."""
+    """Read the feedback gains; an empty tuple without feedback."""
     if gains is None:
         return ()
-    given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
-    if len(given) != count:
+    entries = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
+    if len(entries) != count:
         expected = "two gains (alpha, beta)" if count == 2 else "one gain alpha"
-        raise InputError(f"{where}: got {len(given)} gains. Expected {expected}.")
-    return tuple(model.reader.constant(gain, where) for gain in given)
+        raise InputError(f"{where}: got {len(entries)} gains. Expected {expected}.")
+    return tuple(model.reader.constant(gain, where) for gain in entries)
 
 
 two_gains = Kind(
@@ -54,10 +54,10 @@ one_gain = Kind(
 
 @record
 class Constraint(Named):
-    """What a model is held by."""
+    """Base class of constraints."""
 
     family = "constraint"
-    gains: ClassVar[int] = 2  # how many gains feedback has: (α, β), or β alone
+    gains: ClassVar[int] = 2  # number of feedback gains: (α, β), or β alone
 
     name: str = argument(name, None, about="the name of the constraint", absent="numbered")
     description: str = argument(text, "", about="what it means", default="", kw_only=True)
@@ -77,31 +77,31 @@ class Constraint(Named):
 
     @abstractmethod
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """Every formula with its path."""
+        """Iterate over its formulas with their paths."""
 
     @abstractmethod
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """What is wrong with it in its model, `table` holding a value of every symbol at the start."""
+        """Its problems in the model; `table` has the initial value of every symbol."""
 
     def stabilized(self, gains: Sequence[Formula]) -> Self:
-        """The same with feedback by (α, β), or β alone, where it has none of its own."""
+        """Return a copy with the feedback gains (α, β), or β alone, unless it already has feedback."""
         return self if self.feedback else replace(self, feedback=tuple(gains[-self.gains :]))
 
 
 @record
 class FormulaConstraint(Constraint):
-    """A formula that vanishes."""
+    """A constraint of the form formula = 0."""
 
     formula: Formula
 
     @classmethod
     def taken(cls, model: Model) -> Collection[str]:
-        """None: the check of the model tells of formulas with the same name."""
+        """Empty: the check of the model reports duplicate names."""
         return ()
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
         yield self.title, self.formula
 
-    def _idle(self, lacks: str, advice: str) -> list[Problem]:
-        """The problem of a formula that says nothing about the motion."""
+    def _ineffective(self, lacks: str, advice: str) -> list[Problem]:
+        """The problem of a formula that does not constrain the motion."""
         return [Problem(self.title, f"it contains {lacks}.", advice)]

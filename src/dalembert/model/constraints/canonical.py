@@ -36,19 +36,19 @@ class Canonical(FormulaConstraint):
         return self.formula
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """A formula without momenta; whether the start fulfils it is asked where momenta are known."""
+        """A formula without momenta; the initial state is checked later, when momenta are known."""
         if self.phi.free_symbols & {momentum(name) for name in model.coordinate_names}:
             return []
-        return self._idle("no momentum", "It restricts positions: declare it as holonomic.")
+        return self._ineffective("no momentum", "It constrains positions: declare it as holonomic.")
 
 
 @builds(Canonical, {key: about for key, about in Canonical.keys().items() if key != "feedback"})
 def canonical(model: Model, phi: Written, name: str | None = None, description: str = "") -> Model:
-    """Impose φ(q, p, t) = 0 on coordinates and momenta, p(x) being ∂L/∂q̇ of the coordinate x; for `dirac` only.
+    """Impose φ(q, p, t) = 0 on coordinates and momenta, with p(x) = ∂L/∂q̇ of the coordinate x; `dirac` only.
 
-    The multiplier enters the Hamiltonian, so that it moves coordinates and momenta: (5.287)–(5.292) of papers/desapio.
-    This is another motion than that of d'Alembert's principle, also where p = M q̇ would make φ a constraint on velocities.
-    The initial rates give the initial momenta.
+    The multiplier enters the Hamiltonian and changes both coordinates and momenta: (5.287)–(5.292) of papers/desapio.
+    The motion differs from that of d'Alembert's principle, even if p = M q̇ makes φ a constraint on velocities.
+    The initial momenta follow from the initial rates.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("particle").coordinates("x", "y")

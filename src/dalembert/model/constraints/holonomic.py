@@ -1,4 +1,4 @@
-"""Constraints on positions: formulas, and drives that prescribe the motion of a coordinate."""
+"""Holonomic constraints: formulas, and drives that prescribe the motion of a coordinate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _POINTS: Keys = {"times": Key(_COLUMN, required=True), "values": Key(_COLUMN, re
 
 
 def _motion(value: object, where: str, model: Elements) -> Iterator[Problem]:
-    """A formula of time, or points with a spline through them."""
+    """Validate a formula of time, or the points of a spline."""
     if not isinstance(value, dict):
         yield from of_time(value, where, model)
         return
@@ -58,7 +58,7 @@ class Holonomic(FormulaConstraint):
     def problems(self, model: Elements, table: Table) -> list[Problem]:
         q = {coordinate(name) for name in model.coordinate_names}
         if not self.phi.free_symbols & q:
-            return self._idle("no coordinate", "Remove it, or use the coordinates it ties together.")
+            return self._ineffective("no coordinate", "Remove it, or use the coordinates it constrains.")
         if self.feedback or model.assemble_start:
             return []
         found = unfulfilled(self.title, "φ", self.phi, q, "positions", table)
@@ -66,13 +66,13 @@ class Holonomic(FormulaConstraint):
 
     @property
     def prescribed(self) -> str | None:
-        """The coordinate whose motion it prescribes; None for a constraint that was written as a formula."""
+        """The coordinate whose motion it prescribes; None for a constraint defined by a formula."""
         name = self.description.removeprefix(_DRIVEN)
         known = {symbol.name for symbol in self.phi.free_symbols}
         return name if name != self.description and name in known else None
 
     def driven(self, model: Elements) -> Element | None:
-        """The keys of the drive that made it, None for a constraint that was written as a formula."""
+        """The keys of the drive that created it; None for a constraint defined by a formula."""
         name = self.prescribed
         if name is None or name not in model.coordinate_names:
             return None
@@ -103,8 +103,8 @@ def holonomic(
 ) -> Model:
     """Impose φ(q, t) = 0.
 
-    With `feedback` = (α, β) it is a servo constraint that a control force drives to zero, φ̈ + β φ̇ + α φ = 0: a start off
-    the target is allowed.
+    With `feedback` = (α, β) it is a servo constraint, φ̈ + β φ̇ + α φ = 0, that a control force drives to zero: the initial
+    state may violate it.
     """
     return Holonomic.build(model, formula=phi, name=name, description=description, feedback=feedback)
 
@@ -126,12 +126,12 @@ def holonomic(
 def drive(
     model: Model, coordinate: str, motion: TimeLaw, name: str | None = None, feedback: Gains | None = None
 ) -> Model:
-    """Prescribe the motion of a coordinate. The force that it takes is the multiplier of the drive.
+    """Prescribe the motion of a coordinate (rheonomic constraint). Its multiplier is the driving force.
 
-    A motion is a formula of time, as text or of SymPy, a profile such as `dl.cycloidal(0, 1, 2)`, points as (times, values),
-    through which a spline goes, or a function of time, which is sampled over the duration of the model. In files points
-    are a table of `times`, `values` and `bends`, the accelerations there.
-    With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
+    A motion is a formula of time (str or SymPy), a profile such as `dl.cycloidal(0, 1, 2)`, points (times, values) that are
+    interpolated by a spline, or a function of time, which is sampled over the duration of the model. In files, points are a
+    table of `times`, `values` and `bends`, the accelerations at the points.
+    With `feedback` = (α, β) it is a computed-torque controller: the tracking error e decays as ë + β ė + α e = 0.
     """
     if coordinate not in model.coordinate_names:
         raise InputError(f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, model.coordinate_names)}")

@@ -1,4 +1,4 @@
-"""Joints that close loops, and which bodies belong to a loop."""
+"""Loop-closing joints, and the bodies of a loop."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @record
 class Loop(Constraint):
-    """A joint that closes a loop: its frame F sits on the first body, its moved frame M on the second.
+    """A loop-closing joint: its frame F is fixed on the first body, its moved frame M on the second.
 
-    The placement of F is the joint's own; M sits at `position` with `rotation` on the second body. The joint's motions are
-    not coordinates. With feedback gains (α, β) its rows are stabilised, φ̈ + β φ̇ + α φ = 0.
+    The joint defines the placement of F; M is placed at `position` with `rotation` on the second body. The motions of the
+    joint are not coordinates. With feedback gains (α, β) its rows are stabilized, φ̈ + β φ̇ + α φ = 0.
     """
 
     kind = "loop"
@@ -53,9 +53,9 @@ class Loop(Constraint):
         if first == second:
             found.append(Problem(self.title, f"both ends are on '{first}'.", "Give `bodies` two different names."))
         if self.name in names:
-            found.append(Problem(self.title, "a body has this name, too.", "Give the loop a name of its own."))
+            found.append(Problem(self.title, "a body has the same name.", "Give the loop a unique name."))
         if not self.joint.row_names:
-            fact = f"a {self.joint.kind} joint holds nothing."
+            fact = f"a {self.joint.kind} joint adds no constraint."
             found.append(Problem(self.title, fact, "Remove it, or choose another joint."))
         return found
 
@@ -73,7 +73,7 @@ class Loop(Constraint):
 
 
 def ancestors(model: Elements, body: str) -> list[str]:
-    """The body, its parent, and so on, without the world."""
+    """The body and its ancestors, without the world."""
     parents = {b.name: b.parent for b in model.bodies}
     out = []
     while body != WORLD:
@@ -83,13 +83,13 @@ def ancestors(model: Elements, body: str) -> list[str]:
 
 
 def loop_bodies(model: Elements, loop: Loop) -> list[str]:
-    """The bodies whose joints belong to a loop: from its first body up, then down to its second."""
+    """The bodies whose joints belong to a loop: from its first body up the tree, then down to its second."""
     up, down = (ancestors(model, body) for body in loop.bodies)
     shared = set(up) & set(down)
     return [b for b in up if b not in shared] + [b for b in reversed(down) if b not in shared]
 
 
-# the key of the joint is added where tables of joints are read
+# the reader of joint tables adds the key of the joint
 @builds(
     Loop,
     {
@@ -111,10 +111,10 @@ def loop(
     description: str = "",
     feedback: Gains | None = None,
 ) -> Model:
-    """Close a loop: join two bodies, or a body and the world, by a joint of any kind.
+    """Close a loop: connect two bodies, or a body and the world, by a joint of any kind.
 
-    `joint` is placed on the first body as usual; its motions are not coordinates, so leave them out. `position`
-    and `rotation` place its other half on the second body. The constraints follow from the joint.
+    `joint` is placed on the first body; its motions are not coordinates, so omit them. `position` and `rotation` place its
+    moved frame on the second body. The constraints follow from the joint.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("four bars").coordinates("a", "b", "c")
@@ -127,15 +127,15 @@ def loop(
     """
     where = f"loop '{name}'"
     if any(loop.name == name for loop in model.loops):
-        raise InputError(f"{where}: declared twice. Give each loop its own name.")
+        raise InputError(f"{where}: declared twice. Give each loop a unique name.")
     if not isinstance(joint, Joint):
         count = len(joints_of(joint, where))
-        raise InputError(f"{where}, joint: got {count} joints in a sequence. Expected one joint.")
+        raise InputError(f"{where}, joint: got a sequence of {count} joints. Expected one joint.")
     moving = [str(x) for x in joint.values if x is not None and not (x.is_Number and float(x) == 0)]
     if moving:
         raise InputError(
-            f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: leave "
-            "them out, or let the bodies hang on each other by this joint."
+            f"{where}: its joint has the motions {', '.join(moving)}. The motions of a loop-closing joint are free: omit "
+            "them, or make one body the parent of the other with this joint."
         )
     at = placement(model, where, position, rotation)
     gains = read_gains(model, feedback, 2, f"{where}, feedback")

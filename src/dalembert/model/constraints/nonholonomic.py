@@ -1,4 +1,4 @@
-"""Constraints on velocities."""
+"""Nonholonomic constraints: formulas of velocities."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Nonholonomic(FormulaConstraint):
             free = self.feedback or model.assemble_start
             return [] if free else unfulfilled(self.title, "ψ", self.psi, qd, "rates", table)
         if self.psi.free_symbols & q:
-            return self._idle("no velocity", "It restricts positions: declare it as holonomic.")
-        advice = "Remove it, or use the velocities it ties together."
-        return self._idle("neither coordinates nor velocities", advice)
+            return self._ineffective("no velocity", "It constrains positions: declare it as holonomic.")
+        advice = "Remove it, or use the velocities it constrains."
+        return self._ineffective("neither coordinates nor velocities", advice)
 
 
 @builds(Nonholonomic)

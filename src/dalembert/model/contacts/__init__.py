@@ -1,6 +1,6 @@
-"""The family of contacts and couplings: one file each, which states all facts of its member.
+"""Contacts and couplings, one file for each kind.
 
-A new one is a file here and a line in `CONTACTS`.
+To add one, add a file here and a line in `CONTACTS`.
 """
 
 from dalembert.model.contacts.base import Contact

@@ -1,9 +1,9 @@
-"""The contract of a contact or coupling: one file states all its facts.
+"""Base classes of contacts and couplings.
 
-A contact names bodies and becomes constraints before anything else happens: `formulas` reads them off the motion of the bodies.
-`pushes` says where the forces of these constraints act. `declared` says for the evidence, from positions only and by other
-formulas, what it forbids: see `model/reference_model`. What holds positions alone is `Held`: it says what must vanish as a sum
-of parts, by which the initial state is checked, too.
+A contact refers to bodies and is converted to constraints first: `formulas` computes them from the motion of the bodies.
+`pushes` defines where the forces of these constraints act. `declared` defines its residuals for verification, from positions
+only and by other formulas: see `model/reference_model`. Constraints on positions alone derive from `Held`: the residual is a
+sum of parts, with which the initial state is checked as well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Formulas = Mapping[str, Scalar]
 
 @dataclass(frozen=True)
 class Push:
-    """What a constraint does to a body for a multiplier of one: a force at a point and a moment, in world axes."""
+    """The action of a constraint on a body for a unit multiplier: a force at a point and a moment, in world axes."""
 
     body: str
     force: Array
@@ -43,19 +43,19 @@ class Push:
 
 
 def pushed(bodies: Sequence[str], force: Array, point: Array, moment: Array | None = None) -> list[Push]:
-    """A force at a point on the last body, and its opposite at the same place on the first of two; none on the world."""
-    turn = zeros(3) if moment is None else moment
-    both = zip(reversed(bodies), ((force, turn), (-force, -turn)), strict=False)
+    """A force at a point of the last body and its reaction at the same point of the first of two; none on the world."""
+    couple = zeros(3) if moment is None else moment
+    both = zip(reversed(bodies), ((force, couple), (-force, -couple)), strict=False)
     return [Push(name, *push, point) for name, push in both if name != WORLD]
 
 
 @record
 class Contact(Named):
-    """What ties bodies to each other or to the ground without a joint."""
+    """Base class of contacts and couplings: constraints between bodies without a joint."""
 
     family = "constraint"
     stored = "contacts"
-    unit: ClassVar[str | None] = "m"  # of its constraints on positions; None: that of their formulas
+    unit: ClassVar[str | None] = "m"  # unit of its position constraints; None: that of their formulas
 
     name: str = argument(
         name, None, about="the name, which is the prefix of the names of its constraints", absent="numbered"
@@ -67,50 +67,50 @@ class Contact(Named):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The points it holds, each with the body it is fixed on."""
+        """The constrained points, each with its body."""
         return []
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
-        """The motions of joints that it names: body, joint and motion."""
+        """The joint motions that it refers to: body, joint and motion."""
         return []
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """Every formula with its path."""
+        """Iterate over its formulas with their paths."""
         for key in self.keys():
             yield from formulas_in(getattr(self, key), f"{self.title}, {key}")
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """What is wrong with it in its model, `table` holding a value of every symbol at the start."""
+        """Its problems in the model; `table` has the initial value of every symbol."""
         return []
 
     def parts(self, places: Places) -> Array | None:
-        """For the evidence: the parts, along the second axis, of which every row sums up to zero; None if there is none."""
+        """For verification: the terms, along the second axis, whose sum is zero in every row; None if there is no row."""
         return None
 
     @abstractmethod
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
-        """The constraints on positions and on velocities that it makes, by name: each vanishes."""
+        """Its constraints on positions and on velocities, by name."""
 
     @abstractmethod
     def pushes(self, motion: Motion) -> dict[str, list[Push]]:
-        """Constraint by constraint: what it does to the bodies; those that are left out act inside the joints."""
+        """The actions of each constraint on the bodies; constraints that are omitted act inside joints."""
 
     @abstractmethod
     def declared(self, watch: Watch) -> Iterator[Condition]:
-        """For the evidence: what must vanish, from positions only and by other formulas."""
+        """For verification: the residuals, from positions only and by other formulas."""
 
 
 @record
 class Held(Contact):
-    """What holds positions, and nothing else."""
+    """Base class of contacts with constraints on positions only."""
 
     @abstractmethod
     def parts(self, places: Places) -> Array:
-        """For the evidence: the parts, along the second axis, of which every row sums up to zero."""
+        """For verification: the terms, along the second axis, whose sum is zero in every row."""
 
     def declared(self, watch: Watch) -> Iterator[Condition]:
-        """The sums vanish, and so do their rates."""
+        """The sums and their time derivatives vanish."""
         parts = watch.traced(self.parts)
         levels = (parts.value, parts.rate, parts.second)
         gap = Traced(*(level.sum(axis=1) for level in (*levels, parts.change)))
@@ -119,7 +119,7 @@ class Held(Contact):
 
 @record
 class BetweenPoints(Held):
-    """It holds a point of the second body by a point, and where it needs them by the axes, of the first."""
+    """Base class of constraints between a point of the second body and a point, or the axes, of the first."""
 
     bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
     points: TwoPoints = argument(two_points, (ZERO, ZERO), about="two points, each in the axes of its body")
@@ -130,23 +130,23 @@ class BetweenPoints(Held):
         return list(zip(self.bodies, self.points, strict=True))
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """Two points on one body hold nothing."""
+        """Two points on one body have no relative motion to constrain."""
         first, second = self.bodies
         if first != second:
             return []
         return [Problem(self.title, f"both points are on '{first}'.", "Give `bodies` two different names.")]
 
     def _ends(self, motion: Motion) -> tuple[Array, Array]:
-        """Both points in the world."""
+        """World positions of both points."""
         first, second = (motion.frame(body).point(vector_of(motion, x))[0] for body, x in self.fixed_points)
         return first, second
 
     def _seen(self, motion: Motion) -> Array:
-        """The second point from the first, in axes of the first body."""
+        """The vector from the first point to the second, in axes of the first body."""
         first, second = self._ends(motion)
         return motion.frame(self.bodies[0]).R.T @ (second - first)
 
     def _found(self, places: Places) -> tuple[Array, Array]:
-        """For the evidence: both points in the world."""
+        """For verification: world positions of both points."""
         first, second = (places.point(body, x) for body, x in self.fixed_points)
         return first, second

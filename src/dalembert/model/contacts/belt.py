@@ -1,4 +1,4 @@
-"""Two pulleys that a belt or a chain joins."""
+"""Belt or chain between two pulleys."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
 
-def _two(model: Elements, given: object, where: str) -> tuple[Formula, ...]:
-    if not several(given, 2):
-        raise InputError(f"{where}: got {shown(given)}. Expected two radii, one of each pulley.")
-    return tuple(model.reader.constant(each, f"{where}[{i}]") for i, each in enumerate(given))
+def _two(model: Elements, radii: object, where: str) -> tuple[Formula, ...]:
+    if not several(radii, 2):
+        raise InputError(f"{where}: got {shown(radii)}. Expected two radii, one for each pulley.")
+    return tuple(model.reader.constant(each, f"{where}[{i}]") for i, each in enumerate(radii))
 
 
 _radii = Kind(array(2, constant, "radii"), _two, vector, argument="Given")
@@ -28,9 +28,9 @@ _radii = Kind(array(2, constant, "radii"), _two, vector, argument="Given")
 
 @record
 class Belt(Tied):
-    """Join two pulleys by a belt that does not slip: r₁ θ₁ − r₂ θ₂ = phase, or r₁ θ₁ + r₂ θ₂ where it is crossed.
+    """Connect two pulleys by a belt without slip: r₁ θ₁ − r₂ θ₂ = phase, or r₁ θ₁ + r₂ θ₂ if it is crossed.
 
-    As much belt runs onto one pulley as leaves the other; a crossed belt turns the second backwards.
+    The belt has the same speed on both pulleys; a crossed belt reverses the direction of the second.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("pulleys").coordinates("a", "b")
@@ -54,6 +54,6 @@ class Belt(Tied):
 
     @property
     def weights(self) -> tuple[Formula, ...]:
-        """The multiplier is by how much the belt pulls more on one side than on the other."""
+        """The multiplier is the difference of the tensions of the two belt spans."""
         first, second = self.radii
         return first, second if self.crossed else -second

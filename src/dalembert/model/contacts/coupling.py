@@ -1,4 +1,4 @@
-"""Motions of joints that are tied together: the law of gears, belts, racks, worms and differentials."""
+"""Linear couplings of joint motions: the constraint of gears, belts, racks, worms and differentials."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _factors = Kind(
 
 @record
 class Tied(Held):
-    """Σ factorᵢ × (motion of joint i) = phase: a law of joints, also where their motions are formulas of coordinates.
+    """Base class of linear couplings Σ factorᵢ × (motion of joint i) = phase; motions may be formulas of coordinates.
 
-    A motion is found by its body, the number of the joint on the way to the body, and the number of the motion in it; without
-    `joints` and `motions` all are the first. Without a phase the sum keeps the value that it has in the initial state. The
-    forces act inside the joints, as those of motors do: multiplier × factorᵢ on body i along its motion, and back on its parent.
+    A motion is identified by its body, the index of the joint of the body, and the index of the motion in the joint, all 0
+    by default. Without a phase the sum keeps its initial value. The forces act inside the joints, like those of motors:
+    multiplier × factorᵢ on body i along its motion, and the reaction on its parent.
     """
 
     unit = "rad"
@@ -56,7 +56,7 @@ class Tied(Held):
 
     @classmethod
     def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
-        """Factors, and joints and motions where they are given, are as many as bodies."""
+        """The numbers of factors, joints and motions must equal the number of bodies."""
         counts = {
             "joints": given["joints"] or None,
             "motions": given["motions"] or None,
@@ -64,57 +64,57 @@ class Tied(Held):
         }
         for key, found in counts.items():
             if several(found) and several(given["bodies"]) and len(found) != len(given["bodies"]):
-                expected = f"Expected {len(given['bodies'])}, one for each of the bodies."
+                expected = f"Expected {len(given['bodies'])}, one for each body."
                 raise InputError(f"{where}, {key}: got {len(found)}. {expected}")
         return given
 
     @property
     @abstractmethod
     def weights(self) -> tuple[Formula, ...]:
-        """What each motion counts by."""
+        """The factor of each motion."""
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
-        """The motions that are tied."""
-        still = (0,) * len(self.bodies)
-        return list(zip(self.bodies, self.joints or still, self.motions or still, strict=True))
+        """The coupled motions."""
+        zeros = (0,) * len(self.bodies)
+        return list(zip(self.bodies, self.joints or zeros, self.motions or zeros, strict=True))
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """Factors of zero, a motion that is named twice, and motions that no coordinate moves."""
+        """Zero factors, duplicate motions, and motions that depend on no coordinate."""
         found = [
-            Problem(self.title, f"the motion of '{body}' counts by {size:g}.", "Expected a number that is not 0.")
+            Problem(self.title, f"the factor of the motion of '{body}' is {size:g}.", "Expected a nonzero number.")
             for body, factor in zip(self.bodies, self.weights, strict=True)
             if not 0 < abs(size := value(factor, table)) < math.inf
         ]
-        tied = self.in_joints
-        if len(set(tied)) < len(tied):
-            body = next(each[0] for each in tied if tied.count(each) > 1)
-            found.append(Problem(self.title, f"it names the same motion of '{body}' twice.", "Tie different motions."))
+        motions = self.in_joints
+        if len(set(motions)) < len(motions):
+            body = next(each[0] for each in motions if motions.count(each) > 1)
+            found.append(Problem(self.title, f"it has the same motion of '{body}' twice.", "Couple different motions."))
         q = {coordinate(name) for name in model.coordinate_names}
-        if not any(self._formula(model, *each).free_symbols & q for each in tied):
-            found.append(Problem(self.title, "no coordinate moves its joints.", "Tie joints that can move."))
+        if not any(self._formula(model, *each).free_symbols & q for each in motions):
+            found.append(Problem(self.title, "its motions depend on no coordinate.", "Couple joints that can move."))
         return found
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
-        """The sum less its phase."""
-        lower, tied = motion.lower, list(zip(self.weights, self.in_joints, strict=True))
+        """The sum minus its phase."""
+        lower, terms = motion.lower, list(zip(self.weights, self.in_joints, strict=True))
         start = {coordinate(c.name): decimal(c.start) for c in motion.model.generalized_coordinates} | {
             TIME: se.Integer(0)
         }
         phase = self.phase
         if phase is None:
-            phase = sum((k * self._formula(motion.model, *each).subs(start) for k, each in tied), start=se.Integer(0))
-        return {self.name: sum(lower(k) * motion.joint(*each).value for k, each in tied) - lower(phase)}, {}
+            phase = sum((k * self._formula(motion.model, *each).subs(start) for k, each in terms), start=se.Integer(0))
+        return {self.name: sum(lower(k) * motion.joint(*each).value for k, each in terms) - lower(phase)}, {}
 
     def pushes(self, motion: Motion) -> dict[str, list[Push]]:
         """None: its forces act inside the joints."""
         return {}
 
     def parts(self, places: Places) -> Array:
-        """Each motion by its factor, and the phase or the same at the start."""
-        tied = [(places.lower(k), each) for k, each in zip(self.weights, self.in_joints, strict=True)]
-        still = [k * places.started(*each) for k, each in tied] if self.phase is None else [places.lower(self.phase)]
-        return matrix([[*(k * places.value(*each) for k, each in tied), *(-x for x in still)]])
+        """Each motion times its factor, and minus the phase or the initial terms."""
+        terms = [(places.lower(k), each) for k, each in zip(self.weights, self.in_joints, strict=True)]
+        phase = [k * places.started(*each) for k, each in terms] if self.phase is None else [places.lower(self.phase)]
+        return matrix([[*(k * places.value(*each) for k, each in terms), *(-x for x in phase)]])
 
     @staticmethod
     def _formula(model: Elements, body: str, joint: int, motion: int) -> Formula:
@@ -123,9 +123,9 @@ class Tied(Held):
 
 @record
 class Coupling(Tied):
-    """Tie motions of joints together: Σ factorᵢ × motionᵢ = phase, by default what the sum is in the initial state.
+    """Couple joint motions linearly: Σ factorᵢ × motionᵢ = phase, by default the initial value of the sum.
 
-    A planet gear that a carrier takes around a fixed sun of twice its radius, its angle being that to the carrier:
+    A planet gear on a carrier around a fixed sun of twice its radius, with the planet angle relative to the carrier:
 
     >>> from dalembert.model.model import Model
     >>> model = Model("planet gear").coordinates("carrier", "planet")

@@ -1,4 +1,4 @@
-"""A rod without mass between two points."""
+"""Constant distance between two points: a massless rod."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @record
 class Distance(BetweenPoints):
-    """Keep two points, each on a body or the world, at a distance: a rod without mass between two balls.
+    """Constrain the distance of two points, each on a body or the world: a massless rod with spherical joints.
 
-    The formula is (|r₂ − r₁|² − length²) / (2 length): it has no root, and its multiplier is the push of the rod.
+    The formula is (|r₂ − r₁|² − length²) / (2 length): it has no square root, and its multiplier is the compressive force.
 
-    A pendulum on such a rod, which pulls with its weight while it hangs:
+    A pendulum at rest, whose rod carries its weight:
 
     >>> from dalembert.model.model import Model
     >>> model = Model("pendulum", gravity=(0, 0, -10)).coordinates("x", "z").start({"z": -2}, {})
@@ -43,23 +43,23 @@ class Distance(BetweenPoints):
         size = value(self.length, table)
         if size > 0:
             return super().problems(model, table)
-        advice = "Expected more than 0; a spherical joint in a loop keeps two points together."
+        advice = "Expected a positive length; for coincident points close a loop with a spherical joint."
         return [Problem(f"{self.title}, length", f"the length is {size:g}.", advice)]
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
-        """The distance, squared, less that of the rod."""
+        """The residual of the squared distance."""
         (first, second), size = self._ends(motion), motion.lower(self.length)
         span = second - first
         return {self.name: motion.algebra.half * (span @ span - size * size) / size}, {}
 
     def pushes(self, motion: Motion) -> dict[str, list[Push]]:
-        """Along the rod, apart."""
+        """Along the rod, repulsive."""
         first, second = self._ends(motion)
         along = scaled(1 / motion.lower(self.length), second - first)
         return {self.name: pushed(self.bodies, along, second)}
 
     def parts(self, places: Places) -> Array:
-        """The distance, and the length."""
+        """The distance and minus the length."""
         first, second = self._found(places)
         span = second - first
         return matrix([[places.algebra.sqrt(span @ span), -places.lower(self.length)]])

@@ -1,4 +1,4 @@
-"""Two wheels whose teeth mesh."""
+"""Gear pair."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class Gear(Tied):
-    """Let two wheels mesh: θ₁ + ratio θ₂ = phase, or θ₁ − ratio θ₂ where one has its teeth inside.
+    """Mesh two gears: θ₁ + ratio θ₂ = phase, or θ₁ − ratio θ₂ for an internal gear.
 
-    The first wheel turns `ratio` times while the second turns once: backwards, or the same way if one is internal.
+    The first gear makes `ratio` revolutions per revolution of the second: in the opposite direction, or the same if internal.
 
-    `ratio` is that of the radii or teeth, second to first. Both angles are those of the joints, from parents that do not
-    turn against each other; where a carrier takes a wheel around, use `coupling`.
+    `ratio` is that of the radii or teeth, second to first. Both angles are joint angles relative to parents that do not
+    rotate relative to each other; for planetary gears use `coupling`.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("gears").coordinates("a", "b")

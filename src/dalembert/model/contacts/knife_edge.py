@@ -1,4 +1,4 @@
-"""A blade that cannot move sideways."""
+"""Knife edge: no sideways velocity at a point."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dalembert.symbolic.algebra_base import vector
 
 @record
 class KnifeEdge(Contact):
-    """Put a blade at a point of a body: the point cannot move along `direction` (both in body axes)."""
+    """Add a knife edge at a point of a body: its velocity along `direction` is zero (both in body axes)."""
 
     kind = "knife_edge"
 
@@ -40,11 +40,11 @@ class KnifeEdge(Contact):
         return {self.name: pushed([self.body], frame.R @ vector(self.direction), point)}
 
     def declared(self, watch: Watch) -> Iterator[Condition]:
-        """(R d)·ṙ = 0 for the point r of the blade and the direction d on its body."""
+        """(R d)·ṙ = 0 for the point r of the knife edge and the direction d on its body."""
         point = point_of(watch, self.body, self.point)
         side = watch.traced(lambda places: places.frames[self.body].along(self.direction))
         slopes = np.einsum("xk,xnk->nk", side.value, point.change)[None]
         velocity = np.einsum("xk,xk->k", side.value, point.rate)[None]
-        bent = np.einsum("xk,xk->k", side.rate, point.rate) + np.einsum("xk,xk->k", side.value, point.second)
-        fast, quick = length(point.rate), length(point.second) + length(side.rate) * length(point.rate)
-        yield Condition(self.name, slopes, None, Level(velocity, fast[None]), Level(bent[None], quick[None]))
+        acceleration = np.einsum("xk,xk->k", side.rate, point.rate) + np.einsum("xk,xk->k", side.value, point.second)
+        speed, size = length(point.rate), length(point.second) + length(side.rate) * length(point.rate)
+        yield Condition(self.name, slopes, None, Level(velocity, speed[None]), Level(acceleration[None], size[None]))

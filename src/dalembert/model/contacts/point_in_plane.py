@@ -1,4 +1,4 @@
-"""A point that stays in a plane."""
+"""Point constrained to a plane."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dalembert.symbolic.algebra_base import Array, matrix, vector
 
 @record
 class PointInPlane(BetweenPoints):
-    """Keep a point of the second body in a plane of the first: through its point and across `normal`, in its axes.
+    """Constrain a point of the second body to a plane of the first: through its point with `normal`, in its axes.
 
-    A block that slides down a wedge of 45 degrees, which slides on the ground:
+    A block on a 45-degree wedge that slides on the ground:
 
     >>> from dalembert.model.model import Model
     >>> model = Model("wedge", gravity=(0, 0, -9)).coordinates("x", "y", "z")
@@ -39,7 +39,7 @@ class PointInPlane(BetweenPoints):
     )
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
-        """The height over the plane."""
+        """The height above the plane."""
         return {self.name: vector(list(self.normal)) @ self._seen(motion)}, {}
 
     def pushes(self, motion: Motion) -> dict[str, list[Push]]:

@@ -1,4 +1,4 @@
-"""A point that stays on a line: a pin in a slot, a bead on a rod."""
+"""Point constrained to a line: a pin in a slot, a bead on a rod."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dalembert.symbolic.rotations import cross, perpendicular
 
 @record
 class PointOnLine(BetweenPoints):
-    """Keep a point of the second body on a line of the first: through its point and along `axis`, in its axes.
+    """Constrain a point of the second body to a line of the first: through its point along `axis`, in its axes.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("ladder", gravity=(0, 0, -10)).coordinates("x", "z", "tilt").start({"z": 4, "x": 3}, {})
-    >>> way = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "tilt")]
-    >>> _ = model.body("ladder", joint=way, mass=1, inertia=(0, 1, 0))
+    >>> joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "tilt")]
+    >>> _ = model.body("ladder", joint=joints, mass=1, inertia=(0, 1, 0))
     >>> _ = model.point_on_line(("world", "ladder"), (0, 0, 1), points=((0, 0, 0), (-3, 0, 4)), name="wall")
     >>> _ = model.point_on_line(("world", "ladder"), (1, 0, 0), points=((0, 0, 0), (3, 0, -4)), name="floor")
     >>> import dalembert as dl
@@ -40,23 +40,23 @@ class PointOnLine(BetweenPoints):
 
     @property
     def _across(self) -> dict[str, Array]:
-        """Two unit vectors across the line, in axes of the first body."""
+        """Two unit vectors perpendicular to the line, in axes of the first body."""
         first = vector(list(perpendicular(self.axis)))
         both = (first, cross(vector(list(self.axis)), first))
         return {f"{self.name}, across {i + 1}": e for i, e in enumerate(both)}
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
-        """How far the point is off the line, in two directions."""
-        seen = self._seen(motion)
-        return {name: e @ seen for name, e in self._across.items()}, {}
+        """The distance from the line in two directions."""
+        offset = self._seen(motion)
+        return {name: e @ offset for name, e in self._across.items()}, {}
 
     def pushes(self, motion: Motion) -> dict[str, list[Push]]:
-        """Across the line, at the point."""
+        """Perpendicular to the line, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
         return {name: pushed(self.bodies, R @ e, point) for name, e in self._across.items()}
 
     def parts(self, places: Places) -> Array:
-        """What of the way to the point is not along the line: a cross product, which has three rows."""
+        """The cross product of the line and the vector to the point, which has three rows."""
         (a, b, c), (p, r) = places.frames[self.bodies[0]].along(self.axis), self._found(places)
         rows = [[r[i] * v, -p[i] * v, -r[j] * u, p[j] * u] for i, j, u, v in ((1, 2, b, c), (2, 0, c, a), (0, 1, a, b))]
         return matrix(rows)

@@ -1,4 +1,4 @@
-"""A point that stays on a surface or a curve: a bead on a wire, a follower on a cam."""
+"""Point constrained to a surface or a curve: a bead on a wire, a follower on a cam."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
 Lower = Callable[[Formula], Scalar]
-_PLACE = ("x", "y", "z")
+_XYZ = ("x", "y", "z")
 
 
 def _read(model: Elements, given: Written, where: str) -> Formula:
-    """A formula of x, y, z, which are the place of the point here, parameters and time."""
-    if taken := sorted(set(_PLACE) & set(model.parameter_values)):
-        fact = f"a parameter is called '{taken[0]}', which is a place of the point here"
-        raise InputError(f"{where}: {fact}. Give the parameter another name.")
-    return replace(model.reader, coordinates=_PLACE).read(given, where, rates=False)
+    """Read a formula of parameters, time and the position x, y, z of the point."""
+    if taken := sorted(set(_XYZ) & set(model.parameter_values)):
+        fact = f"the parameter '{taken[0]}' conflicts with the position x, y, z of the point"
+        raise InputError(f"{where}: {fact}. Rename the parameter.")
+    return replace(model.reader, coordinates=_XYZ).read(given, where, rates=False)
 
 
 def _two(model: Elements, given: object, where: str) -> tuple[Formula, ...]:
@@ -54,10 +54,10 @@ _curve = Kind(array(2, _check, "formulas of x, y and z"), _two, file_form.vector
 
 @record
 class OnSurfaces(BetweenPoints):
-    """Formulas of x, y, z vanish, the place of the point of the second body from that of the first, in axes of the first.
+    """Formulas of x, y, z vanish, the position of the second point relative to the first, in axes of the first body.
 
-    No coordinate is added, as a curve with a parameter would do: such a coordinate would have no mass. The multiplier times
-    the gradient of a formula is the force on the point.
+    No coordinate is added, unlike for a parametric curve, whose parameter would be a massless coordinate. The multiplier
+    times the gradient of a formula is the force on the point.
     """
 
     unit = None
@@ -65,30 +65,30 @@ class OnSurfaces(BetweenPoints):
     @property
     @abstractmethod
     def surfaces(self) -> dict[str, Formula]:
-        """What vanishes, by name."""
+        """The formulas that vanish, by name."""
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """Its points; x, y and z of the surfaces have no value of their own."""
+        """Its points; the formulas of x, y and z have no initial value here."""
         yield from formulas_in(self.points, f"{self.title}, points")
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        idle = [f for f in self.surfaces.values() if not f.free_symbols & {coordinate(x) for x in _PLACE}]
-        fact, advice = "contains neither x nor y nor z.", "Use the place of the point, in axes of the first body."
+        idle = [f for f in self.surfaces.values() if not f.free_symbols & {coordinate(x) for x in _XYZ}]
+        fact, advice = "contains neither x nor y nor z.", "Use the position of the point, in axes of the first body."
         return [Problem(self.title, f"'{f}' {fact}", advice) for f in idle] or super().problems(model, table)
 
     def values(self, algebra: Algebra, lower: Lower, place: Array) -> Mapping[str, Scalar]:
-        """The formulas at a place, `lower` giving parameters and time."""
+        """The formulas at a position; `lower` converts parameters and time."""
         return {name: _at(f, algebra, lower, place) for name, f in self.surfaces.items()}
 
     def gradients(self, algebra: Algebra, lower: Lower, place: Array) -> Mapping[str, Array]:
-        """Their slopes along x, y and z."""
+        """Their gradients with respect to x, y and z."""
         return {
-            name: vector([_at(se.diff(f, coordinate(x)), algebra, lower, place) for x in _PLACE])
+            name: vector([_at(se.diff(f, coordinate(x)), algebra, lower, place) for x in _XYZ])
             for name, f in self.surfaces.items()
         }
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
-        """The formulas at the place of the point."""
+        """The formulas at the position of the point."""
         return self.values(motion.algebra, motion.lower, self._seen(motion)), {}
 
     def pushes(self, motion: Motion) -> dict[str, list[Push]]:
@@ -98,28 +98,28 @@ class OnSurfaces(BetweenPoints):
         return {name: pushed(self.bodies, R @ slope, point) for name, slope in slopes.items()}
 
     def parts(self, places: Places) -> Array:
-        """The terms of the formulas as they are written."""
+        """The terms of the formulas as written."""
         (first, second), R = self._found(places), places.frames[self.bodies[0]].R
-        seen = vector([R[:, i] @ (second - first) for i in range(3)])
+        position = vector([R[:, i] @ (second - first) for i in range(3)])
         terms = [f.args if isinstance(f, se.Add) else (f,) for f in self.surfaces.values()]
-        rows = [[_at(term, places.algebra, places.lower, seen) for term in each] for each in terms]
-        most = max(map(len, rows))
-        return matrix([[*row, *[0] * (most - len(row))] for row in rows])
+        rows = [[_at(term, places.algebra, places.lower, position) for term in each] for each in terms]
+        width = max(map(len, rows))
+        return matrix([[*row, *[0] * (width - len(row))] for row in rows])
 
 
 def _at(formula: Formula, algebra: Algebra, lower: Lower, place: Array) -> Scalar:
-    """A formula of x, y and z at a place."""
-    here = dict(zip(_PLACE, place, strict=True))
+    """A formula of x, y and z at a position."""
+    here = dict(zip(_XYZ, place, strict=True))
     known = {s.name: lower(s) for s in formula.free_symbols if s.name not in here}
     return Lowering(algebra, {**known, **here})(formula)
 
 
 @record
 class PointOnSurface(OnSurfaces):
-    """Keep a point of the second body on a surface of the first: where a formula of x, y, z vanishes.
+    """Constrain a point of the second body to a surface of the first, where a formula of x, y, z vanishes.
 
-    x, y, z are the place of the point from the point of the first body, in axes of the first body, whatever coordinates of
-    the model are called. The formula may name parameters and the time t.
+    x, y, z are the position of the point relative to the point of the first body, in its axes, even if coordinates of the
+    model have these names. The formula may contain parameters and the time t.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bowl", gravity=(0, 0, -10)).coordinates("x", "y", "z").start({"x": 1}, {"y": 2})
@@ -148,9 +148,9 @@ class PointOnSurface(OnSurfaces):
 
 @record
 class PointOnCurve(OnSurfaces):
-    """Keep a point of the second body on a curve of the first: where two formulas of x, y, z vanish.
+    """Constrain a point of the second body to a curve of the first, where two formulas of x, y, z vanish.
 
-    x, y, z are as in `point_on_surface`. A curve with a parameter s is written by two formulas in which s is eliminated.
+    x, y, z are as in `point_on_surface`. Write a parametric curve as two formulas from which the parameter is eliminated.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bead", gravity=(0, 0, -9)).coordinates("u", "v", "w").start({"u": 1}, {})

@@ -1,4 +1,4 @@
-"""A pinion that moves a rack."""
+"""Rack and pinion."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class RackAndPinion(Tied):
-    """Let a pinion move a rack: radius × θ₁ − x₂ = phase. A negative radius lets it run the other way.
+    """Mesh a pinion and a rack: radius × θ₁ − x₂ = phase. A negative radius reverses the direction.
 
-    The rack, the second body, slides by `radius` × the angle of the pinion, the first.
+    The displacement of the rack, the second body, is `radius` × the angle of the pinion, the first.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("steering").coordinates("turn", "x")

@@ -1,12 +1,12 @@
-"""What rolls on a plane without slipping: discs, balls and ellipsoids share all but their shape.
+"""Base class of rolling without slipping on a plane, for disks, balls and ellipsoids.
 
-The plane goes through `point` of the ground, which is the world or another body, and `normal` n points out of it on the side of
-what rolls. From the centre c the contact is at r = c + a, where a is the way to the lowest point of the shape. Then
+The plane contains `point` of the ground, which is the world or another body, and its `normal` n points toward the rolling body.
+The contact is at r = c + a, where c is the center and a the vector from it to the lowest point of the shape. Then
 
-    contact    n·(c − point) = −n·a                       the lowest point lies in the plane
-    slip       eᵢ·(v − v_ground) = 0,  i = 1, 2           the matter of both bodies in r moves alike along the plane
+    contact    n·(c − point) = −n·a                       the lowest point is in the plane
+    slip       eᵢ·(v − v_ground) = 0,  i = 1, 2           the material points of both bodies at r have the same velocity
 
-with e₁, e₂ across n, fixed on the ground. The first is holonomic, the others are not. Their multipliers are forces on the body.
+with e₁, e₂ perpendicular to n and fixed on the ground. The first is holonomic, the others are not. Multipliers are forces.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @record
 class Rolling(Contact):
-    """A shape around `center` of a body that rolls on a plane; without `contact` the coordinates have to hold it there."""
+    """A shape around `center` of a body that rolls on a plane; without `contact` the coordinates must satisfy the contact."""
 
     body: str = argument(body_name, positional=True, about="the rolling body")
     ground: str = argument(body_name, WORLD, about='the body that carries the plane, or `"world"`')
@@ -52,16 +52,16 @@ class Rolling(Contact):
 
     @abstractmethod
     def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:
-        """For a unit vector upwards, in body axes: the way a from the centre to the lowest point, and how deep that is."""
+        """For the unit normal in body axes: the vector a from the center to the lowest point, and its depth."""
 
     @abstractmethod
     def down(self, places: Places, up: Array) -> Array:
-        """For the evidence: the way to the lowest point by another formula, in world axes."""
+        """For verification: the vector to the lowest point by another formula, in world axes."""
 
     @property
     @abstractmethod
     def sizes(self) -> Sequence[tuple[str, Formula]]:
-        """The lengths of the shape, each with its key; all are positive."""
+        """The lengths of the shape with their keys; all must be positive."""
 
     @property
     def characteristic_length(self) -> Formula | None:
@@ -74,8 +74,8 @@ class Rolling(Contact):
     def problems(self, model: Elements, table: Table) -> list[Problem]:
         found = []
         if self.body in (WORLD, self.ground):
-            fact = "the world does not roll." if self.body == WORLD else f"'{self.body}' is both body and ground."
-            advice = "Give `body` and `ground` two different names, `body` that of a body."
+            fact = "the world cannot roll." if self.body == WORLD else f"'{self.body}' is both body and ground."
+            advice = "Give `body` and `ground` two different names; `body` must not be 'world'."
             found.append(Problem(self.title, fact, advice))
         known = [(key, value(size, table)) for key, size in self.sizes]
         return found + [
@@ -85,9 +85,9 @@ class Rolling(Contact):
         ]
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
-        """The height of the lowest point, and the velocity of the matter in it against the ground's along the plane."""
-        frame, ground, ways = motion.frame(self.body), motion.frame(self.ground), self._ways(motion)
-        n, center = ways[0], vector_of(motion, self.center)
+        """The height of the lowest point, and its material velocity along the plane relative to the ground."""
+        frame, ground, axes = motion.frame(self.body), motion.frame(self.ground), self._axes(motion)
+        n, center = axes[0], vector_of(motion, self.center)
         arm, depth = self.lowest(motion, frame.R.T @ n)
         place, J, c = frame.point(center + arm)
         velocity = J @ motion.qd + c
@@ -98,30 +98,30 @@ class Rolling(Contact):
         height = n @ (frame.p + frame.R @ center - foot) - depth
         names = self._names
         return dict(zip(names[:1], [height] * self.contact, strict=False)), {
-            name: e @ velocity for name, e in zip(names[1:], ways[1:], strict=True)
+            name: e @ velocity for name, e in zip(names[1:], axes[1:], strict=True)
         }
 
     def pushes(self, motion: Motion) -> dict[str, list[Push]]:
-        frame, ways = motion.frame(self.body), self._ways(motion)
-        arm, _ = self.lowest(motion, frame.R.T @ ways[0])
+        frame, axes = motion.frame(self.body), self._axes(motion)
+        arm, _ = self.lowest(motion, frame.R.T @ axes[0])
         place, _, _ = frame.point(vector_of(motion, self.center) + arm)
-        made = {name: pushed((self.ground, self.body), way, place) for name, way in zip(self._names, ways, strict=True)}
-        return {name: made[name] for name in (self._names if self.contact else self._names[1:])}
+        forces = {name: pushed((self.ground, self.body), e, place) for name, e in zip(self._names, axes, strict=True)}
+        return {name: forces[name] for name in (self._names if self.contact else self._names[1:])}
 
     @property
     def _names(self) -> tuple[str, str, str]:
         return f"{self.name}, contact", f"{self.name}, slip 1", f"{self.name}, slip 2"
 
-    def _ways(self, motion: Motion) -> list[Array]:
+    def _axes(self, motion: Motion) -> list[Array]:
         """The normal and two unit vectors along the plane, in world axes."""
         n, first = vector(list(self.normal)), vector(list(perpendicular(self.normal)))
-        ways = [n, first, cross(n, first)]
-        return ways if self.ground == WORLD else [motion.frame(self.ground).R @ way for way in ways]
+        axes = [n, first, cross(n, first)]
+        return axes if self.ground == WORLD else [motion.frame(self.ground).R @ e for e in axes]
 
-    # for the evidence
+    # verification
 
     def declared(self, watch: Watch) -> Iterator[Condition]:
-        """The matter of both bodies in the lowest point r moves alike along the plane: (1 − n nᵀ) (v − v_ground) = 0."""
+        """The material points of both bodies at r have the same velocity along the plane: (1 − n nᵀ) (v − v_ground) = 0."""
         n = watch.traced(self._up)
         place = watch.traced(lambda places: places.point(self.body, self.center) + self.down(places, self._up(places)))
         body, ground = (_matter(watch, name, x, place) for name, x in self.fixed_points)
@@ -142,7 +142,7 @@ class Rolling(Contact):
             yield held(f"{self.name}, contact", watch, height, sizes=(far, fast, quick + turning * fast))
 
     def parts(self, places: Places) -> Array | None:
-        """The heights of the centre, of the lowest point below it, and of the plane."""
+        """The heights of the center, of the lowest point below it, and of the plane."""
         return self._parts(places) if self.contact else None
 
     def _parts(self, places: Places) -> Array:
@@ -154,9 +154,9 @@ class Rolling(Contact):
 
 
 def _matter(watch: Watch, name: str, from_point: Vector3, place: Traced) -> Traced:
-    """How the matter of a body that is at a place now moves: v = ȯ + Ṙ x with x = Rᵀ (r − o), and its rate and change.
+    """Velocity of the material point of a body at a place: v = ȯ + Ṙ x with x = Rᵀ (r − o), its rate and variation.
 
-    The place belongs to other matter at every instant: ẋ = Ṙᵀ (r − o) + Rᵀ (ṙ − ȯ). In `value` are the sizes of both.
+    The material point changes with time: ẋ = Ṙᵀ (r − o) + Rᵀ (ṙ − ȯ). `value` has the magnitudes of both.
     """
     o, axes = point_of(watch, name, from_point), axes_of(watch, name)
     arm, moving = place.value - o.value, place.rate - o.rate

@@ -1,4 +1,4 @@
-"""A ball that rolls on a plane without slipping."""
+"""Ball that rolls on a plane without slipping."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class RollingBall(Rolling):
-    """Let a ball roll without slipping on a plane of the world or of another body.
+    """Add rolling without slipping of a ball on a plane of the world or of another body.
 
-    A ball around `center`, which need not be the mass centre.
+    `center` is the center of the ball, which need not be the mass center.
 
-    The plane goes through `point` of the ground across `normal`, both in its axes. With `contact` the ball is also held on
-    the plane; leave it out where the coordinates do that already. Down a plane of 30 degrees it has 5/7 of the
-    acceleration of a block that slides without friction:
+    The plane contains `point` of the ground and has the `normal`, both in its axes. With `contact` the ball is also held on
+    the plane; omit it if the coordinates already satisfy that. On an incline its acceleration is 5/7 of that of a block that
+    slides without friction:
 
     >>> import dalembert as dl
     >>> model = dl.Model("ball", gravity=(3.5, 0, -6)).coordinates("x", "y", "z", "a", "b", "c").start({"z": 0.1}, {})

@@ -1,4 +1,4 @@
-"""A thin disc that rolls on a plane without slipping: a wheel, a coin."""
+"""Thin disk that rolls on a plane without slipping: a wheel, a coin."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class RollingDisk(Rolling):
-    """Let a thin disc roll without slipping on a plane of the world or of another body.
+    """Add rolling without slipping of a thin disk on a plane of the world or of another body.
 
-    A thin disc around `center`, with its symmetry axis in body axes; one that lies flat has no lowest point.
+    `center` and `axis` are those of the disk, in body axes; a disk that lies flat has no lowest point.
 
-    The plane goes through `point` of the ground across `normal`, both in its axes. With `contact` the disc is also held on
-    the plane, as a holonomic constraint; leave it out where the coordinates do that already. A hoop that rolls down a plane
+    The plane contains `point` of the ground and has the `normal`, both in its axes. With `contact` the disk is also held on
+    the plane by a holonomic constraint; omit it if the coordinates already satisfy that. A hoop that rolls down an incline
     of 30 degrees has half the acceleration of a block that slides without friction:
 
     >>> import dalembert as dl
     >>> model = dl.Model("hoop", gravity=(0, 0, -9)).coordinates("x", "z", "turn").start({"z": "0.2/cos(pi/6)"}, {})
-    >>> way = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "turn")]
-    >>> _ = model.body("hoop", joint=way, mass=2, inertia=(0.04, 0.08, 0.04))
+    >>> joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "turn")]
+    >>> _ = model.body("hoop", joint=joints, mass=2, inertia=(0.04, 0.08, 0.04))
     >>> _ = model.rolling_disk("hoop", 0.2, normal=(0.5, 0, 0.75**0.5))
     >>> x, z, turn = dl.derive(model).accelerations(*model.initial)
     >>> print(round(0.75**0.5 * x - z / 2, 9), round(0.2 * turn, 9))
@@ -45,14 +45,14 @@ class RollingDisk(Rolling):
         return [("radius", self.radius)]
 
     def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:
-        """Against what of the upward direction lies in the disc; r sin(angle of axis and normal) below the centre."""
+        """Opposite to the projection of the normal onto the disk; r sin(angle of axis and normal) below the center."""
         axis = vector(list(self.axis))
         cosine, radius = up @ axis, motion.lower(self.radius)
         sine = motion.algebra.sqrt(1 - cosine * cosine)
         return scaled(-radius / sine, up - scaled(cosine, axis)), radius * sine
 
     def down(self, places: Places, up: Array) -> Array:
-        """At right angles to the axis and to the line in which the disc's plane cuts the ground."""
+        """Perpendicular to the axis and to the intersection of the disk's plane with the ground."""
         axis = places.frames[self.body].along(self.axis)
         level = cross(up, axis)
         return scaled(places.lower(self.radius) / places.algebra.sqrt(level @ level), cross(level, axis))

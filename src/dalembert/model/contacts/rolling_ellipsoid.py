@@ -1,4 +1,4 @@
-"""An ellipsoid that rolls on a plane without slipping: a rattleback, an egg."""
+"""Ellipsoid that rolls on a plane without slipping: a rattleback, an egg."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class RollingEllipsoid(Rolling):
-    """Let an ellipsoid roll without slipping on a plane of the world or of another body.
+    """Add rolling without slipping of an ellipsoid on a plane of the world or of another body.
 
-    `center` is its middle and `rotation` how its axes are turned, on the body. The plane goes through `point` of the ground
-    across `normal`, both in its axes. With `contact` the ellipsoid is also held on the plane. An egg that rocks over its long
-    side, half way up:
+    `center` and `rotation` are its center and the orientation of its axes on the body. The plane contains `point` of the
+    ground and has the `normal`, both in its axes. With `contact` the ellipsoid is also held on the plane. A rocking egg at a
+    tilt of 45 degrees:
 
     >>> import dalembert as dl
     >>> model = dl.Model("egg", gravity=(0, 0, -10)).coordinates("x", "z", "tilt")
-    >>> way = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "tilt")]
-    >>> _ = model.body("egg", joint=way, mass=1, inertia=(0.4, 1, 1)).start({"z": "sqrt(5/2)", "tilt": "pi/4"}, {})
+    >>> joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "tilt")]
+    >>> _ = model.body("egg", joint=joints, mass=1, inertia=(0.4, 1, 1)).start({"z": "sqrt(5/2)", "tilt": "pi/4"}, {})
     >>> _ = model.rolling_ellipsoid("egg", (2, 1, 1), name="table")
     >>> print(dl.derive(model).accelerations(*model.initial)[2].round(6))  # −m g h′/(I + m (h² + h′²)) for the height h(tilt)
     -2.156098
@@ -47,5 +47,5 @@ class RollingEllipsoid(Rolling):
         return lowest(motion, self.semi_axes, self.rotation, up)
 
     def down(self, places: Places, up: Array) -> Array:
-        """By three conjugate half diameters."""
+        """By three conjugate semi-diameters."""
         return below(places, self.body, self.semi_axes, self.rotation, up)

@@ -1,4 +1,4 @@
-"""A worm that turns a wheel."""
+"""Worm gear."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class Worm(Tied):
-    """Let a worm turn a wheel: θ₁ − (teeth/starts) θ₂ = phase, and with a left-handed thread the other way round.
+    """Mesh a worm and a worm wheel: θ₁ − (teeth/starts) θ₂ = phase, or θ₁ + (teeth/starts) θ₂ for a left-handed thread.
 
-    A turn of the worm, the first body, moves the second on by `starts` of its `teeth`; backwards if left-handed.
+    A revolution of the worm, the first body, advances the wheel by `starts` of its `teeth`, in reverse if left-handed.
 
-    There is no friction in it, so the wheel also drives the worm; a worm that locks needs friction in its joint.
+    The gear is frictionless and can be back-driven; a self-locking worm needs friction in its joint.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("hoist").coordinates("a", "b")

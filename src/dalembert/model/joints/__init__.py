@@ -1,6 +1,6 @@
-"""The family of joints: one file each, which states all facts of its joint.
+"""Joints, one file for each kind.
 
-A new joint is a file here and a line in `JOINTS`.
+To add a joint, add a file here and a line in `JOINTS`.
 """
 
 from dalembert.model.joints.base import Joint

@@ -1,13 +1,12 @@
-"""The contract of a joint: a constant placement F on the parent, then a motion to the moved frame M.
+"""Base class of joints: a constant placement of F on the parent, then a motion to the moved frame M.
 
-A joint states all its facts in its own file: the arguments it is made of, the formulas of its
-motions, the rotation and displacement they make, the velocities they give, the rows that hold two bodies together when it
-closes a loop, and how it is read backwards. For the evidence it says a second time, by other formulas, where it carries its
-child (`displaced`) and what keeps a loop closed (`unfulfilled`): see `model/reference_model`.
+A joint defines its arguments, the formulas of its motions, the rotation and displacement of M, its motion subspace, the
+constraint rows of the joint when it closes a loop, and its inverse. For verification it defines, by independent formulas, the
+pose of the child (`displaced`) and the residuals of a closed loop (`unfulfilled`): see `model/reference_model`.
 
-Of a loop, F is fixed on the first body and M on the second. A row is a function φ(R, p) of the rotation R = R_FM and the
-displacement p = p_FM; its wrench (on the second body at the origin of M, in axes of F) does work at the rate φ̇, so the row of
-the Jacobian is force · v + moment · ω with the relative velocities v and ω.
+In a loop, F is fixed on the first body and M on the second. A row is a function φ(R, p) of the rotation R = R_FM and the
+displacement p = p_FM; the power of its wrench (on the second body at the origin of M, in axes of F) is φ̇, so the row of the
+Jacobian is force · v + moment · ω with the relative velocities v and ω.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 
-Rows = tuple[Sequence[Scalar], Sequence[Scalar]]  # lengths and directions that vanish
+Rows = tuple[Sequence[Scalar], Sequence[Scalar]]  # residuals of lengths and of directions
 HERE: Vector3 = (Integer(0), Integer(0), Integer(0))
 
 
@@ -59,16 +58,16 @@ class JointMotion:
 
 @dataclass(frozen=True)
 class Undone:
-    """A motion backwards: joints that undo it, and in which of them (joint, motion) each of its motions went on."""
+    """The inverse of a joint: the joints that realize it, and the (joint, motion) of each original motion."""
 
     joints: list[Joint]
     places: list[tuple[int, int]]
 
 
 class Step(NamedTuple):
-    """What one motion does: it turns about a unit vector, carried along by the turns before it, and slides in axes of F.
+    """The rotation axis of one motion, rotated by the preceding motions, and its translation in axes of F.
 
-    `along` is the way that a value of one goes.
+    `along` is the displacement per unit of the motion.
     """
 
     about: UnitVector | None = None
@@ -79,8 +78,8 @@ class Step(NamedTuple):
 class Joint(Record):
     """Placement of the joint frame F on the parent: `position` (parent axes) and `rotation` (roll, pitch, yaw)."""
 
-    names: ClassVar[tuple[str, ...]] = ()  # what the motions are called where that is not the names of their keys
-    reversible: ClassVar[bool] = False  # True: the opposite values undo the motion
+    names: ClassVar[tuple[str, ...]] = ()  # names of the motions, if they differ from their keys
+    reversible: ClassVar[bool] = False  # True: negated values are the inverse motion
     quaternion: ClassVar[bool] = False  # True: the last four values are a unit quaternion (w, x, y, z)
     urdf: ClassVar[Urdf | None] = None  # its form in URDF, if it has one
 
@@ -96,12 +95,12 @@ class Joint(Record):
 
     @classmethod
     def returns(cls) -> str:
-        """The joint itself, for a body or a loop."""
+        """The class of the joint."""
         return cls.__name__
 
     @classmethod
     def more_parameters(cls) -> list[Parameter]:
-        """What begins messages."""
+        """`where`, the beginning of messages."""
         return [Parameter("where", Parameter.KEYWORD_ONLY, default="joint", annotation="str")]
 
     @classmethod
@@ -110,72 +109,72 @@ class Joint(Record):
 
     @property
     def moves(self) -> tuple[str, ...]:
-        """The fields with the formulas of its motions, each one formula or several."""
+        """The fields with the formulas of its motions, one formula or several each."""
         return _moves(type(self))
 
     @property
     def values(self) -> tuple[Formula, ...]:
-        """The formulas of the joint's motions in q and t; each None where it is free, none for a joint that does not move."""
+        """The formulas of the joint's motions in q and t; None for a free motion, empty for a fixed joint."""
         found = [getattr(self, key) for key in self.moves]
         return tuple(x for each in found for x in (each if isinstance(each, tuple) else (each,)))
 
     @property
     def motions(self) -> tuple[str, ...]:
-        """What the motions are called, one name for each value."""
+        """The names of the motions, one for each value."""
         return self.names or self.moves
 
     @property
     def steps(self) -> Sequence[Step]:
-        """What each motion does, where that is a turn about an axis or a slide: velocities follow."""
+        """The axes of each motion that is a rotation about an axis or a translation."""
         return [Step()] * len(self.values)
 
-    def _turned(self, algebra: Algebra, values: Sequence[Scalar]) -> list[Array | None]:
+    def _rotations(self, algebra: Algebra, values: Sequence[Scalar]) -> list[Array | None]:
         found = zip(self.steps, values, strict=True)
         return [None if step.about is None else about_axis(algebra, step.about, value) for step, value in found]
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """R_FM: the rotation of the moved frame M in F, one turn after the other."""
-        found = [R for R in self._turned(algebra, values) if R is not None]
+        """R_FM: the rotation of the moved frame M in F, the product of the rotations of all motions."""
+        found = [R for R in self._rotations(algebra, values) if R is not None]
         return reduce(matmul, found) if found else identity(3)
 
     def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """p_FM: the displacement of the moved frame M in axes of F."""
-        ways = [(step.along, value) for step, value in zip(self.steps, values, strict=True) if step.along is not None]
-        return vector([sum(way[i] * value for way, value in ways if way[i]) for i in range(3)])
+        slides = [(step.along, value) for step, value in zip(self.steps, values, strict=True) if step.along is not None]
+        return vector([sum(axis[i] * value for axis, value in slides if axis[i]) for i in range(3)])
 
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The angular velocity of M in F for unit rates of the values, in axes of M: 3×k, each axis as the child sees it."""
+        """The rotational motion subspace (3×k): angular velocity of M in F for unit rates, in axes of M."""
         columns, after = list[Array](), list[Array]()
-        for step, R in reversed([*zip(self.steps, self._turned(algebra, values), strict=True)]):
+        for step, R in reversed([*zip(self.steps, self._rotations(algebra, values), strict=True)]):
             if step.about is None or R is None:
                 columns.append(zeros(3))
                 continue
-            columns.append(reduce(lambda seen, later: later.T @ seen, after, vector(list(step.about))))
+            columns.append(reduce(lambda axis, later: later.T @ axis, after, vector(list(step.about))))
             after = [R, *after]
-        return _beside(columns[::-1])
+        return _columns(columns[::-1])
 
     def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The velocity of the origin of M in F for unit rates of the values, in axes of F: 3×k."""
-        return _beside([zeros(3) if step.along is None else vector(list(step.along)) for step in self.steps])
+        """The translational motion subspace (3×k): velocity of the origin of M in F for unit rates, in axes of F."""
+        return _columns([zeros(3) if step.along is None else vector(list(step.along)) for step in self.steps])
 
     @abstractmethod
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """The rows that keep M, turned by R and displaced by p from F, within what the joint admits."""
+        """The constraint rows of the joint for M rotated by R and displaced by p relative to F."""
 
     @property
     def holds_lengths(self) -> list[bool]:
-        """Row by row of the closure: does it hold a length, or else a direction?"""
+        """For each closure row: True if it constrains a length, False if it constrains a direction."""
         return [any(row.force) for row in self.closure(FLOATS, identity(3), zeros(3))]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """The values that bring M to where it is, in numbers: the inverse of `turn` and `shift`, here of one turn at most."""
+        """The joint values of a pose of M: the inverse of `turn` and `shift`, here with at most one rotation."""
         return tuple(
             float(np.dot(np.array(step.along, dtype=float), p)) if step.about is None else angle_about(step.about, R)
             for step in self.steps
         )
 
     def with_values(self, values: Sequence[Written]) -> Self:
-        """The joint moving by other formulas."""
+        """Return a copy with other motion formulas."""
         rest, changes = iter(values), {}
         for key in self.moves:
             old = getattr(self, key)
@@ -183,43 +182,43 @@ class Joint(Record):
         return replace(self, **changes)
 
     def written(self, where: str) -> Element:
-        """Its type, axes and motions as they stand in a model file."""
+        """Its type, axes and motions in a model file."""
         own = {key: about for key, about in self.keys().items() if key not in ("position", "rotation")}
         return {"type": self.kind, **entries(self, own, where)}
 
     def element(self, where: str) -> dict[str, Value]:
-        """All its keys as they stand in a model file, with its place."""
+        """All its keys in a model file, with its placement."""
         return given({**self.written(where), **place(self.position, self.rotation, where)})
 
     @abstractmethod
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """For the evidence: how far it carries its child and how it turns it, by other formulas than `shift` and `turn`."""
+        """For verification: displacement and rotation of the child, by other formulas than `shift` and `turn`."""
 
     @abstractmethod
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """For the evidence: lengths and directions that vanish when M is where the joint lets it be.
+        """For verification: residuals of lengths and directions, which vanish if M is in an admissible pose.
 
-        Rows may say the same thing twice, and an axis may also be turned over, as the rows of the joints admit it.
+        Rows may be redundant, and an axis may point in the opposite direction, as the rows of the joints allow it.
         """
 
     def undone(self) -> Undone | None:
-        """The motion backwards, the placement left out; None where that is no motion of our joints."""
+        """The inverse motion without the placement; None if no joint of this package realizes it."""
         if not self.reversible:
             return None
         back = replace(self.with_values([-value for value in self.values]), position=HERE, rotation=HERE)
         return Undone([back], [(0, motion) for motion in range(len(self.values))])
 
     def still(self) -> Joint:
-        """The joint without motion, as a loop holds it."""
+        """The joint with zero motions, as a loop stores it."""
         return self.with_values([Integer(0)] * len(self.values))
 
     def require_motions(self, where: str) -> None:
-        """Raise where a motion is free: only a joint that closes a loop may leave its motions open."""
+        """Raise if a motion is free: only a loop-closing joint may omit its motions."""
         free = [motion for motion, value in zip(self.motions, self.values, strict=True) if value is None]
         if free:
             raise InputError(
                 f"{where} ({self.kind}): it has no value for {', '.join(free)}. Expected a formula of coordinates and time "
-                "for each motion; only a joint that closes a loop leaves them free."
+                "for each motion; only a loop-closing joint may omit them."
             )
 
     @property
@@ -233,18 +232,18 @@ def _moves(kind: type[Joint]) -> tuple[str, ...]:
     return tuple(key for key, about in kind.keys().items() if about.motion)
 
 
-def _beside(columns: Sequence[Array]) -> Array:
+def _columns(columns: Sequence[Array]) -> Array:
     return matrix([[column[i] for column in columns] for i in range(3)]) if columns else zeros(3, 0)
 
 
 def joints_of(given: object, where: str) -> tuple[Joint, ...]:
-    """One joint or a sequence of them, as a sequence."""
+    """One joint or a sequence of joints, as a tuple."""
     joints = list[Joint]()
     for joint in given if several(given) else [given]:
         if not isinstance(joint, Joint):
             raise InputError(
-                f"{where}, joint: got {shown(joint)}. Expected what a maker of joints returns, such as "
-                'model.revolute((0, 0, 1), "q"), or a list of such joints.'
+                f"{where}, joint: got {shown(joint)}. Expected a joint, such as "
+                'model.revolute((0, 0, 1), "q"), or a list of joints.'
             )
         joints.append(joint)
     return tuple(joints)
@@ -252,7 +251,7 @@ def joints_of(given: object, where: str) -> tuple[Joint, ...]:
 
 @dataclass(frozen=True)
 class Row:
-    """φ = 0, kept by a multiple of (force, moment)."""
+    """A constraint row φ = 0 with the wrench (force, moment) of a unit multiplier."""
 
     name: str
     phi: Scalar
@@ -261,26 +260,26 @@ class Row:
 
 
 def along(name: str, n: Sequence[Component], p: Array) -> Row:
-    """The origin of M does not move along n, a unit vector of F: n · p = 0."""
+    """Row that fixes the origin of M along n, a unit vector of F: n · p = 0."""
     direction = vector(list(n))
     return Row(name, direction @ p, direction, zeros(3))
 
 
 def across(name: str, a: Sequence[Component], b: Sequence[Component], R: Array) -> Row:
-    """Vector a of F and vector b of M stay perpendicular: a · R b = 0."""
+    """Row that keeps vector a of F and vector b of M perpendicular: a · R b = 0."""
     first, second = vector(list(a)), R @ vector(list(b))
     return Row(name, first @ second, zeros(3), cross(second, first))
 
 
 def together(p: Array) -> list[Row]:
-    """The origins of F and M coincide."""
+    """Rows for coincident origins of F and M."""
     return [along(name, n, p) for name, n in zip("xyz", np.eye(3, dtype=int).tolist(), strict=True)]
 
 
 def unturned(algebra: Algebra, R: Array) -> list[Row]:
-    """M is not turned against F: twice the vector part of the quaternion of R, 2 sin(θ/2) along the axis, vanishes.
+    """Rows for parallel axes of F and M: twice the vector part of the quaternion of R, 2 sin(θ/2) along the axis, is zero.
 
-    It is zero for no other rotation than R = 1, so that a rough guess cannot end in another one.
+    It is zero only for R = 1, so that assembly from a rough guess cannot converge to another rotation.
     """
     w = 0.5 * algebra.sqrt(1 + R[0, 0] + R[1, 1] + R[2, 2])  # cos(θ/2)
     twice = vector([_ratio(algebra, R[k, j] - R[j, k], 2 * w) for j, k in ((1, 2), (2, 0), (0, 1))])
@@ -294,17 +293,17 @@ def unturned(algebra: Algebra, R: Array) -> list[Row]:
 
 
 def _ratio(algebra: Algebra, a: Scalar, b: Scalar) -> Scalar:
-    """a / b, where a zero stays structural."""
+    """a / b; a structural zero stays a structural zero."""
     return 0 if algebra.is_zero(a) else a / b
 
 
 def aligned(axis: Sequence[Component], R: Array) -> list[Row]:
-    """The axis has the same direction in both frames."""
+    """Rows for the same direction of the axis in both frames."""
     return [across(f"tilt {i + 1}", e, axis, R) for i, e in enumerate(plane(axis))]
 
 
 def on_line(axis: Sequence[Component], p: Array) -> list[Row]:
-    """The origin of M stays on the axis through the origin of F."""
+    """Rows that keep the origin of M on the axis through the origin of F."""
     return [along(f"side {i + 1}", e, p) for i, e in enumerate(plane(axis))]
 
 

@@ -1,4 +1,4 @@
-"""The joint that turns about an axis and slides along it, each on its own."""
+"""Cylindrical joint: independent rotation about and translation along an axis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class Cylindrical(Joint):
-    """A joint that turns about `axis` by `angle` and slides along it by `displacement`."""
+    """Cylindrical joint: rotation about `axis` by `angle` and translation along it by `displacement`."""
 
     kind = "cylindrical"
     reversible = True

@@ -1,4 +1,4 @@
-"""The joint that does not move, and with it joints read backwards: how the parent sits on the child."""
+"""Fixed joint, and inverses of joint sequences: the pose of the parent relative to the child."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, ze
 
 @record
 class Fixed(Joint):
-    """A joint that does not move, placed at `position` with `rotation` = (roll, pitch, yaw).
+    """Fixed joint, placed at `position` with `rotation` = (roll, pitch, yaw).
 
-    `where` begins the message of an error, here and in the other joints.
+    Error messages begin with `where`, here and in the other joints.
     """
 
     kind = "fixed"
@@ -42,14 +42,14 @@ _ZERO = Integer(0)
 
 
 def backwards(joints: Sequence[Joint], where: str) -> tuple[tuple[Joint, ...], dict[tuple[int, int], tuple[int, int]]]:
-    """The sequence that undoes `joints`, and where each (joint, motion) went; every motion has changed its sign."""
+    """The inverse of a joint sequence, and the new index of each (joint, motion); every motion changes its sign."""
     out: list[Joint] = []
     moved: dict[tuple[int, int], tuple[int, int]] = {}
     for index in reversed(range(len(joints))):
         undone = joints[index].undone()
         if undone is None:
-            fact = f"a {joints[index].kind} joint cannot be read backwards"
-            raise InputError(f"{where}: {fact}. Cut the loop so that it keeps its direction.")
+            fact = f"a {joints[index].kind} joint cannot be inverted"
+            raise InputError(f"{where}: {fact}. Cut the loop so that the direction of this joint does not change.")
         for motion, (joint, k) in enumerate(undone.places):
             moved[index, motion] = (len(out) + joint, k)
         out += undone.joints
@@ -58,7 +58,7 @@ def backwards(joints: Sequence[Joint], where: str) -> tuple[tuple[Joint, ...], d
 
 
 def placed_back(position: Vector3, rotation: Vector3) -> list[Joint]:
-    """Fixed joints that undo a placement: Rx(−roll) Ry(−pitch) Rz(−yaw), then the position backwards."""
+    """Fixed joints that invert a placement: Rx(−roll) Ry(−pitch) Rz(−yaw), then the negative position."""
     (roll, pitch, yaw), (x, y, z) = ((-sympify(entry) for entry in part) for part in (rotation, position))
     turns = [(roll, _ZERO, _ZERO), (_ZERO, pitch, _ZERO), (_ZERO, _ZERO, yaw)]
     used: list[Joint] = [Fixed(HERE, turn) for turn in turns if any(angle != 0 for angle in turn)]

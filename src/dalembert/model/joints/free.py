@@ -1,4 +1,4 @@
-"""The joint that holds nothing: six freedoms, the attitude by Euler angles or by a quaternion."""
+"""Free joint: six degrees of freedom, with Euler angles or a quaternion."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @record
 class Free(Joint):
-    """The child is displaced by `displacement`, in axes of F, and turned as the `attitude` tells."""
+    """Free joint: translation by `displacement`, in axes of F, and rotation by `attitude`."""
 
     kind = "free"
     urdf = Urdf(  # with a quaternion only
@@ -38,7 +38,7 @@ class Free(Joint):
 
     @property
     def quaternion(self) -> bool:  # type: ignore[override]
-        """True when the attitude is a quaternion."""
+        """True if the attitude is a quaternion."""
         return self.attitude.quaternion
 
     @property
@@ -97,7 +97,7 @@ def free(
     *,
     where: str = "joint",
 ) -> Free:
-    """A joint with all six freedoms: three displacements in axes of the parent, and an attitude as in `spherical`."""
+    """Create a free joint with six degrees of freedom: three displacements in parent axes, and angles as in `spherical`."""
     where = f"{where} (free)"
     place = placement(model, where, position, rotation)
     x, y, z = motions(model, displacement, 3, f"{where}, displacement")

@@ -1,4 +1,4 @@
-"""The joint that slides and turns in a plane."""
+"""Planar joint: translation in a plane and rotation about its normal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class Planar(Joint):
-    """A joint that slides in the plane with the given normal (along x and y for the normal z) and turns in it."""
+    """Planar joint: translation in the plane with this normal (along x and y for the normal z) and rotation about it."""
 
     kind = "planar"
     names = ("first displacement", "second displacement", "angle")
@@ -37,7 +37,7 @@ class Planar(Joint):
         return [along("height", self.normal, p), *aligned(self.normal, R)]
 
     def undone(self) -> Undone:
-        """The angle first, then the displacements, all opposite: a sequence of simpler joints."""
+        """A revolute joint, then two prismatic joints, all with negated values."""
         (a, b, c), (d, e, f) = plane(self.normal)
         x, y = self.displacement
         turn = Revolute(HERE, HERE, self.normal, -self.angle)

@@ -1,4 +1,4 @@
-"""The joint that slides along an axis."""
+"""Prismatic joint: translation along a fixed axis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class Prismatic(Joint):
-    """A joint that slides along `axis` by `displacement`, any expression of coordinates and time."""
+    """Prismatic joint: translation along `axis` by `displacement`, a formula of coordinates and time."""
 
     kind = "prismatic"
     reversible = True

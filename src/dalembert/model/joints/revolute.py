@@ -1,4 +1,4 @@
-"""The joint that turns about an axis."""
+"""Revolute joint: rotation about a fixed axis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class Revolute(Joint):
-    """A joint that turns about `axis` by `angle`, any expression of coordinates and time."""
+    """Revolute joint: rotation about `axis` by `angle`, a formula of coordinates and time."""
 
     kind = "revolute"
     reversible = True

@@ -1,4 +1,4 @@
-"""The joint that turns about an axis and advances along it."""
+"""Screw joint: rotation about an axis with proportional advance along it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @record
 class Screw(Joint):
-    """A joint that turns about `axis` by `angle` and advances by `pitch` with every full turn."""
+    """Screw joint: rotation about `axis` by `angle`, with an advance of `pitch` per revolution."""
 
     kind = "screw"
     reversible = True
@@ -44,7 +44,7 @@ class Screw(Joint):
     def read(cls, model: Model, given: Mapping[str, object], where: str) -> Self:
         made = super().read(model, given, where)
         if not made.pitch:
-            raise InputError(f"{where}, pitch: the value is 0. Expected an advance per turn; without one use revolute.")
+            raise InputError(f"{where}, pitch: the value is 0. Expected a nonzero advance per revolution, or revolute.")
         return made
 
     @property
@@ -55,7 +55,7 @@ class Screw(Joint):
         return [*on_line(self.axis, p), *aligned(self.axis, R), self._thread(algebra, R, p)]
 
     def _thread(self, algebra: Algebra, R: Array, p: Array) -> Row:
-        """2 lead × sin(δ/2) = 0 with δ = angle − advance / lead: no seam after a full turn, and no half turn fulfils it."""
+        """2 lead × sin(δ/2) = 0, δ = angle − advance / lead: smooth across full revolutions, nonzero at δ = π."""
         n, (e1, e2) = vector(list(self.axis)), (vector(list(e)) for e in plane(self.axis))
         turned = R @ e1
         advance = (n @ p) * (1 / self.lead)
@@ -64,13 +64,13 @@ class Screw(Joint):
         sin, cos = s * C - c * S, c * C + s * S  # of δ
         across, along = cross(turned, e2), cross(turned, e1)
         g = 1 / algebra.sqrt(0.5 + 0.5 * cos)  # 1 / cos(δ/2)
-        # the rates of sin and cos, weighed as d(sin g) = g d(sin) − sin g³/4 d(cos)
+        # weights of the rates of sin and cos in d(sin g) = g d(sin) − sin g³/4 d(cos)
         a, b = g, -0.25 * sin * g * g * g
         moment = scaled(self.lead * (a * C + b * S), across) + scaled(self.lead * (b * C - a * S), along)
         return Row("thread", self.lead * sin * g, scaled(b * sin - a * cos, n), moment)
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """The angle, with the full turns that the advance tells."""
+        """The angle, with the number of revolutions from the advance."""
         angle = angle_about(self.axis, R)
         turns = round((float(np.dot(np.array(self.axis, dtype=float), p)) / self.lead - angle) / (2 * math.pi))
         return (angle + 2 * math.pi * turns,)
@@ -79,7 +79,7 @@ class Screw(Joint):
         return slid(self.axis, values[0] * (self.pitch / (2 * math.pi))), turned(algebra, self.axis, values[0])
 
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """Origin on the axis, axis parallel, and the sine of what the angle is ahead of the advance."""
+        """Origin on the axis, parallel axes, and the sine of the angle minus the advance over the lead."""
         span = apart(F, M)
         e1, e2 = plane(self.axis)
         now = M.along(e1)

@@ -1,4 +1,4 @@
-"""The joint that turns about a point: by three Euler angles (the Euler-angle-joints of papers/denoc), or by a unit quaternion."""
+"""Spherical joint: rotation about a point by three Euler angles (Euler-angle-joints of papers/denoc) or a unit quaternion."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ATTITUDE: Keys = {
 
 @record
 class AboutPoint(Joint):
-    """The origins of both frames stay together."""
+    """Base class of joints with coincident origins of both frames."""
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         return together(p)
@@ -46,7 +46,7 @@ class AboutPoint(Joint):
 
 @record
 class Spherical(AboutPoint):
-    """The child turns by three angles about the axes named in `sequence`, each carried along by the turns before it."""
+    """Spherical joint with three intrinsic rotations about the axes of `sequence`."""
 
     kind = "spherical"
     names = ("first angle", "second angle", "third angle")
@@ -69,15 +69,15 @@ class Spherical(AboutPoint):
         return (float(a), float(b), float(c))
 
     def undone(self) -> Undone:
-        """The last angle first, all opposite."""
+        """The reversed sequence with negated angles."""
         a, b, c = self.angles
         return Undone([Spherical(HERE, HERE, self.sequence[::-1], (-c, -b, -a))], [(0, 2), (0, 1), (0, 0)])
 
     def require_motions(self, where: str) -> None:
         if None in self.angles:
             raise InputError(
-                f"{where} ({self.kind}): got neither of angles and quaternion. Give three angles or four parts (w, x, y, z); "
-                "only a joint that closes a loop leaves them free."
+                f"{where} ({self.kind}): got neither angles nor quaternion. Give three angles or a quaternion (w, x, y, z); "
+                "only a loop-closing joint may omit them."
             )
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
@@ -87,17 +87,17 @@ class Spherical(AboutPoint):
 
 @record
 class Quaternion(AboutPoint):
-    """The child is turned by the quaternion `parts` = (w, x, y, z), four coordinates whose squares sum to 1: never singular.
+    """Spherical joint with the unit quaternion `parts` = (w, x, y, z), four coordinates without singularities.
 
-    The model keeps the norm as a constraint of its own. Speeds are the components of ω in axes of the child:
-    ω = 2 G(q) q̇ and back q̇ = H(q) ω with H = Gᵀ / 2.
+    The unit norm is a separate constraint of the model. The generalized speeds are the components of ω in axes of the child:
+    ω = 2 G(q) q̇ and q̇ = H(q) ω with H = Gᵀ / 2.
     """
 
     kind = "quaternion"
     quaternion = True
     names = ("w", "x", "y", "z")
 
-    generated = False  # `spherical` makes it
+    generated = False  # built by `spherical`
 
     parts: tuple[Formula, Formula, Formula, Formula]
 
@@ -106,7 +106,7 @@ class Quaternion(AboutPoint):
         return ("parts",)
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The rotation of q / |q|: off the unit sphere nothing depends on the norm, so its constraint has no force."""
+        """The rotation of q / |q|; it does not depend on the norm, so the norm constraint exerts no force."""
         w, x, y, z = values
         two = 2 / (w * w + x * x + y * y + z * z)
         return matrix(
@@ -130,7 +130,7 @@ class Quaternion(AboutPoint):
         return (float(w), float(x), float(y), float(z))
 
     def still(self) -> Spherical:
-        """A ball by angles: in a loop they are as free."""
+        """A spherical joint with angles, which has the same closure rows in a loop."""
         return Spherical(self.position, self.rotation, "xyz", HERE)
 
     def written(self, where: str) -> Element:
@@ -151,9 +151,9 @@ def spherical(
     *,
     where: str = "joint",
 ) -> Spherical | Quaternion:
-    """A joint that turns about a point: by three `angles` about the axes of `sequence`, or by a `quaternion` (w, x, y, z).
+    """Create a spherical joint with three `angles` about the axes of `sequence`, or with a `quaternion` (w, x, y, z).
 
-    The axes are carried along: "zyx" turns about z, then about the new y, then about the new x.
+    The rotations are intrinsic: "zyx" rotates about z, then about the new y, then about the new x.
     """
     where = f"{where} (spherical)"
     return attitude(model, angles, sequence, quaternion, placement(model, where, position, rotation), where)
@@ -170,8 +170,8 @@ def attitude(
     """The rotation of a joint by three angles or by a quaternion."""
     if quaternion is not None:
         if angles is not None:
-            got = "got both of angles and quaternion"
-            raise InputError(f"{where}: {got}. Give three angles or four parts (w, x, y, z).")
+            got = "got both angles and quaternion"
+            raise InputError(f"{where}: {got}. Give three angles or a quaternion (w, x, y, z).")
         w, x, y, z = parts = motions(model, quaternion, 4, f"{where}, quaternion")
         known = {coordinate(name) for name in model.coordinate_names}
         if len({*parts}) != 4 or not {*parts} <= known:
@@ -182,7 +182,7 @@ def attitude(
     if sequence not in SEQUENCES:
         raise InputError(
             f"{where}, sequence: there is no '{sequence}'. {nearest(str(sequence), SEQUENCES)} "
-            "Expected three of x, y, z, neighbours different."
+            "Expected three letters of x, y, z, with adjacent ones different."
         )
     a, b, c = motions(model, angles, 3, f"{where}, angles")
     return Spherical(*place, sequence, (a, b, c))

@@ -1,4 +1,4 @@
-"""The joint of two crossing axes: Hooke's or Cardan's joint."""
+"""Universal (Hooke's, Cardan) joint: rotation about two perpendicular intersecting axes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 def _crossed(model: Elements, axes: object, where: str) -> tuple[UnitVector, UnitVector]:
     if not several(axes, 2):
         got = len(axes) if several(axes) else repr(axes)
-        raise InputError(f"{where}: got {got}. Expected two axes at right angles.")
+        raise InputError(f"{where}: got {got}. Expected two perpendicular axes.")
     first, second = unit_vector(axes[0], f"{where}[0]"), unit_vector(axes[1], f"{where}[1]")
-    lean = sum(a * b for a, b in zip(first, second, strict=True))
-    if abs(lean) > 1e-9:
-        raise InputError(f"{where}: the cosine between them is {lean:g}. Expected axes at right angles.")
+    cosine = sum(a * b for a, b in zip(first, second, strict=True))
+    if abs(cosine) > 1e-9:
+        raise InputError(f"{where}: the cosine of the angle between them is {cosine:g}. Expected perpendicular axes.")
     return first, second
 
 
@@ -41,7 +41,7 @@ _AXES = Kind(
 
 @record
 class Universal(Joint):
-    """A joint that turns about `axes[0]`, fixed on the parent, and about `axes[1]`, fixed on the child, at right angles."""
+    """Universal joint: rotation about `axes[0]`, fixed on the parent, and about the perpendicular `axes[1]`, on the child."""
 
     kind = "universal"
     names = ("first angle", "second angle")
@@ -57,13 +57,13 @@ class Universal(Joint):
         return [*together(p), across("twist", self.axes[0], self.axes[1], R)]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """The two angles, from where the second axis and the normal of both point."""
+        """The two angles, from the directions of the second axis and of the common normal."""
         a, b = np.array(self.axes[0], dtype=float), np.array(self.axes[1], dtype=float)
         c = np.cross(a, b)
-        b_now = R @ b  # the second axis turns by the first angle only
-        first = np.arctan2(c @ b_now, b @ b_now)
-        a_seen = R.T @ a  # and the first axis, seen from the child, by minus the second
-        second = np.arctan2(a_seen @ c, a_seen @ a)
+        b_F = R @ b  # the second axis rotates by the first angle only
+        first = np.arctan2(c @ b_F, b @ b_F)
+        a_M = R.T @ a  # the first axis rotates by minus the second angle in axes of the child
+        second = np.arctan2(a_M @ c, a_M @ a)
         return (float(first), float(second))
 
     def undone(self) -> Undone:

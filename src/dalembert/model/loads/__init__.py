@@ -1,6 +1,6 @@
-"""The family of loads: one file each, which states all facts of its load.
+"""Loads, one file for each kind.
 
-A new load is a file here and a line in `LOADS`.
+To add a load, add a file here and a line in `LOADS`.
 """
 
 from dalembert.model.loads.backlash import Backlash

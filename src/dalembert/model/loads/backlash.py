@@ -1,4 +1,4 @@
-"""Two wheels whose teeth mesh with play: one flank pushes, or the other, or none."""
+"""Gear pair with backlash: contact at one flank, at the other, or at none."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 @record
 class Backlash(Walls):
-    """Let two wheels mesh with play: e = θ₁ + ratio θ₂ − phase, or θ₁ − ratio θ₂ − phase where one has its teeth inside.
+    """Mesh two gears with backlash: e = θ₁ + ratio θ₂ − phase, or θ₁ − ratio θ₂ − phase for an internal gear.
 
-    The torque acts on the first wheel along its motion, and ratio times as much on the second.
+    The torque acts on the first gear along its motion, and ratio times the torque on the second.
 
-    `play` is how far the first wheel can turn while the second is held; at e = 0 it is in the middle. Beyond half of it a
-    flank is in the other by a depth δ, measured as the angle of the first wheel, and presses by the law of a `joint_stop`:
-    `stiffness` (torque on the first wheel for each radian), `damping`, `dissipation`, `exponent`, or `push`. Otherwise it is
-    the `gear` of the same ratio, and like it acts inside the joints.
+    `play` is the free rotation of the first gear while the second is fixed; e = 0 is the middle. Beyond half of it the flanks
+    penetrate by a depth δ, measured as an angle of the first gear, with the contact law of a `joint_stop`: `stiffness` (torque
+    on the first gear per radian), `damping`, `dissipation`, `exponent`, or `push`. Ratio and joints are those of `gear`; like
+    its torque, the contact torque acts inside the joints.
 
     >>> import dalembert as dl
     >>> model = dl.Model("gears").coordinate("a", 0.0, 1.0).coordinate("b")
     >>> _ = model.body("pinion", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(0, 0, 1))
     >>> _ = model.body("wheel", joint=model.revolute((0, 0, 1), "b", position=(3, 0, 0)), mass=8, inertia=(0, 0, 4))
     >>> _ = model.backlash(("pinion", "wheel"), 2, play=0.02, stiffness=1e4)
-    >>> run = dl.simulate(model, 0.05)  # a blow of equal inertias: 1 and 4/2²
+    >>> run = dl.simulate(model, 0.05)  # collision of equal inertias: 1 and 4/2²
     >>> [round(float(v), 9) + 0.0 for v in run.qd[:, -1]], round(run.switchings[0].t, 12)
     ([0.0, -0.5], 0.01)
     """
@@ -65,7 +65,7 @@ class Backlash(Walls):
     def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         for key in ("joints", "motions"):
             if several(given[key]) and len(given[key]) not in (0, 2):
-                raise InputError(f"{where}, {key}: got {len(given[key])}. Expected 2, one for each of the bodies.")
+                raise InputError(f"{where}, {key}: got {len(given[key])}. Expected 2, one for each body.")
         return given
 
     @property
@@ -78,7 +78,7 @@ class Backlash(Walls):
 
     @property
     def _weight(self) -> Formula:
-        """What the second motion counts by."""
+        """The factor of the second motion."""
         return -self.ratio if self.internal else self.ratio
 
     def law(self) -> tuple[str, str]:
@@ -87,13 +87,13 @@ class Backlash(Walls):
     def problems(self, table: dict[str, float]) -> list[Problem]:
         found, play = self.press_faults(self.title, table), value(self.play, table)
         if not play >= 0:
-            found.append(Problem(f"{self.title}, play", f"the play is {play:g}.", "Expected no negative number."))
+            found.append(Problem(f"{self.title}, play", f"the play is {play:g}.", "Expected a nonnegative number."))
         if value(self.ratio, table) == 0:
-            found.append(Problem(f"{self.title}, ratio", "the ratio is 0.", "Expected a number that is not 0."))
+            found.append(Problem(f"{self.title}, ratio", "the ratio is 0.", "Expected a nonzero number."))
         first, second = self.in_joints
         if first == second:
-            fact = f"it names the same motion of '{first[0]}' twice."
-            found.append(Problem(self.title, fact, "Name two different motions."))
+            fact = f"it has the same motion of '{first[0]}' twice."
+            found.append(Problem(self.title, fact, "Use two different motions."))
         return found
 
     def _slopes(self, motion: Motion) -> tuple[Array, Scalar]:
@@ -105,8 +105,8 @@ class Backlash(Walls):
     def lowering(self, motion: Motion) -> Lowering:
         first, second = (motion.joint(*each) for each in self.in_joints)
         k, (J, c) = motion.lower(self._weight), self._slopes(motion)
-        place = first.value + k * second.value - motion.lower(self.phase)
-        return self.measured(motion, place, J @ motion.qd + c)
+        e = first.value + k * second.value - motion.lower(self.phase)
+        return self.measured(motion, e, J @ motion.qd + c)
 
     def applied(self, motion: Motion) -> list[Applied]:
         J, c = self._slopes(motion)
@@ -114,9 +114,9 @@ class Backlash(Walls):
 
     def declared(self, watch: Watch) -> Work:
         def slack(places: Places) -> Scalar:
-            (first, second), turn = self.in_joints, places.lower(self.ratio)
-            there = places.value(*second) * turn
-            return places.value(*first) + (-there if self.internal else there) - places.lower(self.phase)
+            (first, second), ratio = self.in_joints, places.lower(self.ratio)
+            reflected = places.value(*second) * ratio
+            return places.value(*first) + (-reflected if self.internal else reflected) - places.lower(self.phase)
 
         e = watch.traced(slack)
         return product(self.name, self.pushed_back(watch, e), e)

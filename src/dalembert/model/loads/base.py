@@ -1,10 +1,10 @@
-"""The contract of a load: one file states all its facts.
+"""Base classes of loads.
 
-What it is called and which bodies it names, the arguments it is made of, its formulas, what it is
-checked for, and the forces it exerts: each is paired with the velocity it works on, so that its power is F · (J q̇ + c).
-Conservative loads also have a potential. Energy formalisms take the potential, the others the forces themselves: if one of the
-two were wrong, the formalisms would disagree. `declared` and `actions` say the same a second time for the evidence, from
-positions only: see `model/reference_model`. The two texts share no formula, or the evidence would be none.
+A load defines its name and bodies, its arguments, its formulas, its validation, and the forces it exerts: each is paired with
+the velocity of its point of application, so that its power is F · (J q̇ + c). Conservative loads also have a potential. Energy
+formulations use the potential, the others use the forces: if one of the two were wrong, the formulations would disagree.
+`declared` and `actions` are independent definitions for verification, from positions only: see `model/reference_model`. The
+two definitions share no formula.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wrench:
-    """A force at the mass centre of a body, in world axes, and a moment about it, in body axes."""
+    """A force at the mass center of a body, in world axes, and a moment about it, in body axes."""
 
     body: str
     force: Array
@@ -52,9 +52,9 @@ class Wrench:
 
 @dataclass(frozen=True)
 class Applied:
-    """A force and J, c of the velocity J q̇ + c it works on; `potential` is None when it has none.
+    """A force and J, c of the velocity J q̇ + c of its point of application; `potential` is None if it has none.
 
-    `wrenches` say the same body by body; they are empty for a torque inside a joint.
+    `wrenches` are the equivalent wrenches on each body; they are empty for a torque inside a joint.
     """
 
     name: str
@@ -67,26 +67,26 @@ class Applied:
 
 @dataclass(frozen=True)
 class Span:
-    """The ends of a spring or damper whose force has no direction where they meet, and its natural length."""
+    """The ends of a spring or damper whose force has no direction if they coincide, and its natural length."""
 
     name: str
     kind: str
     ends: tuple[Array, Array]
     length: Scalar
-    regular: bool = False  # where its ends meet, its force follows from the rate of the vector between them
+    regular: bool = False  # if its ends coincide, its force follows from the rate of the vector between them
 
 
 class Motion(Protocol):
-    """A model in motion over one algebra, as far as loads and contacts have to know it."""
+    """The kinematics of a model over one algebra, as loads and contacts use it."""
 
     @property
     def model(self) -> Elements:
-        """The model that moves."""
+        """The model."""
         ...
 
     @property
     def algebra(self) -> Algebra:
-        """What the scalars are."""
+        """The algebra of the scalars."""
         ...
 
     @property
@@ -100,11 +100,11 @@ class Motion(Protocol):
 
     @property
     def lower(self) -> Lowering:
-        """Makes a scalar of a formula."""
+        """Converts a formula to a scalar."""
         ...
 
     def center(self, body: str) -> Array:
-        """The mass centre of a body, in its axes."""
+        """The mass center of a body, in its axes."""
         ...
 
     def mass(self, body: str) -> Scalar:
@@ -118,67 +118,67 @@ class Motion(Protocol):
 
 @record
 class Load(Named):
-    """What pushes and pulls on a model."""
+    """Base class of applied loads."""
 
     family = "load"
     stored = "loads"
 
-    words: ClassVar[Mapping[str, str]] = {}  # what a reader would call some of its constants
-    drives: ClassVar[bool] = False  # True: a drive of its joint
-    rubs: ClassVar[bool] = False  # True: left out where friction is not asked for
+    words: ClassVar[Mapping[str, str]] = {}  # display names of constants
+    drives: ClassVar[bool] = False  # True: an actuator of its joint
+    rubs: ClassVar[bool] = False  # True: omitted if friction is disabled
 
     name: str = argument(name, None, about="the name of the load", absent="numbered")
 
     @classmethod
     def build(cls, model: Model, **given: object) -> Model:
         super().build(model, **given)
-        if brought := model.loads[-1].parameters:
-            model.declared_parameters += brought
+        if added := model.loads[-1].parameters:
+            model.declared_parameters += added
         return model
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of the model that it brings along: the forces of a rigid contact."""
+        """The parameters that it adds to the model: the forces of a rigid contact."""
         return ()
 
     @property
     def constants(self) -> dict[str, Formula]:
-        """Its constant formulas by their keys."""
+        """Its constant formulas by key."""
         return {key: getattr(self, key) for key, about in self.keys().items() if about.kind in CONSTANTS}
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
-        """The motions of joints that it acts inside of, body, joint and motion; none where it acts on bodies."""
+        """The joint motions that it acts on: body, joint and motion; empty if it acts on bodies."""
         return []
 
     @property
     def on(self) -> str:
-        """What it acts on, in words."""
+        """Description of what it acts on."""
         return " and ".join(name for key, name in self.named if key in ("body", "bodies"))
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """Its formulas of coordinates, velocities or time: the load itself, which stands under no key."""
+        """Its formulas of coordinates, velocities or time."""
         own = (getattr(self, key) for key, about in self.keys().items() if about.kind.alone)
         return tuple(formula for value in own for _, formula in formulas_in(value, self.title))
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The points it acts at, each with the body it is fixed on."""
+        """Its points of application, each with its body."""
         return []
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """Every formula with its path, the constants first."""
+        """Iterate over its formulas with their paths, constants first."""
         for key in sorted(self.keys(), key=lambda key: key not in self.constants):
             path = self.title if self.keys()[key].kind.alone else f"{self.title}, {key}"
             yield from formulas_in(getattr(self, key), path)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """What is wrong with its numbers, `table` holding a value of every symbol at the start."""
+        """Its problems; `table` has the initial value of every symbol."""
         return []
 
     def _not_positive(self, keys: Iterable[str], table: dict[str, float]) -> list[Problem]:
-        """The problems of constants that have to be positive."""
+        """The problems of constants that must be positive."""
         found = ((key, value(getattr(self, key), table)) for key in keys)
         advice = "Expected a positive number."
         return [Problem(f"{self.title}, {key}", f"it is {x:g}.", advice) for key, x in found if not x > 0]
@@ -189,13 +189,13 @@ class Load(Named):
         return next((value for _, value in self._of(constant_stiffness)), None)
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
-        """Viscous and dry friction, which is all that URDF has of loads; `number` is the value of a formula."""
-        raise unsaid(self.title, "URDF has no loads but the friction of joints")
+        """Viscous and dry friction, the only loads of URDF; `number` evaluates a formula."""
+        raise unsaid(self.title, "URDF has no loads except joint friction")
 
     def law(self) -> tuple[str, str]:
-        """What a reader would call it, and its law in words."""
-        shown = ((self.words.get(key, key.replace("_", " ")), formula) for key, formula in self.constants.items())
-        return self.kind, ", ".join(f"{name} {written_out(formula)}" for name, formula in shown)
+        """Its display name and a description of its force law."""
+        terms = ((self.words.get(key, key.replace("_", " ")), formula) for key, formula in self.constants.items())
+        return self.kind, ", ".join(f"{name} {written_out(formula)}" for name, formula in terms)
 
     @abstractmethod
     def applied(self, motion: Motion) -> list[Applied]:
@@ -203,42 +203,42 @@ class Load(Named):
 
     @property
     def unilateral(self) -> Unilateral | None:
-        """What a run has to know of a rigid contact; None for all other loads."""
+        """The constants of a rigid contact; None for all other loads."""
         return None
 
     def opening(self, motion: Motion) -> Opening:
-        """The gap of a rigid contact in motion."""
-        raise InputError(f"{self.title}: it has no gap. Expected a rigid contact.")
+        """The gap of a rigid contact and its rates."""
+        raise InputError(f"{self.title}: it has no gap function. Expected a rigid contact.")
 
     def lowering(self, motion: Motion) -> Lowering:
-        """What makes scalars of its formulas, knowing also what it measures."""
+        """Converts its formulas to scalars, including its measures."""
         return motion.lower
 
     def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """The same with what switches in its formulas held: see `model/discontinuities`."""
+        """Return a copy with frozen conditions in its formulas: see `model/discontinuities`."""
         return mapped(self, hold)
 
     @property
     def grip(self) -> tuple[Formula, Formula] | None:
-        """The least and the greatest mixture of both sides of its switches that can hold, where these are not 0 and 1."""
+        """The smallest and the largest mixture of both branches of its switches in sliding mode, if not 0 and 1."""
         return None
 
     def span(self, motion: Motion) -> Span | None:
-        """Its ends, if its force has no direction where they meet."""
+        """Its ends, if its force has no direction where they coincide."""
         return None
 
     @abstractmethod
     def declared(self, watch: Watch) -> Work:
-        """For the evidence: its virtual work, from positions only and by other formulas than `applied`."""
+        """For verification: its virtual work, from positions only and by other formulas than `applied`."""
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        """For the evidence: its forces and couples body by body; what acts inside a joint is part of what the joint transmits."""
+        """For verification: its forces and couples on each body; loads inside a joint are part of the joint reaction."""
         yield from ()
 
 
 @record
 class InJoint(Load):
-    """It acts on the child along one motion of a joint, counted from 0, and its opposite on the parent."""
+    """Base class of loads on the child along one joint motion, counted from 0, with the reaction on the parent."""
 
     body: str = argument(body_name, positional=True, about="the body whose joint it acts in")
     joint: int = argument(whole, 0, about="which of the body's joints, counted from 0")
@@ -250,7 +250,7 @@ class InJoint(Load):
 
     @abstractmethod
     def reversed(self) -> Self:
-        """The same in a joint that is read backwards, whose motion has changed its sign."""
+        """Return the load for the inverted joint, whose motion has the opposite sign."""
 
     def _along(self, motion: Motion, force: Scalar, potential: Scalar | None = None) -> Applied:
         joint = motion.joint(self.body, self.joint, self.motion)
@@ -262,12 +262,12 @@ class InJoint(Load):
         return joint.value, joint.gradient @ motion.qd + joint.drift
 
     def _moved(self, watch: Watch) -> Traced:
-        """For the evidence: how far the joint has moved."""
+        """For verification: the value of the joint motion."""
         return watch.traced(lambda places: places.value(self.body, self.joint, self.motion))
 
 
 def formulas_in(value: object, path: str) -> Iterator[tuple[str, Formula]]:
-    """The formulas of a field with their paths; names and numbers are none."""
+    """The formulas of a field with their paths."""
     if isinstance(value, tuple):
         for i, each in enumerate(value):
             yield from formulas_in(each, f"{path}[{i}]")
@@ -281,30 +281,30 @@ def vector_of(motion: Motion, formulas: Sequence[Formula]) -> Array:
 
 
 def at_point(motion: Motion, body: str, point: Array, force: Array) -> tuple[Wrench, ...]:
-    """The wrench of a force (world axes) at a point of a body (body axes); the world needs none."""
+    """The wrench of a force (world axes) at a point of a body (body axes); empty for the world."""
     if body == WORLD:
         return ()
     return (Wrench(body, force, cross(point - motion.center(body), motion.frame(body).R.T @ force)),)
 
 
 def new_name(model: Model, name: str | None, kind: str) -> str:
-    """The name of a new load, numbered where none is given."""
+    """The name of a new load; without a name it is numbered."""
     key = name or f"{kind}{len(model.loads) + 1}"
     if key in Load.taken(model):
-        raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
+        raise InputError(f"{kind} '{key}': declared twice. Give each load a unique name.")
     return key
 
 
 def add(model: Model, *loads: Load) -> Model:
-    """Add loads to the model, with the parameters they bring along."""
+    """Add loads and their parameters to the model."""
     model.loads += loads
-    if brought := tuple(parameter for load in loads for parameter in load.parameters):
-        model.declared_parameters += brought
+    if added := tuple(parameter for load in loads for parameter in load.parameters):
+        model.declared_parameters += added
     return model
 
 
 def controlled(model: Model, by: Controller) -> list[Formula]:
-    """The inputs that a law gives, declared as parameters of the model."""
+    """Declare the inputs of a control law as parameters of the model and return their symbols."""
     model.controllers += (by,)
     model.declared_parameters += tuple(Parameter(name, USUAL, f"given by {by.title}") for name in by.inputs)
     return [se.Symbol(name) for name in by.inputs]
@@ -313,14 +313,14 @@ def controlled(model: Model, by: Controller) -> list[Formula]:
 def by_law(
     model: Model, kind: str, name: str | None, given: object, law: Law | None, timing: Timing
 ) -> tuple[str, Vector3] | None:
-    """The name and the three inputs of a load that a law gives; None where formulas do."""
+    """The name and the three inputs of a load with a control law; None for formulas."""
     if law is None and given is not None and timing == Timing():
         return None
     key = new_name(model, name, kind)
     if law is None or given is not None:
-        got = "both a law and formulas" if law is not None else "no law" if given is not None else "neither of both"
+        got = "both a law and formulas" if law is not None else "no law" if given is not None else "neither"
         raise InputError(
-            f"{kind} '{key}': got {got}. Expected three formulas, or law=... with a function of Python, which may have "
+            f"{kind} '{key}': got {got}. Expected three formulas, or law=... with a Python function and optionally "
             "period, delay and vectorized."
         )
     x, y, z = controlled(model, controller_of(key, [key], law, timing, ends=("_x", "_y", "_z")))
@@ -329,13 +329,13 @@ def by_law(
 
 @record
 class AtPoint(Load):
-    """A force at a point of a body."""
+    """Base class of forces at a point of a body."""
 
     body: str
 
     @abstractmethod
     def acting(self, watch: Watch) -> tuple[Traced, np.ndarray]:
-        """For the evidence: the point, and the force at it (3, K)."""
+        """For verification: the point, and the force at it (3, K)."""
 
     def declared(self, watch: Watch) -> Work:
         point, force = self.acting(watch)
@@ -348,17 +348,17 @@ class AtPoint(Load):
 
 @record
 class Pull(Load):
-    """It pulls two points towards each other; for the evidence by its tension and their distance."""
+    """Base class of tensions between two points; the verification uses the tension and the distance."""
 
     bodies: tuple[str, str]
 
     @abstractmethod
     def attached(self, watch: Watch) -> list[tuple[str, Vector3]]:
-        """For the evidence: both points, each with its body."""
+        """For verification: both points, each with its body."""
 
     @abstractmethod
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
-        """For the evidence: how strongly it pulls the points together (K,)."""
+        """For verification: the tension (K,)."""
 
     def _distance(self, watch: Watch) -> Traced:
         ends = self.attached(watch)
@@ -384,7 +384,7 @@ class Pull(Load):
 
 @record
 class Between(Pull):
-    """It acts on the second point along the line from the first, and its opposite on the first."""
+    """Base class of forces along the line between two points, equal and opposite."""
 
     bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
     points: TwoPoints = argument(two_points, (ZERO, ZERO), about="two points, each in the axes of its body")
@@ -396,7 +396,7 @@ class Between(Pull):
     def problems(self, table: dict[str, float]) -> list[Problem]:
         if self.bodies[0] != self.bodies[1]:
             return []
-        fact = f"both ends are on '{self.bodies[0]}', so it does nothing."
+        fact = f"both ends are on '{self.bodies[0]}', so it has no effect."
         return [Problem(self.title, fact, "Give `bodies` two different names.")]
 
     def _ends(self, motion: Motion) -> list[tuple[Array, Array, Array]]:
@@ -409,12 +409,12 @@ class Between(Pull):
         return p2 - p1, J2 - J1, c2 - c1
 
     def _pull(self, motion: Motion, force: Array) -> tuple[Wrench, ...]:
-        """The wrenches of a force on the second point and its opposite on the first."""
+        """The wrenches of a force on the second point and of its reaction on the first."""
         first, second = (vector_of(motion, point) for point in self.points)
         return (*at_point(motion, self.bodies[1], second, force), *at_point(motion, self.bodies[0], first, -force))
 
     def _span(self, motion: Motion, length: Scalar, *, regular: bool = False) -> Span:
-        """Its ends, where the force has no direction."""
+        """Its ends, at whose coincidence the force has no direction."""
         (first, _, _), (second, _, _) = self._ends(motion)
         return Span(self.name, self.kind, (first, second), length, regular)
 

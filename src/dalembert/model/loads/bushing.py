@@ -1,13 +1,13 @@
-"""A bushing: stiffness and damping in all six directions between a frame on one body and a frame on another.
+"""Bushing: stiffness and damping in all six directions between a frame on one body and a frame on another.
 
-The measure is how the second frame B lies in the first frame A: the way from A to B and the turn, both in axes of A,
+The deformation is the pose of the second frame B in the first frame A: displacement and rotation, both in axes of A,
 
-    d = R_Aᵀ (p_B − p_A),    θ = 2 sin(α/2) k    for R_AᵀR_B = the turn by α about k,
+    d = R_Aᵀ (p_B − p_A),    θ = 2 sin(α/2) k    for R_AᵀR_B = rotation by α about k,
 
-so that θ is the rotation vector α k to third order in α, and regular up to the half turn. With e = (d, θ) the bushing does the
-work −(K e + C ė)·δe. So K stores the energy ½ eᵀK e at any size of motion, and the wrench follows: on the second body the force
-R_A f at p_B and the couple R_A (w + u×) m, where (f, m) = −(K e + C ė), u = θ/2 and w = cos(α/2); on the first body the opposite
-force at the same place p_B, and the opposite couple.
+so that θ is the rotation vector α k to third order in α, and regular up to α = π. With e = (d, θ) the virtual work of the
+bushing is −(K e + C ė)·δe. So K stores the energy ½ eᵀK e for arbitrarily large motions, and the wrench follows: on the second
+body the force R_A f at p_B and the couple R_A (w + u×) m, where (f, m) = −(K e + C ė), u = θ/2 and w = cos(α/2); on the first
+body the opposite force at the same point p_B, and the opposite couple.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ def _check(value: object, where: str, model: Elements) -> Iterator[Problem]:
 
 
 def _read(model: Elements, given: object, where: str) -> Matrix6:
-    """Six numbers are the diagonal."""
+    """Read a matrix; six numbers are its diagonal."""
     rows = row_of(given, where, _SIX)
     if len(rows) != 6:
         raise InputError(f"{where}: got {len(rows)} entries. Expected {_SIX}.")
-    whole = [row for row in rows if several(row, 6)]
+    full = [row for row in rows if several(row, 6)]
     if not any(several(row) for row in rows):
-        whole = [[entry if i == j else 0 for j in range(6)] for i, entry in enumerate(rows)]
-    if len(whole) != 6:
+        full = [[entry if i == j else 0 for j in range(6)] for i, entry in enumerate(rows)]
+    if len(full) != 6:
         raise InputError(f"{where}: got {shown(given)}. Expected {_SIX}.")
-    return tuple(tuple(model.reader.constant(x, f"{where}[{i}]") for x in row) for i, row in enumerate(whole))
+    return tuple(tuple(model.reader.constant(x, f"{where}[{i}]") for x in row) for i, row in enumerate(full))
 
 
 def _write(entries: Matrix6, where: str) -> Value:
@@ -74,7 +74,7 @@ def _write(entries: Matrix6, where: str) -> Value:
 
 def _turns(model: Elements, given: object, where: str) -> tuple[Vector3, Vector3]:
     if not several(given, 2):
-        raise InputError(f"{where}: got {shown(given)}. Expected 2 rotations, one on each body.")
+        raise InputError(f"{where}: got {shown(given)}. Expected 2 rotations, one for each body.")
     first, second = (roll_pitch_yaw(model, each, f"{where}[{i}]") for i, each in enumerate(given))
     return first, second
 
@@ -85,11 +85,11 @@ two_turns = Kind(array(2, turn, "rotations"), _turns, two_points.write, argument
 
 @record
 class Bushing(Load):
-    """Tie frames of two bodies (or of the world) by stiffness and damping in all six directions.
+    """Connect frames of two bodies (or of the world) by stiffness and damping in all six directions.
 
-    Both take six numbers, along x, y, z and about x, y, z of the first frame, or a 6×6 matrix; a stiffness is symmetric.
-    What is measured is the way d from the first origin to the second and the turn θ = 2 sin(α/2) k by α about k, both in axes
-    of the first frame. The wrench acts where the second origin is, and its opposite at the same place on the first body.
+    Both are six numbers, along x, y, z and about x, y, z of the first frame, or a 6×6 matrix; a stiffness is symmetric.
+    The deformation is the displacement d from the first origin to the second and the rotation θ = 2 sin(α/2) k by α about k,
+    both in axes of the first frame. The wrench acts at the second origin, and its reaction on the first body at the same point.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("mount", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "a", "b", "c")
@@ -126,24 +126,24 @@ class Bushing(Load):
 
     def law(self) -> tuple[str, str]:
         pairs = (("stiffness", self.stiffness), ("damping", self.damping))
-        shown = (f"{name} {', '.join(str(rows[i][i]) for i in range(6))}" for name, rows in pairs)
-        return self.kind, "; ".join(shown)
+        parts = (f"{name} {', '.join(str(rows[i][i]) for i in range(6))}" for name, rows in pairs)
+        return self.kind, "; ".join(parts)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         found = []
         if self.bodies[0] == self.bodies[1]:
-            fact = f"both frames are on '{self.bodies[0]}', so it does nothing."
+            fact = f"both frames are on '{self.bodies[0]}', so it has no effect."
             found.append(Problem(self.title, fact, "Give `bodies` two different names."))
         K = np.array([[value(entry, table) for entry in row] for row in self.stiffness])
         uneven = np.argwhere(np.abs(K - K.T) > 1e-12 * np.abs(K).max()).tolist()
         if uneven:
             i, j = uneven[0]
-            fact = f"entry [{i}][{j}] is {K[i, j]:g} and entry [{j}][{i}] is {K[j, i]:g}, so it would make energy from nothing."
+            fact = f"entry [{i}][{j}] is {K[i, j]:g} and entry [{j}][{i}] is {K[j, i]:g}, so it is not conservative."
             found.append(Problem(f"{self.title}, stiffness", fact, "Expected a symmetric matrix."))
         return found
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """What the stiffness does, with its potential, and what the damping does: each a force and a couple."""
+        """The elastic part, with its potential, and the damping part: each a force and a couple."""
         A, B = self._frames(motion)
         d, R = A.R.T @ (B.p - A.p), A.R.T @ B.R
         theta, E = _turn(motion.algebra, R)
@@ -158,9 +158,9 @@ class Bushing(Load):
             pull = rows @ x
             force, couple = -(A.R @ pull[:3]), -(A.R @ (E.T @ pull[3:]))
             energies = (motion.algebra.half * (x @ pull), 0) if stores else (None, None)
-            pushes, turns = self._wrenches(motion, B.p, force, couple)
-            out.append(Applied(self.name, force, A.R @ J_d, A.R @ c_d, energies[0], pushes))
-            out.append(Applied(f"couple of {self.name}", couple, A.R @ relative, A.R @ drift, energies[1], turns))
+            forces, couples = self._wrenches(motion, B.p, force, couple)
+            out.append(Applied(self.name, force, A.R @ J_d, A.R @ c_d, energies[0], forces))
+            out.append(Applied(f"couple of {self.name}", couple, A.R @ relative, A.R @ drift, energies[1], couples))
         return out
 
     def _frames(self, motion: Motion) -> Iterator[Frame]:
@@ -169,7 +169,7 @@ class Bushing(Load):
             yield motion.frame(body).placed(motion.algebra, at, angles)
 
     def _wrenches(self, motion: Motion, place: Array, force: Array, couple: Array) -> Iterator[tuple[Wrench, ...]]:
-        """The force at a place of the world on the second body and its opposite there on the first; then the couples."""
+        """The force at a world point on the second body and its reaction on the first; then the couples."""
         signed = [(body, motion.frame(body), sign) for body, sign in zip(self.bodies, (-1, 1), strict=True)]
         at = [(body, frame.R.T @ (place - frame.p), sign * force) for body, frame, sign in signed]
         yield tuple(wrench for each in at for wrench in at_point(motion, *each))
@@ -177,10 +177,10 @@ class Bushing(Load):
             Wrench(body, zeros(3), frame.R.T @ (sign * couple)) for body, frame, sign in signed if body != WORLD
         )
 
-    # for the evidence
+    # verification
 
-    def _lies(self, places: Places) -> Array:
-        """d and θ by Cayley's parameters g of R: [g×] = (R − 1)(R + 1)⁻¹, θ = 2 g / √(1 + g·g)."""
+    def _deformation(self, places: Places) -> Array:
+        """d and θ from the Cayley parameters g of R: [g×] = (R − 1)(R + 1)⁻¹, θ = 2 g / √(1 + g·g)."""
         A, B = (places.placed(*of) for of in zip(self.bodies, self.points, self.rotations, strict=True))
         d, R = A.R.T @ (B.p - A.p), A.R.T @ B.R
         G = (R - identity(3)) @ _inverse(R + identity(3))
@@ -193,11 +193,11 @@ class Bushing(Load):
 
     def declared(self, watch: Watch) -> Work:
         """−(K e + C ė)·δe."""
-        lies = watch.traced(self._lies)
+        lies = watch.traced(self._deformation)
         return on_point(self.name, self._push(watch, lies), lies)
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        lies = watch.traced(self._lies)
+        lies = watch.traced(self._deformation)
         frames = [
             watch.traced(lambda places, of=of: vector([*places.placed(*of).p, *places.placed(*of).R.ravel()])).value
             for of in zip(self.bodies, self.points, self.rotations, strict=True)
@@ -214,7 +214,7 @@ class Bushing(Load):
 def _turn(algebra: Algebra, R: Array) -> tuple[Array, Array]:
     """θ of a rotation, and E = w − u× of θ̇ = E ω."""
     twice = algebra.sqrt(1 + R[0, 0] + R[1, 1] + R[2, 2])  # 2 w
-    with np.errstate(all="ignore"):  # no value at the half turn
+    with np.errstate(all="ignore"):  # undefined at α = π
         theta = vector([x / twice for x in (R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])])
     w, x, y, z = scaled(algebra.half, vector([twice, *theta]))
     return theta, matrix([[w, z, -y], [-z, w, x], [y, -x, w]])

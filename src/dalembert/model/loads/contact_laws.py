@@ -1,23 +1,23 @@
-"""Laws of contact: how strongly two bodies press, and how friction resists their slip, as formulas of what is measured.
+"""Contact laws: normal force and friction as formulas of penetration depth, its rate, and slip.
 
-    depth δ, rate δ̇     how far the bodies go into each other, and how fast
-    slip, square        in a planar motion the speed of slip with its sign; in space the square of the speed of slip
+    depth δ, rate δ̇     penetration depth and its rate
+    slip, square        the signed slip speed in a planar motion; the square of the slip speed in space
 
-While δ > 0 a contact presses with
+While δ > 0 the normal force of a contact is
 
     N = k δⁿ (1 + d δ̇) + c δ̇        stiffness k, exponent n, dissipation d, damping c
 
-or with any formula of depth and rate. With n = 1 and d = 0 this is the linear law, a spring and a damper side by side; with
+or any formula of depth and rate. With n = 1 and d = 0 this is the linear law, a spring and a damper in parallel; with
 c = 0 it is that of K. H. Hunt and F. R. E. Crossley, Coefficient of restitution interpreted as damping in vibroimpact,
-J. Appl. Mech. 42 (1975) 440–445. A contact never pulls: where the law is negative the force is zero. So bodies that part faster
-than the ground can follow have left it although δ > 0.
+J. Appl. Mech. 42 (1975) 440–445. The normal force is never attractive: where the law is negative the force is zero. So bodies
+that separate fast lose contact although δ > 0.
 
-Friction is μ N against the slip. In a planar motion it is exact, with its jump at rest; else it has a slope at rest,
-μ N s/√(s² + v²), or is viscous up to Coulomb's bound, min(b |s|, μ N).
+Friction is μ N opposite to the slip. In a planar motion it is exact, with its jump at zero slip; otherwise it is smoothed,
+μ N s/√(s² + v²), or viscous up to the Coulomb limit, min(b |s|, μ N).
 
-Between two walls at lower and upper, of which neither pulls, the force on x is F = N(lower − x, −ẋ) − N(x − upper, ẋ).
+Between two unilateral walls at lower and upper the force on x is F = N(lower − x, −ẋ) − N(x − upper, ẋ).
 
-With a coefficient of restitution in place of a stiffness a contact is rigid: its force follows from the motion, see `touching`.
+With a coefficient of restitution instead of a stiffness a contact is rigid: its force follows from the motion, see `touching`.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ Impact = Literal["newton", "poisson", "successive"]
 IMPACTS: tuple[str, ...] = get_args(Impact)
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
 SMOOTHING = 1e-3  # a speed
-REST_SPEED = 1e-6  # a speed: what approaches more slowly does not bounce
-# by the scales of the model: a depth below which a power without a series at zero begins smoothly, and the slowest slip
+REST_SPEED = 1e-6  # a speed: slower approaches do not bounce
+# from the scales of the model: the depth below which a noninteger power is smoothed, and the slowest slip
 ONSET, SLOWEST = "onset", "slowest"
 NOTHING = se.Integer(0)
-_ELASTIC = {"stiffness": 0, "damping": 0, "dissipation": 0, "exponent": 1}  # with their values where they are not given
+_ELASTIC = {"stiffness": 0, "damping": 0, "dissipation": 0, "exponent": 1}  # with their defaults
 PLACE = measure("position")
 
 
-def _manner(model: Elements, given: object, where: str) -> object:
+def _read_impact(model: Elements, given: object, where: str) -> object:
     if given not in IMPACTS:
-        raise InputError(f"{where}: got {shown(given)}. Expected {_MANNERS}.")
+        raise InputError(f"{where}: got {shown(given)}. Expected {_IMPACT_NAMES}.")
     return given
 
 
-_MANNERS = "'newton', 'poisson' or 'successive'"
-_IMPACT = replace(fitting(lambda x: x in IMPACTS, _MANNERS, "Impact"), read=_manner)
+_IMPACT_NAMES = "'newton', 'poisson' or 'successive'"
+_IMPACT = replace(fitting(lambda x: x in IMPACTS, _IMPACT_NAMES, "Impact"), read=_read_impact)
 
 
 @record
 class Press:
-    """How strongly something presses that goes into something else."""
+    """Normal force law of a compliant contact."""
 
     missing: ClassVar[str] = "no stiffness and no push"
 
@@ -101,35 +101,35 @@ class Press:
 
     @property
     def _spring(self) -> Formula:
-        """k δⁿ; a power that is not whole, which has no series at zero, as δ (δ² + ε²)^((n−1)/2)."""
+        """k δⁿ; a noninteger power, which has no Taylor series at zero, as δ (δ² + ε²)^((n−1)/2)."""
         depth, n = measure(DEPTH), self.exponent
-        whole = n.is_Integer and int(n) > 0
-        rounded = depth * (depth**2 + measure(ONSET) ** 2) ** ((n - 1) / 2)
-        return self.stiffness * (depth**n if whole else rounded)
+        integer = n.is_Integer and int(n) > 0
+        smoothed = depth * (depth**2 + measure(ONSET) ** 2) ** ((n - 1) / 2)
+        return self.stiffness * (depth**n if integer else smoothed)
 
     def press_in_words(self) -> str:
-        """The law in words."""
+        """A description of the law."""
         if self.push is not None:
             return f"push {written_out(plain(self.push))}"
         parts = [(name, getattr(self, name), usual) for name, usual in _ELASTIC.items()]
         return ", ".join(f"{name} {written_out(x)}" for name, x, usual in parts if x != usual)
 
     def press_faults(self, title: str, table: dict[str, float]) -> list[Problem]:
-        """What is wrong with the numbers, and what is said twice."""
+        """Invalid numbers and redundant arguments."""
         known = {name: value(getattr(self, name), table) for name in _ELASTIC}
         found = not_negative(title, {name: x for name, x in known.items() if name != "exponent"})
         elastic = [name for name, usual in _ELASTIC.items() if known[name] != usual]
         if self.push is not None and elastic:
-            fact = f"push says the whole law, and {elastic[0]} is given, too."
-            found.append(Problem(title, fact, "Leave one of them out."))
+            fact = f"push defines the complete law, but {elastic[0]} is set, too."
+            found.append(Problem(title, fact, "Remove one of them."))
         if self.push is None and known["stiffness"] == 0:
-            found.append(Problem(title, f"it has {self.missing}, so nothing holds up what touches.", "Give one."))
+            found.append(Problem(title, f"it has {self.missing}, so there is no contact force.", "Give one."))
         if known["exponent"] <= 0:
             fact = f"the value is {known['exponent']:g}."
             found.append(Problem(f"{title}, exponent", fact, "Expected a positive number, such as 1 or 1.5."))
         return found
 
-    # for the evidence
+    # verification
 
     def pressed(self, watch: Watch, depth: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """N at every state."""
@@ -143,7 +143,7 @@ class Press:
 
 @record
 class Laws(Press):
-    """Press and friction of a contact."""
+    """Normal force and friction laws of a contact."""
 
     missing = "no stiffness, no push and no restitution"
 
@@ -175,29 +175,29 @@ class Laws(Press):
 
     @property
     def rigid(self) -> bool:
-        """True where nothing gives way."""
+        """True for a rigid contact."""
         return self.restitution is not None
 
     @property
     def drag(self) -> Formula:
-        """Friction against the slip: in a planar motion the force, in space the force for each unit of slip."""
+        """Friction opposite to the slip: the force in a planar motion, the force per unit of slip in space."""
         if self.friction == 0:
             return NOTHING
         bound, square = self.friction * self.press, measure(SQUARE)
         if self.planar is not None:
             return bound * signum(measure(SLIP))
         if self.viscous != 0:
-            # where nothing presses and nothing slips, rounding would decide the direction: there it is viscous
+            # without normal force and slip, rounding would decide the direction: there it is viscous
             slides = se.Lt(bound**2 + (self.viscous * measure(SLOWEST)) ** 2, self.viscous**2 * square)
             drag = piecewise(bound / se.sqrt(square), slides, self.viscous)
             return piecewise(drag, se.Lt(0, measure(DEPTH)), NOTHING)
         return bound / se.sqrt(square + self.smoothing**2)
 
     def in_words(self) -> str:
-        """The law in words."""
+        """A description of the law."""
         if self.restitution is not None:
-            manner = f", {self.impact}" if self.impact != "newton" else ""
-            press = f"rigid, restitution {written_out(self.restitution)}{manner}"
+            impact = f", {self.impact}" if self.impact != "newton" else ""
+            press = f"rigid, restitution {written_out(self.restitution)}{impact}"
         else:
             press = self.press_in_words()
         if self.friction == 0:
@@ -205,60 +205,60 @@ class Laws(Press):
         return f"{press}, friction {written_out(self.friction)}{', exact' if self.planar is not None else ''}"
 
     def faults(self, title: str, table: dict[str, float]) -> list[Problem]:
-        """What is wrong with the numbers, and what is said twice."""
+        """Invalid numbers and redundant arguments."""
         known = {name: value(getattr(self, name), table) for name in ("friction", "viscous", "smoothing")}
         found = not_negative(title, {name: x for name, x in known.items() if name != "smoothing"})
         found += self._friction_faults(title, known) + self._rigid_faults(title, table)
         return found if self.rigid else self.press_faults(title, table) + found
 
     def _rigid_faults(self, title: str, table: dict[str, float]) -> list[Problem]:
-        """What does not go with a rigid contact, or with a compliant one."""
+        """Arguments that are incompatible with a rigid contact, or with a compliant one."""
         slow = value(self.rest_speed, table)
         if self.restitution is None:
-            said = [("impact", self.impact != "newton"), ("rest_speed", slow != REST_SPEED)]
-            advice = "Give `restitution`, or leave it out."
-            return [Problem(f"{title}, {key}", f"{key} is given without restitution.", advice) for key, x in said if x]
+            options = [("impact", self.impact != "newton"), ("rest_speed", slow != REST_SPEED)]
+            advice = "Give `restitution`, or remove it."
+            return [Problem(f"{title}, {key}", f"{key} is set without restitution.", advice) for key, x in options if x]
         e, found = value(self.restitution, table), []
         if not 0 <= e <= 1:
             found.append(Problem(f"{title}, restitution", f"the value is {e:g}.", "Expected a number from 0 to 1."))
         if slow <= 0:
             found.append(Problem(f"{title}, rest_speed", f"the value is {slow:g}.", "Expected a small positive speed."))
-        said = [(key, value(getattr(self, key), table) != usual) for key, usual in _ELASTIC.items()]
-        said.append(("push", self.push is not None))
-        for key in (key for key, given in said if given):
-            fact = f"restitution makes it rigid, and {key} is given, too."
-            found.append(Problem(f"{title}, {key}", fact, "Leave one of them out."))
+        options = [(key, value(getattr(self, key), table) != usual) for key, usual in _ELASTIC.items()]
+        options.append(("push", self.push is not None))
+        for key in (key for key, is_set in options if is_set):
+            fact = f"restitution makes it rigid, but {key} is set, too."
+            found.append(Problem(f"{title}, {key}", fact, "Remove one of them."))
         if self.friction != 0 and self.planar is None:
-            fact = "exact friction of a rigid contact needs one direction of slip, and `planar` is not given."
-            advice = "Give `planar`, the normal of a planar motion; in space take a compliant contact, or leave friction out."
+            fact = "friction of a rigid contact needs a single slip direction, but `planar` is not set."
+            advice = "Give `planar`, the normal of a planar motion; else use a compliant contact, or remove friction."
             found.append(Problem(f"{title}, friction", fact, advice))
         return found
 
     def _friction_faults(self, title: str, known: dict[str, float]) -> list[Problem]:
-        said = [("planar", self.planar is not None), ("viscous", known["viscous"] > 0)]
-        said += [("smoothing", known["smoothing"] != SMOOTHING)]
-        ways = [name for name, given in said if given]
+        options = [("planar", self.planar is not None), ("viscous", known["viscous"] > 0)]
+        options += [("smoothing", known["smoothing"] != SMOOTHING)]
+        names = [name for name, is_set in options if is_set]
         found = []
-        if ways and self.friction == 0:
-            fact = f"{ways[0]} is given without friction."
-            found.append(Problem(f"{title}, {ways[0]}", fact, "Give `friction`, or leave it out."))
-        if len(ways) > 1:
-            fact = f"{ways[0]} and {ways[1]} both say what friction is at rest."
-            found.append(Problem(f"{title}, {ways[1]}", fact, "Leave one of them out."))
+        if names and self.friction == 0:
+            fact = f"{names[0]} is set without friction."
+            found.append(Problem(f"{title}, {names[0]}", fact, "Give `friction`, or remove it."))
+        if len(names) > 1:
+            fact = f"{names[0]} and {names[1]} both define friction at zero slip."
+            found.append(Problem(f"{title}, {names[1]}", fact, "Remove one of them."))
         if known["smoothing"] <= 0:
-            fact = f"the smoothing is {known['smoothing']:g}, so friction has no value at rest."
+            fact = f"the smoothing is {known['smoothing']:g}, so friction is undefined at rest."
             found.append(Problem(f"{title}, smoothing", fact, "Expected a small positive speed, or give `planar`."))
         return found
 
-    # for the evidence
+    # verification
 
     def dragged(self, watch: Watch, press: np.ndarray, slip: np.ndarray, across: np.ndarray) -> np.ndarray:
-        """The force of friction (3, K) for a slip (3, K); `across` is the normal."""
+        """The friction force (3, K) for a slip velocity (3, K); `across` is the normal."""
         mu, b, soft = (watch.number(x) for x in (self.friction, self.viscous, self.smoothing))
         if self.planar is not None:
-            way = np.cross(np.array(self.planar, dtype=float)[:, None], across, axis=0)
-            way = way / np.linalg.norm(way, axis=0)
-            return -mu * press * np.sign(np.sum(way * slip, axis=0)) * way
+            tangent = np.cross(np.array(self.planar, dtype=float)[:, None], across, axis=0)
+            tangent = tangent / np.linalg.norm(tangent, axis=0)
+            return -mu * press * np.sign(np.sum(tangent * slip, axis=0)) * tangent
         speed = np.linalg.norm(slip, axis=0)
         if self.viscous != 0:
             return -slip * np.minimum(b, mu * press / np.maximum(speed, 1e-300))
@@ -266,33 +266,33 @@ class Laws(Press):
 
 
 def not_negative(title: str, known: dict[str, float]) -> list[Problem]:
-    """The problems of constants that have the wrong sign."""
+    """The problems of negative constants."""
     return [
-        Problem(f"{title}, {name}", f"the value is {x:g}.", "Expected no negative number.")
+        Problem(f"{title}, {name}", f"the value is {x:g}.", "Expected a nonnegative number.")
         for name, x in known.items()
         if x < 0
     ]
 
 
 def _positive(x: Formula) -> Formula:
-    """x, where it is positive."""
+    """max(x, 0)."""
     return piecewise(x, se.Lt(0, x), NOTHING)
 
 
 @record
 class Walls(Press, Load):
-    """Two walls, or one, and how strongly they press."""
+    """Base class of one or two unilateral walls with a normal force law."""
 
-    held_law: Formula | None = field(default=None, kw_only=True)  # what a run holds in place of the law
+    held_law: Formula | None = field(default=None, kw_only=True)  # the law with frozen conditions
 
     @property
     @abstractmethod
     def walls(self) -> tuple[Formula | None, Formula | None]:
-        """Where they stand; None where there is none."""
+        """The positions of the walls; None for no wall."""
 
     @property
     def resistance(self) -> Formula:
-        """What pushes back, a formula of the place and its rate."""
+        """The restoring force, a formula of the position and its rate."""
         if self.held_law is not None:
             return self.held_law
         (lower, upper), rate, total = self.walls, measure(RATE), NOTHING
@@ -313,17 +313,17 @@ class Walls(Press, Load):
         return replace(self, held_law=hold(self.resistance))
 
     def measured(self, motion: Motion, place: Scalar, rate: Scalar) -> Lowering:
-        """Makes scalars of its law, knowing the place, its rate, and the depth below which the law begins smoothly."""
+        """Converts its law to a scalar, with the position, its rate, and the depth below which the law is smoothed."""
         body, joint, k = self.in_joints[0]
         joints = next(each.joints for each in motion.model.bodies if each.name == body)
         least = scales.ONSET if scales.turns(joints[joint], k) else scales.onset(motion.model.description)
         known = {PLACE: place, measure(RATE): rate, measure(ONSET): motion.lower(least)}
         return motion.lower.knowing({symbol.name: x for symbol, x in known.items()})
 
-    # for the evidence
+    # verification
 
     def pushed_back(self, watch: Watch, x: Traced) -> np.ndarray:
-        """What pushes back at every state."""
+        """The restoring force at every state."""
         (lower, upper), total = self.walls, np.zeros(watch.K)
         if lower is not None:
             total = total + self.pressed(watch, watch.number(lower) - x.value, -x.rate)

@@ -1,4 +1,4 @@
-"""A linear damper between two points."""
+"""Linear damper between two points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class Damper(Between):
-    """Connect points of two bodies (or of the world) by a linear damper: it resists with damping × rate of their distance."""
+    """Connect points of two bodies (or of the world) by a linear damper with the force damping × rate of their distance."""
 
     kind = "damper"
 
@@ -23,13 +23,13 @@ class Damper(Between):
     def applied(self, motion: Motion) -> list[Applied]:
         line, J, c = self._line(motion)
         # the rate of the distance is (line · rate of line) / distance, and the force points along line / distance
-        with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
+        with np.errstate(all="ignore"):  # 0/0 where the ends coincide, see `span`
             pull = motion.lower(self.damping) * (line @ (J @ motion.qd + c)) / (line @ line)
             force = scaled(-pull, line)
         return [Applied(self.name, force, J, c, wrenches=self._pull(motion, force))]
 
     def span(self, motion: Motion) -> Span:
-        """At length zero its force is 0/0, and its limit −damping × rate of the vector between its ends: these part along it."""
+        """At length zero its force is 0/0, with the limit −damping × rate of the vector between its ends."""
         return self._span(motion, motion.lower(0), regular=True)
 
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The edge of a thin disc on a plane: a wheel, a coin."""
+"""Contact of the edge of a thin disk with a plane: a wheel, a coin."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class DiskOnPlane(OnPlane):
-    """Let the edge of a thin disc touch a plane of the world or of another body, by a law as in `sphere_on_plane`.
+    """Add contact of the edge of a thin disk with a plane of the world or of another body; laws as in `sphere_on_plane`.
 
-    `center` and `axis` are those of the disc, in axes of its body. A disc that lies flat on the plane has no lowest point,
-    and a run that comes there ends.
+    `center` and `axis` are those of the disk, in axes of its body. A disk that lies flat on the plane has no lowest point,
+    and a simulation that reaches this state ends.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("coin", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "a", "b", "c")
@@ -36,7 +36,7 @@ class DiskOnPlane(OnPlane):
     axis: UnitVector = argument(direction, (0, 1, 0), about="three numbers: the axis of the disk, in axes of the body")
 
     def meeting(self, motion: Motion) -> Meeting:
-        """From the centre down along the disc: u = ((n·a) a − n)/√(1 − (n·a)²) for its axis a."""
+        """From the center downward in the disk: u = ((n·a) a − n)/√(1 − (n·a)²) for its axis a."""
         frame, ground = motion.frame(self.body), motion.frame(self.ground)
         center, _, _ = frame.point(vector_of(motion, self.center))
         n, a = ground.R @ vector(list(self.normal)), frame.R @ vector(list(self.axis))
@@ -48,7 +48,7 @@ class DiskOnPlane(OnPlane):
         return Meeting(radius * sine - height, n, center + arm)
 
     def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
-        """Down along the disc is at right angles to its axis and to the line that it cuts the plane in."""
+        """The downward direction is perpendicular to the axis and to the intersection of disk and plane."""
         a, n = places.frames[self.body].along(self.axis), places.frames[self.ground].along(self.normal)
         level = cross(n, a)
         down = scaled(places.lower(self.radius) / places.algebra.sqrt(level @ level), cross(level, a))

@@ -1,4 +1,4 @@
-"""Aerodynamic drag at a point of a body, quadratic in its speed against the wind."""
+"""Aerodynamic drag at a point of a body, quadratic in its speed relative to the wind."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SMOOTHING = 1e-6
 
 @record
 class Drag(AtPoint):
-    """Let a body be slowed down by a fluid: −½ density × coefficient × area × |v| v at a point (default: its mass centre).
+    """Add drag −½ density × coefficient × area × |v| v at a point of a body (default: its mass center).
 
-    v is the velocity of the point less that of the `wind`, three formulas in world axes. |v| is √(v² + smoothing²), so that
-    the force is smooth at rest.
+    v is the velocity of the point relative to the `wind`, three formulas in world axes. |v| is √(v² + smoothing²), so that
+    the force is smooth at zero velocity.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("stone", gravity=(0, 0, -9.81)).coordinates("z")
@@ -59,7 +59,7 @@ class Drag(AtPoint):
         smoothing = value(self.smoothing, table)
         if smoothing > 0:
             return []
-        fact = f"the smoothing is {smoothing:g}, so the force has no second derivative at rest."
+        fact = f"the smoothing is {smoothing:g}, so the force has no second derivative at zero velocity."
         return [Problem(f"{self.title}, smoothing", fact, "Expected a small positive speed, such as 1e-6.")]
 
     def applied(self, motion: Motion) -> list[Applied]:

@@ -1,9 +1,9 @@
-"""An ellipsoid of a body on a plane: a rattleback or an egg that may slip and jump.
+"""Contact of an ellipsoid with a plane: a rattleback or an egg that may slip and lift off.
 
-In the axes of the ellipsoid, with semi-axes A = diag(a, b, c) and the upward direction m, the surface x·A⁻² x = 1 has its normal
-along A⁻² x. It is −m at the lowest point, so that there
+In the axes of the ellipsoid, with semi-axes A = diag(a, b, c) and the upward direction m, the normal of the surface
+x·A⁻² x = 1 is along A⁻² x. It is −m at the lowest point, so that there
 
-    x = −A² m / √(m·A² m),     √(m·A² m) below the centre.
+    x = −A² m / √(m·A² m),     √(m·A² m) below the center.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from dalembert.symbolic.symbols import Formula
 
 
 def lowest(motion: Motion, semi_axes: Vector3, rotation: Vector3, up: Array) -> tuple[Array, Scalar]:
-    """The way from the centre to the lowest point for a unit vector upwards, both in body axes, and how deep that is."""
-    turned = roll_pitch_yaw(motion.algebra, list(vector_of(motion, rotation)))
-    m = turned.T @ up
-    grown = vector([a * a * x for a, x in zip(vector_of(motion, semi_axes), m, strict=True)])
-    depth = motion.algebra.sqrt(m @ grown)
-    return turned @ scaled(-1 / depth, grown), depth
+    """The vector from the center to the lowest point and its depth, for the unit normal `up`, in body axes."""
+    R = roll_pitch_yaw(motion.algebra, list(vector_of(motion, rotation)))
+    m = R.T @ up
+    A2_m = vector([a * a * x for a, x in zip(vector_of(motion, semi_axes), m, strict=True)])
+    depth = motion.algebra.sqrt(m @ A2_m)
+    return R @ scaled(-1 / depth, A2_m), depth
 
 
 def below(places: Places, body: str, semi_axes: Vector3, rotation: Vector3, up: Array) -> Array:
-    """For the evidence, in world axes: of all Σ yᵢ fᵢ with |y| = 1 for the half diameters fᵢ the lowest has y along −(up·fᵢ)."""
+    """For verification, in world axes: the lowest point Σ yᵢ fᵢ with |y| = 1 and semi-diameters fᵢ has y along −(up·fᵢ)."""
     axes = places.placed(body, ORIGIN, rotation).R
     f = [scaled(places.lower(a), axes[:, i]) for i, a in enumerate(semi_axes)]
     y = vector([up @ each for each in f])
     far = 1 / places.algebra.sqrt(y @ y)
-    return sum((scaled(-far * each, way) for each, way in zip(y, f, strict=True)), start=scaled(0.0, up))
+    return sum((scaled(-far * each, axis) for each, axis in zip(y, f, strict=True)), start=scaled(0.0, up))
 
 
 def misshapen(title: str, semi_axes: Vector3, table: Table) -> list[Problem]:
@@ -53,9 +53,9 @@ def misshapen(title: str, semi_axes: Vector3, table: Table) -> list[Problem]:
 
 @record
 class EllipsoidOnPlane(Touch):
-    """Let an ellipsoid of a body touch a plane of the world or of another body, by a law as in `sphere_on_plane`.
+    """Add contact of an ellipsoid with a plane of the world or of another body; laws as in `sphere_on_plane`.
 
-    `center` is its middle and `rotation` how its axes are turned, on the body. An egg that stands on its tip:
+    `center` and `rotation` are its center and the orientation of its axes on the body. An egg on its tip:
 
     >>> import dalembert as dl
     >>> model = dl.Model("egg", gravity=(0, 0, -10)).coordinates("x", "y", "z", "a", "b", "c").start({"z": 0.299}, {})
@@ -93,7 +93,7 @@ class EllipsoidOnPlane(Touch):
         return Meeting(depth - height, n, middle + frame.R @ arm)
 
     def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
-        """By three conjugate half diameters."""
+        """By three conjugate semi-diameters."""
         n = places.frames[self.ground].along(self.normal)
         place = places.point(self.body, self.center) + below(places, self.body, self.semi_axes, self.rotation, n)
         return n @ (places.point(self.ground, self.point) - place), n, place

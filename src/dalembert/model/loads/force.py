@@ -1,4 +1,4 @@
-"""A force at a point of a body."""
+"""Force at a point of a body."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @record
 class Force(AtPoint):
-    """A force at a point of a body (None: the mass centre), in the axes of `frame`: `world` or a body."""
+    """A force at a point of a body (None: the mass center), in the axes of `frame`: `world` or a body."""
 
     kind = "force"
 
@@ -68,9 +68,9 @@ def force(
     frame: str = WORLD,
     name: str | None = None,
 ) -> Model:
-    """Apply a force at a point of a body (default: its mass centre), in the axes of `frame`.
+    """Apply a force at a point of a body (default: its mass center), in the axes of `frame`.
 
-    It has three components by formulas, or is what `law(t, state)` gives, a function in Python: see `actuator`.
+    It has three formulas as components, or is computed by a control law `law(t, state)` in Python: see `actuator`.
     """
     at = None if point is None else vector3(model.reader.constant, point, f"force '{name or ''}', point")
     found = by_law(model, Force.kind, name, force, law, Timing(period, delay, vectorized))

@@ -1,7 +1,7 @@
-"""Laws: how strongly a load pulls as a formula of what it measures, such as its length and their rate, and curves through points.
+"""Force laws: formulas of the measures of a load, such as its length and rate, and curves through points.
 
-In a law the names of what is measured stand beside parameters and the time t; the model's coordinates do not. Inside a record
-they are symbols of their own kind, so that a coordinate may be called `length`. Tables of time become formulas, and rows again.
+A law contains names of measures, parameters and the time t, but no coordinates of the model. In a record measures are symbols
+of their own kind, so that a coordinate may be named `length`. Time tables become formulas and are written as rows again.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 RATE = "rate"
 MAX_ROWS = 1_000_000
-Read = Callable[[Written, str], float]  # a number, or a formula of parameters, at a place that messages name
+Read = Callable[[Written, str], float]  # reads a number or a formula of parameters; the str is its path in messages
 
 
 def measure(name: str) -> Formula:
-    """The symbol of what a load measures.
+    """The symbol of a measure of a load.
 
     >>> measure("length")
     measure(length)
@@ -50,14 +50,14 @@ def measure(name: str) -> Formula:
 
 
 def plain(formula: Formula) -> Formula:
-    """A law in the names that users write."""
+    """A law with the names that users write."""
     start = f"{Symbols.MEASURE.value}("
     names = [s.name for s in formula.free_symbols if s.name.startswith(start)]
     return formula.subs({se.Symbol(name): se.Symbol(name.removeprefix(start)[:-1]) for name in names})
 
 
 def law(*names: str) -> Kind:
-    """A formula of what is measured, parameters and time."""
+    """A formula of measures, parameters and time."""
 
     def read(model: Elements, given: Written, where: str) -> Formula:
         reader = model.reader
@@ -65,8 +65,8 @@ def law(*names: str) -> Kind:
         formula = known.read(given, where, rates=False)
         used = {symbol.name for symbol in formula.free_symbols}
         for name in sorted(used & {*names} & {*reader.parameters}):
-            fact = f"'{name}' is a parameter of the model, and in a law it is what the load measures"
-            raise InputError(f"{where}: {fact}. Give the parameter another name.")
+            fact = f"the parameter '{name}' conflicts with the measure '{name}' of the load"
+            raise InputError(f"{where}: {fact}. Rename the parameter.")
         return formula.subs({se.Symbol(name): measure(name) for name in names})
 
     check = readable(f"a number or a formula of {', '.join(names)}, parameters and t in quotation marks", read)
@@ -74,7 +74,7 @@ def law(*names: str) -> Kind:
 
 
 def _points(model: Elements, given: object, where: str) -> Table | None:
-    """The table through rows of two, with increasing first entries."""
+    """Read a table of rows of two numbers with increasing first entries."""
     if given is None:
         return None
     given_rows = list(given) if several(given) else []
@@ -87,7 +87,7 @@ def _points(model: Elements, given: object, where: str) -> Table | None:
     if late := np.flatnonzero(np.diff(x) <= 0).tolist():
         i = late[0]
         fact = f"row {i + 1} begins with {x[i + 1]:g} and row {i} with {x[i]:g}"
-        raise InputError(f"{where}: {fact}. Expected increasing numbers; sort the rows and keep one for each.")
+        raise InputError(f"{where}: {fact}. Expected increasing numbers; sort the rows and remove duplicates.")
     return table(x, y)
 
 
@@ -95,16 +95,16 @@ _PAIRS: Check = many(array(2, constant, "numbers"), "rows of two", MAX_FILE_ROWS
 curve_points = Kind(
     _PAIRS,
     _points,
-    lambda held, where: [short(row) for row in zip(held.times.tolist(), held.values.tolist(), strict=True)],
+    lambda points, where: [short(row) for row in zip(points.times.tolist(), points.values.tolist(), strict=True)],
     argument="Given",
 )
 
 
 @dataclass(frozen=True)
 class Law:
-    """A pull by a formula, by a curve over what is measured, and by a curve over its rate; they add up.
+    """The sum of a formula, a curve over a measure, and a curve over its rate.
 
-    `names` are what is measured, under all its names, without the rate.
+    `names` are all names of the measure, without the rate.
     """
 
     names: tuple[str, ...]
@@ -114,46 +114,46 @@ class Law:
 
     @property
     def formula(self) -> Formula:
-        """All of it as one formula of the first name and the rate."""
+        """The sum as one formula of the first name and the rate."""
         first, speed = measure(self.names[0]), measure(RATE)
         total = self.pull.subs({measure(name): first for name in self.names[1:]})
         curves = [(self.curve, first), (self.rate_curve, speed)]
-        return total + sum((interpolation(held, x) for held, x in curves if held is not None), start=se.Integer(0))
+        return total + sum((interpolation(each, x) for each, x in curves if each is not None), start=se.Integer(0))
 
     @property
     def parts(self) -> tuple[Formula, Formula]:
-        """(V, rest): the potential of the terms that have one, and the pull of the others."""
+        """(V, rest): the potential of the conservative terms, and the sum of the others."""
         formula = self.formula
-        held = [symbol for symbol in formula.free_symbols if symbol.name.startswith(f"{Symbols.HELD.value}(")]
-        return antiderivative(formula, measure(self.names[0]), (measure(RATE), TIME, *held))
+        modes = [symbol for symbol in formula.free_symbols if symbol.name.startswith(f"{Symbols.HELD.value}(")]
+        return antiderivative(formula, measure(self.names[0]), (measure(RATE), TIME, *modes))
 
     def words(self) -> str:
-        """The law in words."""
+        """A description of the law."""
         parts = [written_out(plain(self.pull))] if self.pull != 0 else []
         over = [(self.curve, self.names[0]), (self.rate_curve, RATE)]
-        parts += [f"a curve over {name} of {len(held)} points" for held, name in over if held is not None]
+        parts += [f"a curve over {name} of {len(each)} points" for each, name in over if each is not None]
         return " + ".join(parts) or "0"
 
     def mirrored(self) -> Law:
-        """The same of the opposite: −pull(−x, −rate)."""
-        turned = {measure(name): -measure(name) for name in (*self.names, RATE)}
-        return Law(self.names, -self.pull.subs(turned), _mirrored(self.curve), _mirrored(self.rate_curve))
+        """The law −pull(−x, −rate)."""
+        negated = {measure(name): -measure(name) for name in (*self.names, RATE)}
+        return Law(self.names, -self.pull.subs(negated), _mirrored(self.curve), _mirrored(self.rate_curve))
 
 
-def _mirrored(held: Table | None) -> Table | None:
-    return None if held is None else table(-held.times[::-1], -held.values[::-1])
+def _mirrored(points: Table | None) -> Table | None:
+    return None if points is None else table(-points.times[::-1], -points.values[::-1])
 
 
 def numbers_but(pull: Formula, given: Iterator[tuple[str, Formula]]) -> Iterator[tuple[str, Formula]]:
-    """The formulas of a load without its law, which has no value before something is measured."""
+    """The formulas of a load without its law, which depends on measures."""
     return ((path, formula) for path, formula in given if formula is not pull)
 
 
 @record
 class ByLaw(Load):
-    """It pulls by a formula of what it measures and by curves over it and over its rate; they add up."""
+    """Base class of loads with a force law: the sum of a formula and of curves over a measure and its rate."""
 
-    measured: ClassVar[tuple[str, ...]]  # all names of what it measures
+    measured: ClassVar[tuple[str, ...]]  # all names of its measure
 
     pull: Formula
     curve: Table | None = argument(curve_points, None, about="rows `[length, pull]` with increasing lengths")
@@ -163,7 +163,7 @@ class ByLaw(Load):
     def build(cls, model: Model, **given: object) -> Model:
         if all(given[key] is None for key in ("pull", "curve", "rate_curve")):
             where = f"{cls.kind} '{given['name'] or cls.kind}'"
-            raise InputError(f"{where}: neither pull nor curve nor rate_curve is given. Give at least one of them.")
+            raise InputError(f"{where}: got neither pull, curve nor rate_curve. Give at least one of them.")
         return super().build(model, **{**given, "pull": 0 if given["pull"] is None else given["pull"]})
 
     @property
@@ -184,23 +184,23 @@ class ByLaw(Load):
         return replace(self, pull=hold(self._law.formula), curve=None, rate_curve=None)
 
     def _pulls(self, lower: Lowering) -> Iterator[tuple[Scalar, Scalar | None]]:
-        """The pull that has a potential with it, then the rest; what is zero is left out."""
+        """The conservative part with its potential, then the rest; zero parts are omitted."""
         energy, rest = self._law.parts
         if (pull := energy.diff(measure(self.measured[0]))) != 0:
             yield lower(pull), lower(energy)
         if rest != 0:
             yield lower(rest), None
 
-    def _pulled(self, watch: Watch, seen: Traced) -> np.ndarray:
-        """For the evidence: the pull by the formula as it is given, and by the curves."""
-        known = dict.fromkeys((measure(name).name for name in self.measured), seen.value)
-        curves = ((self.curve, seen.value), (self.rate_curve, seen.rate))
-        along = [np.interp(x, held.times, held.values) for held, x in curves if held is not None]
-        return watch.number(self.pull, known | {measure(RATE).name: seen.rate}) + sum(along, start=np.zeros(watch.K))
+    def _pulled(self, watch: Watch, x: Traced) -> np.ndarray:
+        """For verification: the sum of the formula as written and the curves."""
+        known = dict.fromkeys((measure(name).name for name in self.measured), x.value)
+        curves = ((self.curve, x.value), (self.rate_curve, x.rate))
+        terms = [np.interp(at, points.times, points.values) for points, at in curves if points is not None]
+        return watch.number(self.pull, known | {measure(RATE).name: x.rate}) + sum(terms, start=np.zeros(watch.K))
 
 
 def rows(each: Check, what: str, about: str, *, required: bool = False) -> Key:
-    """The key of a column of a table in a file."""
+    """The key of a table column in a file."""
     return Key(many(each, what, MAX_FILE_ROWS), required, about=about)
 
 
@@ -214,12 +214,12 @@ def increasing_times(times: Given, read: Read, where: str) -> np.ndarray:
     array([0., 1., 5.])
     """
     if several(times) and not 1 <= len(times) <= MAX_ROWS:
-        raise InputError(f"{where}, times: expected 1 to {MAX_ROWS} increasing times, got {len(times)}.")
+        raise InputError(f"{where}, times: got {len(times)} times. Expected 1 to {MAX_ROWS} increasing times.")
     clock = _numbers(row_of(times, f"{where}, times", "increasing times"), read, f"{where}, times")
     if late := np.flatnonzero(np.diff(clock) <= 0).tolist():
         i = late[0]
         fact = f"times[{i + 1}] is {clock[i + 1]:g} and times[{i}] is {clock[i]:g}"
-        advice = "Expected increasing times; sort the rows and keep one for each time."
+        advice = "Expected increasing times; sort the rows and remove duplicates."
         raise InputError(f"{where}, times: {fact}. {advice}")
     return clock
 
@@ -228,7 +228,7 @@ def curve(clock: np.ndarray, values: Given, read: Read, where: str) -> Formula:
     """The formula through one value for each time."""
     given = row_of(values, f"{where}, values", "one for each time")
     if len(given) != len(clock):
-        raise InputError(f"{where}: {len(given)} values for {len(clock)} times. Give one for each.")
+        raise InputError(f"{where}: got {len(given)} values for {len(clock)} times. Expected one for each time.")
     return polyline(clock, _numbers(given, read, f"{where}, values"))
 
 
@@ -236,13 +236,13 @@ def three_curves(clock: np.ndarray, given: Given, read: Read, where: str) -> Vec
     """The formulas through one row of three for each time."""
     rows = [row for row in given if several(row, 3)] if several(given, len(clock)) else []
     if len(rows) != len(clock):
-        raise InputError(f"{where}: expected {len(clock)} rows of 3, one for each time.")
+        raise InputError(f"{where}: got {shown(given)}. Expected {len(clock)} rows of 3, one for each time.")
     x, y, z = _numbers([x for row in rows for x in row], read, where, 3).reshape(-1, 3).T
     return polyline(clock, x), polyline(clock, y), polyline(clock, z)
 
 
 def _numbers(given: list[Written], read: Read, where: str, width: int = 1) -> np.ndarray:
-    """Finite numbers, `width` of them in a row; where not all are plain ones they are read one by one."""
+    """Read finite numbers, `width` in each row; one by one if some are not plain numbers."""
     if all(map(_plain, given)):
         return np.array(given, dtype=float)
     return np.array([read(x, f"{where}[{i // width}]") for i, x in enumerate(given)])
@@ -255,7 +255,7 @@ def _plain(x: object) -> bool:
 
 
 def polyline(times: np.ndarray, values: np.ndarray) -> Formula:
-    """The formula of straight lines through the points, level outside.
+    """Linear interpolation of the points with constant extrapolation.
 
     >>> polyline(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
     1/2
@@ -264,7 +264,7 @@ def polyline(times: np.ndarray, values: np.ndarray) -> Formula:
 
 
 def opposite(formula: Formula) -> Formula:
-    """−formula; the opposite of a table is a table.
+    """−formula; the negative of a table is a table.
 
     >>> knots(opposite(polyline(np.array([0.0, 1.0]), np.array([2.0, 3.0]))))
     [(0.0, -2.0), (1.0, -3.0)]
@@ -274,7 +274,7 @@ def opposite(formula: Formula) -> Formula:
 
 
 def timed(kind: str, entries: Sequence[Formula], where: str, *, table: bool = True) -> tuple[str, Element]:
-    """A vector that changes with time along straight lines is a table, every other one its formulas; so without `table`."""
+    """The file entry of a vector: a table if it is piecewise linear in time and `table` is set, otherwise formulas."""
     curves = [knots(formula) for formula in entries]
     times = sorted({time for curve in curves for time, _ in curve or ()})
     if not table or not times or any(curve is None for curve in curves):
@@ -292,12 +292,12 @@ def _values(curve: Knots, times: list[float], formula: Formula) -> list[float]:
 
 
 def short(numbers: Iterable[float]) -> list[float]:
-    """Numbers of a table, which are read as decimals in any case."""
+    """Numbers of a table, with integers written as int."""
     return [int(x) if x.is_integer() and abs(x) < 1e15 else x for x in numbers]
 
 
 def in_words(formulas: Sequence[Formula]) -> str:
-    """The components, or how long a table of time is."""
+    """The components, or the time span of a table."""
     curves = [knots(formula) for formula in formulas]
     times = {time for curve in curves for time, _ in curve or ()}
     if times and all(curve is not None for curve in curves):

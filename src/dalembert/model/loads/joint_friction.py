@@ -1,7 +1,7 @@
-"""Friction inside a joint: viscous, Coulomb's, also other backwards than forwards, and static, with or without Stribeck's curve.
+"""Joint friction: viscous, Coulomb (optionally asymmetric) and static, with or without the Stribeck effect.
 
-Without smoothing dry friction is exact: a joint at rest sticks as long as less than the friction is needed to hold it. The
-sign of the rate is then a switch, see `model/discontinuities`, and what holds a joint that sticks is the mixture of both sides.
+Without smoothing dry friction is exact: a joint at rest sticks while the required force is less than the friction. The sign of
+the rate is then a discontinuity, see `model/discontinuities`, and the force of a sticking joint is a mixture of both branches.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from dalembert.symbolic.symbols import Formula, piecewise
 if TYPE_CHECKING:
     from dalembert.model.model import Model
 
-SMOOTHING = 1e-3  # of robots that are read from files which say nothing of it
+SMOOTHING = 1e-3  # default of robot files without smoothing
 both_ways = one_or_two("forwards", "backwards")
 
 
 @record
 class JointFriction(InJoint):
-    """Let a joint resist its motion: −viscous × rate − coulomb × sign(rate).
+    """Add friction to a joint: −viscous × rate − coulomb × sign(rate).
 
-    Friction inside a joint: −viscous × rate − (coulomb + (static − coulomb) exp(−(rate/stribeck)²)) sign(rate).
+    With `static` and `stribeck`: −viscous × rate − (coulomb + (static − coulomb) exp(−(rate/stribeck)²)) sign(rate).
 
-    Two values are for forwards and backwards. A joint at rest sticks until more than Coulomb's force is needed to hold it,
-    or more than `static` if it is given. With `stribeck` static friction also holds at low rates and fades into Coulomb's as
-    exp(−(rate/stribeck)²). With a `smoothing` the sign is s = rate / √(rate² + smoothing²), and the friction that of forwards
-    with the weight (1 + s)/2 and that of backwards with (1 − s)/2: nothing switches, and nothing sticks.
+    Two values are for forward and backward motion. A joint at rest sticks until the required force exceeds the Coulomb
+    friction, or `static` if it is set. With `stribeck` static friction also acts at low rates and decays to Coulomb friction
+    as exp(−(rate/stribeck)²). With `smoothing` the sign is s = rate / √(rate² + smoothing²), and the forward and backward
+    friction have the weights (1 + s)/2 and (1 − s)/2: the force is smooth, and there is no sticking.
 
     >>> import dalembert as dl
     >>> model = dl.Model("slide", gravity=(2, 0, 0)).coordinate("x", 0.0, 1.0)
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     >>> _ = model.joint_friction("block", coulomb=(5, 3), static=(6, 4), name="slide")
-    >>> run = dl.simulate(model, 4.0)  # slows down by 4/2 − 5/2 and sticks, since 4 < 6
+    >>> run = dl.simulate(model, 4.0)  # decelerates with 4/2 − 5/2 and sticks, since 4 < 6
     >>> [float(x) for x in run.q[:, -1].round(9)], [round(each.t, 9) for each in run.switchings]
     ([1.0], [2.0])
     """
@@ -69,24 +69,24 @@ class JointFriction(InJoint):
         about="a constant: the rate over which static friction decays; without it, static friction acts only at rest",
         default=None,
     )
-    held_law: Formula | None = field(default=None, kw_only=True)  # what a run holds in place of the law
+    held_law: Formula | None = field(default=None, kw_only=True)  # the law with frozen conditions
 
     @classmethod
     def build(cls, model: Model, **given: object) -> Model:
         if given["static"] is None and given["stribeck"] is not None:
             where = f"{cls.kind} '{given['name']}'" if given["name"] else f"{cls.kind} on '{given['body']}'"
-            fact = "stribeck is given and static is not. Give both: the friction and the rate it fades at."
+            fact = "got stribeck without static. Give both: the static friction and the rate of its decay."
             raise InputError(f"{where}: {fact}")
         return super().build(model, **given)
 
     @property
     def exact(self) -> bool:
-        """True where it sticks."""
+        """True if it is not smoothed."""
         return self.smoothing == 0
 
     @property
     def resistance(self) -> Formula:
-        """What it resists with, a formula of the rate."""
+        """The friction force, a formula of the rate."""
         rate = measure(RATE)
         forwards, backwards = self._dry
         if forwards == backwards == 0:
@@ -100,7 +100,7 @@ class JointFriction(InJoint):
 
     @property
     def _dry(self) -> Pair:
-        """Dry friction forwards and backwards, formulas of the rate."""
+        """Dry friction for forward and backward motion, formulas of the rate."""
         if self.static is None or self.stribeck is None:
             return self.coulomb
         fading = se.exp(-((measure(RATE) / self.stribeck) ** 2))
@@ -109,7 +109,7 @@ class JointFriction(InJoint):
 
     @property
     def grip(self) -> Pair | None:
-        """Static friction at rest alone: the least and the greatest share of forwards, beyond 0 and 1, that can hold."""
+        """Static friction at rest only: the range of the forward weight, beyond 0 to 1, in which the joint sticks."""
         if self.static is None or self.stribeck is not None:
             return None
         (forwards, backwards), (ahead, back) = self.coulomb, self.static
@@ -137,35 +137,35 @@ class JointFriction(InJoint):
     def problems(self, table: dict[str, float]) -> list[Problem]:
         found, smoothing = [], value(self.smoothing, table)
         if not self.exact and not smoothing > 0:
-            fact = f"the smoothing is {smoothing:g}, so friction has no value at rest."
-            advice = "Expected a positive rate, such as 1e-3, or leave it out: friction is then exact."
+            fact = f"the smoothing is {smoothing:g}, so friction is undefined at rest."
+            advice = "Expected a positive rate, such as 1e-3; omit it for exact friction."
             found.append(Problem(f"{self.title}, smoothing", fact, advice))
-        if self.stribeck is not None and not (fades := value(self.stribeck, table)) > 0:
-            fact = f"the rate above which static friction fades is {fades:g}."
-            advice = "Expected a positive rate, well above the smoothing."
+        if self.stribeck is not None and not (decay := value(self.stribeck, table)) > 0:
+            fact = f"the rate at which static friction decays is {decay:g}."
+            advice = "Expected a positive rate, much larger than the smoothing."
             found.append(Problem(f"{self.title}, stribeck", fact, advice))
         if self.static is not None and self.stribeck is None:
-            found += self._jumps(table)
+            found += self._static_problems(table)
         return found
 
-    def _jumps(self, table: dict[str, float]) -> list[Problem]:
-        """What is wrong with static friction that acts at rest alone."""
+    def _static_problems(self, table: dict[str, float]) -> list[Problem]:
+        """The problems of static friction that acts at rest only."""
         assert self.static is not None
         if not self.exact:
-            fact = "static friction that acts at rest alone cannot be smoothed."
-            return [Problem(self.title, fact, "Give `stribeck`, the rate at which it fades, or leave out `smoothing`.")]
+            fact = "static friction that acts at rest only cannot be smoothed."
+            return [Problem(self.title, fact, "Give `stribeck`, the rate at which it decays, or omit `smoothing`.")]
         pairs = [(value(c, table), value(s, table)) for c, s in zip(self.coulomb, self.static, strict=True)]
-        facts = [f"static friction is {s:g} and Coulomb's {c:g}." for c, s in pairs if not 0 < c <= s]
+        facts = [f"static friction is {s:g} and Coulomb friction {c:g}." for c, s in pairs if not 0 < c <= s]
         return [Problem(self.title, fact, "Expected 0 < coulomb ≤ static.") for fact in facts[:1]]
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
-        """Both; URDF knows no other smoothing than that it is read with, one direction and no static friction."""
+        """Both; URDF has neither smoothing, asymmetric friction nor static friction."""
         smoothing, dry = number(self.smoothing), [number(x) for x in self.coulomb]
         if self.static is not None or dry[0] != dry[1]:
-            raise unsaid(self.title, "URDF has one friction for both directions and all rates")
+            raise unsaid(self.title, "URDF has the same friction for both directions and all rates")
         if dry[0] and smoothing != SMOOTHING:
-            fact = f"its smoothing is {smoothing:g}, which URDF cannot say"
-            raise unsaid(self.title, fact, f"Give it the usual {SMOOTHING:g}, or export the model to TOML.")
+            fact = f"its smoothing is {smoothing:g}, which URDF does not support"
+            raise unsaid(self.title, fact, f"Use the default {SMOOTHING:g}, or export the model to TOML.")
         return number(self.viscous), dry[0]
 
     def lowering(self, motion: Motion) -> Lowering:

@@ -1,4 +1,4 @@
-"""A spring and a damper inside a joint."""
+"""Spring and damper inside a joint."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class JointSpring(InJoint):
-    """Put a spring and a damper into a joint: −stiffness × (motion − rest) − damping × rate, a torsion spring if it turns."""
+    """Add a spring and a damper to a joint: −stiffness × (motion − rest) − damping × rate, a torsion spring if it rotates."""
 
     kind = "joint_spring"
     words = Frozen(rest="at rest at")

@@ -1,4 +1,4 @@
-"""Stops of a joint: what pushes it back where it goes beyond its limits."""
+"""Joint stops: compliant contact at the limits of a joint."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @record
 class JointStop(Walls, InJoint):
-    """Stop a joint at `lower` and `upper`, or at one of them; without both, at the limits of its coordinate.
+    """Add stops to a joint at `lower` and `upper`, or at one of them; by default at the limits of its coordinate.
 
-    Beyond by a depth δ > 0 it is pushed back with stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with
-    `push`, a formula of `depth` and `rate`, but never pulled.
+    At a penetration depth δ > 0 the force is stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or `push`, a
+    formula of `depth` and `rate`, but never attractive.
 
     >>> import dalembert as dl
     >>> model = dl.Model("door").coordinate("a", 0.0, 2.0)
     >>> _ = model.body("door", joint=model.revolute((0, 0, 1), "a"), mass=20, inertia=(4, 4, 4))
     >>> _ = model.limit("a", lower=0, upper=1.5).joint_stop("door", stiffness=400, name="stopper")
     >>> run = dl.simulate(model, 1.5)
-    >>> [round(each.t, 6) for each in run.switchings], round(float(run.qd[0, -1]), 9)  # in touch for π √(4/400)
+    >>> [round(each.t, 6) for each in run.switchings], round(float(run.qd[0, -1]), 9)  # in contact for π √(4/400)
     ([0.75, 1.064159], -2.0)
     """
 
@@ -59,8 +59,8 @@ class JointStop(Walls, InJoint):
         ends = _ends_of(model, coordinate) if coordinate in model.limits else {}
         if all(end is None for end in ends.values()):
             which = f"the coordinate '{coordinate}' of the joint" if coordinate else "the joint"
-            advice = "Give lower or upper, or limit the coordinate before."
-            raise InputError(f"{where}: lower and upper are not given, and {which} has no limits. {advice}")
+            advice = "Give lower or upper, or set the limits of the coordinate first."
+            raise InputError(f"{where}: got neither lower nor upper, and {which} has no limits. {advice}")
         return {**given, **ends}
 
     @property
@@ -107,7 +107,7 @@ def joint_stops(
     exponent: Written = 1,
     push: Written | None = None,
 ) -> Model:
-    """Put a stop into every joint whose coordinate has limits, all by the same law: see `joint_stop`.
+    """Add stops to all joints whose coordinates have limits, with the same law: see `joint_stop`.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("door").coordinates("a")
@@ -116,19 +116,19 @@ def joint_stops(
     'below 0 and above 3/2: stiffness 400, dissipation 2'
     """
     law = {"stiffness": stiffness, "damping": damping, "dissipation": dissipation, "exponent": exponent}
-    places = [(b.name, i, k) for b in model.bodies for i, j in enumerate(b.joints) for k in range(len(j.values))]
-    known = [(place, _coordinate_of(model, *place)) for place in places]
-    stopped = [(place, c) for place, c in known if c in model.limits and {*_ends_of(model, c).values()} != {None}]
-    if not stopped:
-        fact = "no joint moves by a coordinate with a lower or upper limit"
-        raise InputError(f"joint_stops: {fact}. Give limits first, or use `joint_stop` with lower and upper.")
-    for (body, joint, motion), coordinate in stopped:
+    motions = [(b.name, i, k) for b in model.bodies for i, j in enumerate(b.joints) for k in range(len(j.values))]
+    known = [(motion, _coordinate_of(model, *motion)) for motion in motions]
+    limited = [(motion, c) for motion, c in known if c in model.limits and {*_ends_of(model, c).values()} != {None}]
+    if not limited:
+        fact = "no joint has a coordinate with a lower or upper limit"
+        raise InputError(f"joint_stops: {fact}. Set limits first, or use `joint_stop` with lower and upper.")
+    for (body, joint, motion), coordinate in limited:
         model.joint_stop(body, joint=joint, motion=motion, name=f"stop of {coordinate}", push=push, **law)
     return model
 
 
 def _coordinate_of(model: Model, body: str, joint: int, motion: int) -> str:
-    """The name of the coordinate that is a motion of a joint; empty where it moves by another formula."""
+    """The coordinate of a joint motion; empty if the motion is another formula."""
     found = next((each.joints for each in model.bodies if each.name == body), ())
     values = found[joint].values if joint < len(found) else ()
     formula = values[motion] if motion < len(values) else None

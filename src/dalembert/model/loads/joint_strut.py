@@ -1,4 +1,4 @@
-"""A strut inside a joint: it pulls back by any law of how far the joint has moved and how fast."""
+"""Joint strut: a restoring force or torque that is any function of the joint position and rate."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ POSITION = ("position", "angle")
 
 @record
 class JointStrut(ByLaw, InJoint):
-    """Put a spring and damper of any law into a joint: it acts with −pull along the motion.
+    """Add a nonlinear spring and damper to a joint: −pull acts along the motion.
 
-    `pull` is a formula of `position` (also called `angle`, for joints that turn), `rate`, parameters and `t`. `curve` has
-    rows (position, pull) and `rate_curve` rows (rate, pull), with straight lines between them and level outside. What is
-    given adds up.
+    `pull` is a formula of `position` (also called `angle`, for rotations), `rate`, parameters and `t`. `curve` has rows
+    (position, pull) and `rate_curve` rows (rate, pull), with linear interpolation and constant extrapolation. The three are
+    added.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("Duffing").parameters(k=1.0, a=0.3).coordinate("x", 2.0)
@@ -44,8 +44,8 @@ class JointStrut(ByLaw, InJoint):
     )
 
     def reversed(self) -> Self:
-        turned = self._law.mirrored()
-        return replace(self, pull=turned.pull, curve=turned.curve, rate_curve=turned.rate_curve)
+        mirrored = self._law.mirrored()
+        return replace(self, pull=mirrored.pull, curve=mirrored.curve, rate_curve=mirrored.rate_curve)
 
     def applied(self, motion: Motion) -> list[Applied]:
         return [self._along(motion, -pull, V) for pull, V in self._pulls(self.lowering(motion))]

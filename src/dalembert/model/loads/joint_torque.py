@@ -1,4 +1,4 @@
-"""The drive of a joint: a torque or force by a formula, also cut off at limits, or by a table of time."""
+"""Joint actuation: a torque or force by a formula, optionally with saturation, or by a time table."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @record
 class JointTorque(InJoint):
-    """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent.
+    """Drive the joint of a body: `value` acts on the child along its motion, the reaction on the parent.
 
-    Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
+    `joint` and `motion` are the indices of the joint and of its motion, counted from 0.
     """
 
     kind = "joint_torque"
@@ -40,7 +40,7 @@ class JointTorque(InJoint):
         return replace(self, value=opposite(self.value))
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
-        """A table of time where it is one; an effort that is cut off at constant limits is an actuator."""
+        """A time table if it is one; an actuator if the effort saturates at constant limits."""
         if points := knots(self.value):
             times, values = map(short, zip(*points, strict=True))
             return "torque_table", entries(self, InJoint.keys(), self.title) | {"times": times, "values": values}
@@ -88,13 +88,13 @@ def actuator(
     motion: int = 0,
     name: str | None = None,
 ) -> Model:
-    """Drive the joint of a body by `effort`, or by `law`, cut off at ±`limit` or at `limit` = (lowest, highest).
+    """Drive the joint of a body by `effort`, or by `law`, saturated at ±`limit` or at `limit` = (lowest, highest).
 
-    A law is a function in Python: law(t, state) gives the torque or force, where state["theta"] and state["dot(theta)"] are
-    coordinates and rates by name, and state.q and state.qd all of them. It is asked wherever the equations are evaluated or,
-    with a `period`, once every so many seconds from the start of the run; what it gives is then held until the next sample,
-    and acts `delay` seconds later. A `vectorized` law may get times (batch,) and states (n, batch), and gives as many values.
-    One law may drive several bodies, and gives a value for each. What Numba has compiled is called as law(t, q, qd, out).
+    A law is a Python function: law(t, state) returns the torque or force, where state["theta"] and state["dot(theta)"] are
+    coordinates and rates by name, and state.q and state.qd the arrays. It is called at every evaluation of the equations or,
+    with a `period`, every `period` seconds from the start of the simulation; its output is then held until the next sample,
+    and acts `delay` seconds later. A `vectorized` law may receive times (batch,) and states (n, batch), and returns as many
+    values. A law for several bodies returns one value for each. A law compiled by Numba is called as law(t, q, qd, out).
 
     >>> from dalembert.model.model import Model
     >>> model = Model("arm").coordinates("a")
@@ -106,14 +106,14 @@ def actuator(
     several, key = not isinstance(body, str), new_name(model, name, "actuator")
     bodies = (body,) if isinstance(body, str) else tuple(body) if are_names(body) else ()
     if not bodies:
-        raise InputError(f"actuator '{key}', body: got {shown(body)}. Expected the name of a body, or several.")
+        raise InputError(f"actuator '{key}', body: got {shown(body)}. Expected the name of a body, or several names.")
     where, keys = f"actuator '{key}'", [f"{key} of {each}" for each in bodies] if several else [key]
     if (effort is None) == (law is None):
         got = "both an effort and a law" if law is not None else "neither an effort nor a law"
-        raise InputError(f"{where}: got {got}. Expected a formula as effort, or law=... with a function of Python.")
+        raise InputError(f"{where}: got {got}. Expected a formula as effort, or law=... with a Python function.")
     if effort is not None:
         if several or period is not None or delay or vectorized:
-            fact = "several bodies, period, delay and vectorized are for a law in Python"
+            fact = "several bodies, period, delay and vectorized need a control law in Python"
             raise InputError(f"{where}: {fact}. Got a formula.")
         values = [model.reader.read(effort, f"{where}, effort")]
     else:
@@ -121,7 +121,7 @@ def actuator(
         values = controlled(model, controller_of(key, keys, law, Timing(period, delay, vectorized)))
     if limit is not None:
         ends = list(limit) if isinstance(limit, list | tuple) else [limit]
-        values = [_cut_off(model, value, ends, f"{where}, limit") for value in values]
+        values = [_saturated(model, value, ends, f"{where}, limit") for value in values]
     each = zip(keys, bodies, values, strict=True)
     return add(model, *(JointTorque(name, part, joint, motion, value) for name, part, value in each))
 
@@ -133,19 +133,19 @@ def actuator(
 def torque_table(
     model: Model, body: str, times: Given, values: Given, *, joint: int = 0, motion: int = 0, name: str | None = None
 ) -> Model:
-    """Drive the joint of a body by a table: one value for each time, straight lines in between, level outside."""
+    """Drive the joint of a body by a table: one value for each time, linear interpolation, constant extrapolation."""
     key = new_name(model, name, "torque_table")
     where = f"torque_table '{key}'"
     value = curve(increasing_times(times, model.number, where), values, model.number, where)
     return add(model, JointTorque(key, body, joint, motion, value))
 
 
-def _cut_off(model: Model, value: Formula, given: list[Written], where: str) -> Formula:
+def _saturated(model: Model, value: Formula, given: list[Written], where: str) -> Formula:
     if len(given) not in (1, 2):
         raise InputError(f"{where}: got {len(given)} values. Expected one, or the lowest and the highest.")
     ends = [model.reader.constant(end, where) for end in given]
     low, high = ends if len(ends) == 2 else (-ends[0], ends[0])
     width = evaluate(high - low, model.parameter_values)
     if not width >= 0:
-        raise InputError(f"{where}: the highest lies {-width:g} below the lowest. Expected lowest ≤ highest.")
+        raise InputError(f"{where}: the upper limit is {-width:g} below the lower limit. Expected lowest ≤ highest.")
     return maximum(low, minimum(high, value))

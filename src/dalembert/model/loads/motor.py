@@ -1,4 +1,4 @@
-"""Motors in joints: the line from stall torque to no-load speed, and the direct current motor that has such a line."""
+"""Joint motors with a linear torque-speed curve: stall torque and no-load speed, or DC motor constants."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 @record
 class _Line(InJoint):
-    """A torque that falls with the rate of the joint along a straight line."""
+    """Base class of motors whose torque decreases linearly with the joint rate."""
 
     drives = True
-    positive: ClassVar[tuple[str, ...]] = ()  # the constants that have to be
+    positive: ClassVar[tuple[str, ...]] = ()  # constants that must be positive
 
     @property
     @abstractmethod
     def line(self) -> tuple[Formula, Formula]:
-        """The torque at rest, and how much it falls with the rate."""
+        """The stall torque, and the decrease of torque per rate."""
 
     def law(self) -> tuple[str, str]:
         stall, slope = map(written_out, self.line)
@@ -48,7 +48,7 @@ class _Line(InJoint):
 class Motor(_Line):
     """Drive the joint of a body by stall_torque × (command − rate / no_load_speed).
 
-    `command` is a formula: 1 for the whole voltage, 0 for a motor that brakes, −1 for backwards. Give its rotor by `rotor`.
+    `command` is a formula: 1 for full voltage, 0 to brake, −1 for full reverse voltage. Add its rotor with `rotor`.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("wheel").coordinates("turn")
@@ -81,11 +81,11 @@ class Motor(_Line):
 
 @record
 class DcMotor(_Line):
-    """Drive the joint of a body by a direct current motor that turns `ratio` times as fast.
+    """Drive the joint of a body by a DC motor that rotates `ratio` times as fast as the joint.
 
     Its current is (voltage − back_emf × ratio × rate) / resistance and its torque on the joint
-    ratio × torque_constant × current. `voltage` is a formula; without `back_emf` it is the torque constant, as in SI units.
-    The inductance is left out. Give the rotor by `rotor` with the same ratio.
+    ratio × torque_constant × current. `voltage` is a formula; `back_emf` defaults to the torque constant, as in SI units.
+    The inductance is neglected. Add the rotor with `rotor` and the same ratio.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("wheel").coordinates("turn")

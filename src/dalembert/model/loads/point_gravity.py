@@ -1,4 +1,4 @@
-"""Newton's gravity: a point of one body, or of the world, pulls the mass centre of another body."""
+"""Newtonian gravity of a point of one body, or of the world, on the mass center of another body."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ZERO = se.Integer(0)
 
 @record
 class PointGravity(Pull):
-    """Let the first body (or the world) pull the second by mu × mass of the second / distance², and be pulled as strongly.
+    """Add gravitational attraction mu × mass of the second body / distance² between the first body (or the world) and it.
 
-    `mu` is the gravitational parameter G × mass of what pulls. The centre is the mass centre of the first, in the world its
-    origin, or a `point` of it; the second is pulled at its mass centre.
+    `mu` is the gravitational parameter G × mass of the attracting body. The center of attraction is its mass center, the
+    origin of the world, or a `point` of it; the second body is attracted at its mass center.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("orbit").parameters(mu=4.0).coordinate("x", 1.0).coordinate("y", 0.0, 2.0)
@@ -54,23 +54,23 @@ class PointGravity(Pull):
         first, second = self.bodies
         if second != WORLD and first != second:
             return []
-        fact = "the second is the world, which has no mass." if second == WORLD else f"'{first}' would pull itself."
-        advice = "Expected `bodies` = (what pulls, the body that is pulled); the first may be 'world'."
+        fact = "the second is the world, which has no mass." if second == WORLD else f"'{first}' would attract itself."
+        advice = "Expected `bodies` = (attracting body, attracted body); the first may be 'world'."
         return [Problem(self.title, fact, advice)]
 
     def _ends(self, motion: Motion) -> tuple[Array, Array]:
-        """The centre and the mass centre, each in the axes of its body."""
+        """The center of attraction and the mass center, each in the axes of its body."""
         first, second = self.bodies
         if self.point is not None:
             return vector_of(motion, self.point), motion.center(second)
         return vector([0, 0, 0]) if first == WORLD else motion.center(first), motion.center(second)
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Its pull on the rate of the vector from the centre to the body, with the potential −mu m / r."""
+        """The attraction along the vector from the center to the body, with the potential −mu m / r."""
         ends = self._ends(motion)
         (p1, J1, c1), (p2, J2, c2) = (motion.frame(body).point(x) for body, x in zip(self.bodies, ends, strict=True))
         line, strength = p2 - p1, motion.lower(self.mu) * motion.mass(self.bodies[1])
-        with np.errstate(all="ignore"):  # no value where they meet, see `span`
+        with np.errstate(all="ignore"):  # undefined where they coincide, see `span`
             square = line @ line
             potential: Scalar = -strength / motion.algebra.sqrt(square)
             force = scaled(potential / square, line)

@@ -1,8 +1,8 @@
-"""A sphere, or a point, of a body on a box: a step, a block, a table.
+"""Contact of a sphere, or a point, with a box: a step, a block, a table.
 
-In the axes of the box, with half edges h and the centre of the sphere at x, let eᵢ = |xᵢ| − hᵢ. Outside the box the nearest point
-is where the eᵢ > 0 are taken away: the distance is √Σ max(eᵢ, 0)², and the normal points from there to the centre. A centre
-inside the box is pushed out through the nearest face, that of the largest eᵢ; so is a point, whose radius is 0.
+In the axes of the box, with half edges h and the center of the sphere at x, let eᵢ = |xᵢ| − hᵢ. Outside the box the distance to
+the nearest point is √Σ max(eᵢ, 0)², and the normal points from there to the center. A center inside the box is pushed out
+through the nearest face, that of the largest eᵢ; so is a point, whose radius is 0.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _AXES = ("x", "y", "z")
 
 @record
 class SphereOnBox(Touch):
-    """Let a sphere of a body (radius 0: a point) touch a box of the ground, by a law as in `sphere_on_plane`.
+    """Add contact of a sphere of a body (radius 0: a point) with a box of the ground; laws as in `sphere_on_plane`.
 
-    `size` are the edges of the box, `position` is its middle, and `rotation` its roll, pitch and yaw, on the ground.
+    `size` are the edges of the box; `position` is its center and `rotation` its roll, pitch and yaw, on the ground.
 
     >>> import dalembert as dl
     >>> model = dl.Model("step", gravity=(0, 0, -9.81)).coordinate("z", 0.5)
@@ -72,31 +72,31 @@ class SphereOnBox(Touch):
 
     @property
     def laws(self) -> tuple[Formula, ...]:
-        """Press and drag, the distance of the centre from the box, and the normal in axes of the box."""
+        """Normal force and drag, the distance of the center from the box, and the normal in axes of the box."""
         return self.held_laws or (*super().laws, *self._nearest)
 
     @property
     def _nearest(self) -> tuple[Formula, ...]:
         x = [measure(name) for name in _AXES]
         e = [absolute(a) - edge / 2 for a, edge in zip(x, self.size, strict=True)]
-        way = [signum(a) for a in x]
+        signs = [signum(a) for a in x]
         first, second = se.And(se.Le(e[1], e[0]), se.Le(e[2], e[0])), se.Le(e[2], e[1])
         face = piecewise(e[0], first, e[1], second, e[2])
         out = (
-            piecewise(way[0], first, NOTHING),
-            piecewise(NOTHING, first, way[1], second, NOTHING),
-            piecewise(NOTHING, first, NOTHING, second, way[2]),
+            piecewise(signs[0], first, NOTHING),
+            piecewise(NOTHING, first, signs[1], second, NOTHING),
+            piecewise(NOTHING, first, NOTHING, second, signs[2]),
         )
         if self.radius == 0:
             return (face, *out)
         beyond = [piecewise(a, se.Lt(0, a), NOTHING) for a in e]
         inside = se.And(*(se.Le(a, 0) for a in e))
         distance = se.sqrt(sum((a**2 for a in beyond), start=NOTHING))
-        normal = [piecewise(a, inside, one * b / distance) for a, one, b in zip(out, way, beyond, strict=True)]
+        normal = [piecewise(a, inside, sign * b / distance) for a, sign, b in zip(out, signs, beyond, strict=True)]
         return (piecewise(face, inside, distance), *normal)
 
     def _place(self, motion: Motion) -> tuple[Frame, Array, Array]:
-        """The frame of the box, the centre in the world, and the centre in axes of the box."""
+        """The frame of the box, the center in world axes, and the center in axes of the box."""
         angles = list(vector_of(motion, self.rotation))
         box = motion.frame(self.ground).placed(motion.algebra, vector_of(motion, self.position), angles)
         center, _, _ = motion.frame(self.body).point(vector_of(motion, self.center))
@@ -114,7 +114,7 @@ class SphereOnBox(Touch):
         return Meeting(radius - distance, n, center - scaled(radius, n))
 
     def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
-        """Outside from the point of the box next to the centre, inside through the face with the least room."""
+        """Outside: from the point of the box nearest to the center; inside: through the nearest face."""
         algebra, box = places.algebra, places.placed(self.ground, self.position, self.rotation)
         center, radius = places.point(self.body, self.center), places.lower(self.radius)
         x, half = box.R.T @ (center - box.p), [0.5 * places.lower(edge) for edge in self.size]
@@ -123,15 +123,15 @@ class SphereOnBox(Touch):
             return algebra.select(algebra.less(a, b, or_equal=False), a, b)
 
         off = x - vector([smaller(-smaller(-a, h), h) for a, h in zip(x, half, strict=True)])
-        room, way = half[0] - x[0], vector([1, 0, 0])
+        depth, normal = half[0] - x[0], vector([1, 0, 0])
         for i, sign in ((0, -1), (1, 1), (1, -1), (2, 1), (2, -1)):
             other = half[i] - sign * x[i]
-            less = algebra.less(other, room, or_equal=False)
+            less = algebra.less(other, depth, or_equal=False)
             side = [sign if k == i else 0 for k in range(3)]
-            way = vector([algebra.select(less, b, a) for a, b in zip(way, side, strict=True)])
-            room = algebra.select(less, other, room)
+            normal = vector([algebra.select(less, b, a) for a, b in zip(normal, side, strict=True)])
+            depth = algebra.select(less, other, depth)
         with np.errstate(all="ignore"):
             away = algebra.sqrt(off @ off)
             outside = algebra.less(0, away, or_equal=False)
-            n = box.R @ vector([algebra.select(outside, a / away, b) for a, b in zip(off, way, strict=True)])
-        return radius - algebra.select(outside, away, -room), n, center - scaled(radius, n)
+            n = box.R @ vector([algebra.select(outside, a / away, b) for a, b in zip(off, normal, strict=True)])
+        return radius - algebra.select(outside, away, -depth), n, center - scaled(radius, n)

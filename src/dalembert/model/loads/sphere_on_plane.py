@@ -1,4 +1,4 @@
-"""A sphere, or a point, of a body on a plane."""
+"""Contact of a sphere, or a point, with a plane."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORIGIN = file_form.ORIGIN
 
 @record
 class OnPlane(Touch):
-    """What has a radius on a plane of the ground through `point`; `normal` points out of the ground."""
+    """Base class of contacts with a plane of the ground through `point`; `normal` points out of the ground."""
 
     radius: Formula = argument(constant_length, 0, about="a constant: the radius of the sphere (0: a point)")
     center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the center, in axes of the body")
@@ -37,13 +37,13 @@ class OnPlane(Touch):
 
 @record
 class SphereOnPlane(OnPlane):
-    """Let a sphere of a body (radius 0: a point) touch a plane of the world or of another body.
+    """Add contact of a sphere of a body (radius 0: a point) with a plane of the world or of another body.
 
-    The plane goes through `point` of the ground, and `normal` points out of it. While the sphere is in the ground by a depth
-    δ > 0, the ground presses with N = stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with `push`, a
-    formula of `depth` and `rate`, but never pulls. Friction is `friction` × N against the slip s: smoothed as
-    s/√(s² + smoothing²), or viscous below Coulomb's bound, min(viscous |s|, friction N). In a motion parallel to a
-    plane with the normal `planar` (world axes) slip has one direction only, and friction is exact: it sticks.
+    The plane contains `point` of the ground, and `normal` points out of the ground. At a penetration depth δ > 0 the normal
+    force is N = stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or `push`, a formula of `depth` and `rate`, but
+    never attractive. Friction is `friction` × N opposite to the slip s: smoothed as s/√(s² + smoothing²), or viscous below
+    the Coulomb limit, min(viscous |s|, friction N). In a planar motion with the normal `planar` (world axes) slip has a
+    single direction, and friction is exact, with sticking.
 
     >>> import dalembert as dl
     >>> model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinate("z", 1.0)
@@ -64,7 +64,7 @@ class SphereOnPlane(OnPlane):
         return Meeting(radius - height, n, center - scaled(radius, n))
 
     def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
-        """The deepest point in the frame of the ground: as deep as it is below the plane."""
+        """The lowest point in the frame of the ground, and its depth below the plane."""
         frame, n = places.frames[self.ground], vector(list(self.normal))
         center = frame.R.T @ (places.point(self.body, self.center) - frame.p)
         deepest = center - scaled(places.lower(self.radius), n)
@@ -73,7 +73,7 @@ class SphereOnPlane(OnPlane):
 
 
 def sized(title: str, radius: Formula, table: dict[str, float]) -> list[Problem]:
-    """The problem of a radius that is negative."""
+    """The problem of a negative radius."""
     r = value(radius, table)
     if r >= 0:
         return []
@@ -81,11 +81,11 @@ def sized(title: str, radius: Formula, table: dict[str, float]) -> list[Problem]
 
 
 def beside_normal(touch: Touch, normal: UnitVector) -> list[Problem]:
-    """The problem of a plane of motion that the normal of the ground sticks out of."""
+    """The problem of a plane of motion that does not contain the normal of the ground."""
     if touch.planar is None:
         return []
     out = float(sum(float(a) * float(b) for a, b in zip(touch.planar, normal, strict=True)))
     if abs(out) < 1e-9 or touch.ground != WORLD:
         return []
-    fact = f"the normal of the ground does not lie in the plane of motion: their directions have the product {out:g}."
-    return [Problem(f"{touch.title}, planar", fact, "Give `planar` the direction that nothing moves along.")]
+    fact = f"the normal of the ground is not in the plane of motion: its product with `planar` is {out:g}, expected 0."
+    return [Problem(f"{touch.title}, planar", fact, "Set `planar` to the normal of the planar motion.")]

@@ -1,4 +1,4 @@
-"""A sphere of a body on a sphere of another."""
+"""Contact of two spheres on different bodies."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class SphereOnSphere(Touch):
-    """Let a sphere of a body touch a sphere of another, or of the world, by a law as in `sphere_on_plane`.
+    """Add contact of a sphere of a body with a sphere of another, or of the world; laws as in `sphere_on_plane`.
 
-    A sphere of a body on a sphere of the ground; the force acts in the middle of where they go into each other.
+    The contact force acts in the middle of the overlap.
 
     >>> import dalembert as dl
     >>> model = dl.Model("billiards").coordinate("x", -1, 2.0).coordinate("y", 0)
@@ -54,13 +54,13 @@ class SphereOnSphere(Touch):
         (c, _, _), (o, _, _) = (motion.frame(name).point(vector_of(motion, x)) for name, x in self.fixed_points)
         line, r, R = c - o, motion.lower(self.radius), motion.lower(self.ground_radius)
         distance = motion.algebra.sqrt(line @ line)
-        with np.errstate(all="ignore"):  # no direction where the centres meet
+        with np.errstate(all="ignore"):  # no direction where the centers coincide
             n = scaled(1 / distance, line)
         depth = r + R - distance
         return Meeting(depth, n, c - scaled(r - motion.algebra.half * depth, n))
 
     def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
-        """The middle between the two points of the spheres on the line through the centres."""
+        """The midpoint of the two sphere points on the line through the centers."""
         c, o = (places.point(name, x) for name, x in self.fixed_points)
         r, R, line = places.lower(self.radius), places.lower(self.ground_radius), c - o
         n = scaled(1 / places.algebra.sqrt(line @ line), line)

@@ -1,4 +1,4 @@
-"""A linear spring between two points."""
+"""Linear spring between two points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class Spring(Between):
-    """Connect points of two bodies (or the world) by a linear spring: it pulls with stiffness × (distance − natural_length)."""
+    """Connect points of two bodies (or the world) by a linear spring of tension stiffness × (distance − natural_length)."""
 
     kind = "spring"
 
@@ -29,17 +29,17 @@ class Spring(Between):
         else:
             distance = motion.algebra.sqrt(span @ span)
             stretch = distance - length
-            with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
+            with np.errstate(all="ignore"):  # 0/0 where the ends coincide, see `span`
                 force, potential = scaled(-k * stretch / distance, span), motion.algebra.half * k * stretch * stretch
         return [Applied(self.name, force, J, c, potential, self._pull(motion, force))]
 
     def span(self, motion: Motion) -> Span | None:
-        """Only a natural length makes it irregular at length zero."""
+        """It is singular at length zero only with a natural length."""
         length = motion.lower(self.natural_length)
         return None if motion.algebra.is_zero(length) else self._span(motion, length)
 
     def declared(self, watch: Watch) -> Work:
-        """−k δ(½ distance²) without a natural length, also where the ends meet."""
+        """−k δ(½ distance²) without a natural length, also where the ends coincide."""
         if watch.number(self.natural_length).any():
             return super().declared(watch)
 

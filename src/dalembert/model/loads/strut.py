@@ -1,4 +1,4 @@
-"""A strut between two points: it pulls by any law of its length and its rate."""
+"""Strut between two points: a tension that is any function of its length and its rate."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LENGTH = "length"
 
 @record
 class Strut(ByLaw, Between):
-    """Connect points of two bodies (or of the world) by a strut that pulls them together by any law.
+    """Connect points of two bodies (or of the world) by a strut with any force law.
 
-    `pull` is a formula of `length`, `rate`, parameters and `t`; where negative it pushes. `curve` has rows (length, pull)
-    and `rate_curve` rows (rate, pull), with straight lines between them and level outside. What is given adds up. Powers,
-    sines, cosines and exponentials of the length count as potential energy, all else as work.
+    `pull` is a formula of `length`, `rate`, parameters and `t`, positive in tension. `curve` has rows (length, pull) and
+    `rate_curve` rows (rate, pull), with linear interpolation and constant extrapolation. The three are added. Powers,
+    sines, cosines and exponentials of the length contribute to the potential energy, all other terms to the work.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bumper").parameters(k=4e4, c=30.0, l=0.2).coordinate("x", 0.15)
@@ -39,10 +39,10 @@ class Strut(ByLaw, Between):
     )
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Its pull on the rate of the vector between its ends: first what has a potential, then the rest."""
+        """Its tension along the vector between its ends: the conservative part, then the rest."""
         (line, J, c), lower = self._line(motion), self.lowering(motion)
         length = lower(measure(LENGTH))
-        with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
+        with np.errstate(all="ignore"):  # 0/0 where the ends coincide, see `span`
             pulls = [(scaled(-pull / length, line), V) for pull, V in self._pulls(lower)]
         return [Applied(self.name, force, J, c, V, self._pull(motion, force)) for force, V in pulls]
 

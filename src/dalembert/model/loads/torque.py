@@ -1,4 +1,4 @@
-"""A torque on a body, and the table of time that holds a force as well."""
+"""Torque on a body, and the time table of forces and torques."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @record
 class Torque(Load):
-    """A torque on a body, in the axes of `frame`; its opposite acts on `reaction` when that is given."""
+    """A torque on a body, in the axes of `frame`; its reaction acts on the body `reaction`, if set."""
 
     kind = "torque"
 
@@ -39,7 +39,7 @@ class Torque(Load):
         return f"{self.body} against {self.reaction}" if self.reaction else self.body
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
-        """A table of time where it is one; a table has no reaction."""
+        """A time table if it is one; a table has no reaction."""
         kind, torque = timed("torque", self.torque, self.title, table=self.reaction is None)
         return kind, entries(self, self.keys(), self.title, torque=torque)
 
@@ -88,9 +88,9 @@ def torque(
     reaction: str | None = None,
     name: str | None = None,
 ) -> Model:
-    """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given.
+    """Apply a torque to a body, in the axes of `frame`, and the opposite torque to the body `reaction`, if set.
 
-    It has three components by formulas, or is what `law(t, state)` gives, a function in Python: see `actuator`.
+    It has three formulas as components, or is computed by a control law `law(t, state)` in Python: see `actuator`.
     """
     found = by_law(model, Torque.kind, name, torque, law, Timing(period, delay, vectorized))
     if found is None:
@@ -113,20 +113,20 @@ def wrench_table(
     frame: str = WORLD,
     name: str | None = None,
 ) -> Model:
-    """Apply a force and a torque given as tables: one row of three for each time, straight lines in between.
+    """Apply a force and a torque defined by tables: one row of three for each time, with linear interpolation.
 
-    Before the first time and after the last the first and last rows hold.
+    Before the first time and after the last, the first and the last row apply.
     """
     key = new_name(model, name, "wrench_table")
     where = f"wrench_table '{key}'"
     if force is None and torque is None:
-        raise InputError(f"{where}: neither force nor torque is given. Give at least one table of rows.")
-    clock, made = increasing_times(times, model.number, where), list[Load]()
+        raise InputError(f"{where}: got neither force nor torque. Give at least one table of rows.")
+    clock, loads = increasing_times(times, model.number, where), list[Load]()
     if force is not None:
         at = None if point is None else vector3(model.reader.constant, point, f"{where}, point")
-        made.append(Force(key, body, three_curves(clock, force, model.number, f"{where}, force"), at, frame))
+        loads.append(Force(key, body, three_curves(clock, force, model.number, f"{where}, force"), at, frame))
     if torque is not None:
         label = key if force is None else f"{key}, torque"
         couple = three_curves(clock, torque, model.number, f"{where}, torque")
-        made.append(Torque(label, body, couple, frame, None))
-    return add(model, *made)
+        loads.append(Torque(label, body, couple, frame, None))
+    return add(model, *loads)

@@ -1,21 +1,21 @@
-"""What contacts share: a body touches another one, the ground, at one place, and is pressed away and slowed down there.
+"""Base classes of contacts between a body and the ground at one point, with normal force and friction.
 
-At the place r of the contact, with the unit normal n from the ground to the body and the velocity v of the body's matter in r
-against that of the ground,
+At the contact point r, with the unit normal n from the ground to the body and the velocity v of the material point of the body
+at r relative to that of the ground,
 
     δ̇ = −n·v,    slip s = v − (n·v) n,    force on the body F = N n − (friction along s),
 
-and −F on the ground at the same place. N and the friction are laws of what is measured, see `contact_laws`. A contact has no
-potential: what it takes and gives is work.
+and −F on the ground at the same point. N and the friction are functions of depth, rate and slip, see `contact_laws`. A contact
+has no potential; its energy is accounted for as work.
 
-The force of a rigid contact is no formula of the motion. Its sizes are parameters of the model, which a run gives values:
+The force of a rigid contact is not a function of the state. Its components are parameters, which a simulation computes:
 
     press(name)     N, the normal force
-    rub(name)       the friction of a contact that sticks, against the direction of its slip
-    slide(name)     1 or −1, the sign of the slip of a contact that slides, else 0
+    rub(name)       the friction force of a sticking contact, opposite to the slip direction
+    slide(name)     1 or −1, the sign of the slip of a sliding contact, otherwise 0
 
-and the force on the body is N n − (slide μ N + rub) w, w being the direction of the slip. While the gap g > 0 they are zero, and
-in a closed contact 0 ≤ N ⊥ g̈ ≥ 0, and |friction| ≤ μ N, with μ N against the slip or its beginning.
+and the force on the body is N n − (slide μ N + rub) w with the slip direction w. While the gap g > 0 they are zero; in a closed
+contact 0 ≤ N ⊥ g̈ ≥ 0 and |friction| ≤ μ N, with μ N opposite to the slip or to the slip acceleration.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FORCES = (Kind.PRESS, Kind.RUB, Kind.SLIDE)
 
 @dataclass(frozen=True)
 class Meeting:
-    """Where and how two bodies touch: the depth, the unit normal from the ground to the body, and the place, in world axes."""
+    """Contact geometry: depth, unit normal from the ground to the body, and contact point, in world axes."""
 
     depth: Scalar
     normal: Array
@@ -63,23 +63,23 @@ class Meeting:
 
 @record
 class Touch(Laws, Load):
-    """A body that touches the ground, which is the world or another body."""
+    """Base class of contacts of a body with the ground, which is the world or another body."""
 
     body: str = argument(body_name, positional=True, about="the body in contact")
     ground: str = argument(body_name, WORLD, about='the body that carries the other shape, or `"world"`')
-    held_laws: tuple[Formula, ...] = field(default=(), kw_only=True)  # what a run holds in place of the laws
+    held_laws: tuple[Formula, ...] = field(default=(), kw_only=True)  # the laws with frozen conditions
 
     @abstractmethod
     def meeting(self, motion: Motion) -> Meeting:
-        """How the bodies touch."""
+        """The contact geometry."""
 
     @abstractmethod
     def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
-        """For the evidence: depth, normal and place by other formulas."""
+        """For verification: depth, normal and contact point by other formulas."""
 
     @property
     def laws(self) -> tuple[Formula, ...]:
-        """Press and drag."""
+        """Normal force and drag."""
         return self.held_laws or ((self.press, self.drag) if self.unilateral is None else self.unilateral.laws)
 
     @property
@@ -98,14 +98,14 @@ class Touch(Laws, Load):
         return tuple(Parameter(name, 0.0, about, units[name]) for name in rigid.parameters)
 
     def opening(self, motion: Motion) -> Opening:
-        """The gap, the slip and their directions; without a direction of slip it has none."""
+        """The gap, the slip and their directions; the slip is zero without `planar`."""
         meeting = self.meeting(motion)
         J, c = self._velocity(motion, meeting.place)
-        velocity, n, way, slip = J @ motion.qd + c, meeting.normal, zeros(3), 0
+        velocity, n, direction, slip = J @ motion.qd + c, meeting.normal, zeros(3), 0
         if self.planar is not None:
-            way, measured = self._slip(motion, n, velocity)
+            direction, measured = self._slip(motion, n, velocity)
             slip = measured[SLIP]
-        return Opening(-meeting.depth, n @ velocity, slip, n, way)
+        return Opening(-meeting.depth, n @ velocity, slip, n, direction)
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
@@ -120,7 +120,7 @@ class Touch(Laws, Load):
     def problems(self, table: dict[str, float]) -> list[Problem]:
         found = self.faults(self.title, table)
         if self.body == self.ground:
-            fact = f"'{self.body}' is both body and ground, so it does nothing."
+            fact = f"'{self.body}' is both body and ground, so it has no effect."
             found.append(Problem(self.title, fact, "Give `body` and `ground` two different names."))
         return found
 
@@ -128,12 +128,12 @@ class Touch(Laws, Load):
         return replace(self, held_laws=tuple(map(hold, self.laws)))
 
     def _matter(self, motion: Motion, place: Array) -> list[Array]:
-        """The points of body and ground that are at a place now, each in its own axes."""
+        """The material points of body and ground at a world point, each in its own axes."""
         frames = [motion.frame(name) for name in (self.body, self.ground)]
         return [frame.R.T @ (place - frame.p) for frame in frames]
 
     def _velocity(self, motion: Motion, place: Array) -> tuple[Array, Array]:
-        """J and c of the velocity of the body's matter against the ground's at a place."""
+        """J and c of the velocity of the body relative to the ground at a world point."""
         first, second = self._matter(motion, place)
         _, J1, c1 = motion.frame(self.body).point(first)
         if self.ground == WORLD:
@@ -142,16 +142,16 @@ class Touch(Laws, Load):
         return J1 - J2, c1 - c2
 
     def _slip(self, motion: Motion, normal: Array, velocity: Array) -> tuple[Array, Mapping[str, Scalar]]:
-        """What the drag is a multiple of, and what it is a formula of."""
+        """The vector that the drag multiplies, and the measures of the drag law."""
         if self.planar is not None:
             across = cross(vector(list(self.planar)), normal)
-            way = scaled(1 / motion.algebra.sqrt(across @ across), across)
-            return way, {SLIP: way @ velocity}
+            direction = scaled(1 / motion.algebra.sqrt(across @ across), across)
+            return direction, {SLIP: direction @ velocity}
         slip = velocity - scaled(normal @ velocity, normal)
         return slip, {SQUARE: slip @ slip}
 
     def more(self, motion: Motion) -> dict[str, Scalar]:
-        """What else its laws are formulas of."""
+        """Additional measures of its laws."""
         return {}
 
     def lowering(self, motion: Motion) -> Lowering:
@@ -168,19 +168,19 @@ class Touch(Laws, Load):
         J, c = self._velocity(motion, meeting.place)
         press, drag = self.laws[:2]
         force = scaled(lower(press), meeting.normal)
-        with np.errstate(all="ignore"):  # 0/0 at rest in a branch that is not taken
+        with np.errstate(all="ignore"):  # 0/0 at zero slip in an inactive branch
             if drag != 0:
                 force = force - scaled(lower(drag), self._slip(motion, meeting.normal, J @ motion.qd + c)[0])
         first, second = self._matter(motion, meeting.place)
         wrenches = (*at_point(motion, self.body, first, force), *at_point(motion, self.ground, second, -force))
         return [Applied(self.name, force, J, c, wrenches=wrenches)]
 
-    # for the evidence
+    # verification
 
     def _forces(self, watch: Watch) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The place, press times normal, friction, and the change (3, n, K) of the matter of the body against the ground's.
+        """The contact point, normal force, friction, and the variation (3, n, K) of the body relative to the ground there.
 
-        The matter x that is at the place now is fixed on its body: v = ṗ + Ṙ x, δr = δp + δR x.
+        The material point x at the contact point is fixed on its body: v = ṗ + Ṙ x, δr = δp + δR x.
         """
 
         def flat(places: Places) -> Array:
@@ -203,15 +203,15 @@ class Touch(Laws, Load):
         return place, press * normal, self.dragged(watch, press, slip, normal), np.asarray(change)
 
     def _rubbed(self, watch: Watch, press: np.ndarray, normal: np.ndarray) -> np.ndarray:
-        """Friction of a rigid contact by the values of its parameters."""
+        """Friction of a rigid contact from its parameters."""
         rigid = self.unilateral
         if rigid is None or not rigid.rubs or self.planar is None:
             return np.zeros_like(normal)
         mu, rub, side = (watch.number(x) for x in (self.friction, se.Symbol(rigid.rub), se.Symbol(rigid.slide)))
         out = np.array(self.planar, dtype=float)
         x, y, z = normal
-        way = np.array([out[1] * z - out[2] * y, out[2] * x - out[0] * z, out[0] * y - out[1] * x])
-        return -(rub + mu * side * press) * way / np.sqrt(np.sum(way * way, axis=0))
+        w = np.array([out[1] * z - out[2] * y, out[2] * x - out[0] * z, out[0] * y - out[1] * x])
+        return -(rub + mu * side * press) * w / np.sqrt(np.sum(w * w, axis=0))
 
     def declared(self, watch: Watch) -> Work:
         """F·(δr of the body − δr of the ground)."""
@@ -228,7 +228,7 @@ class Touch(Laws, Load):
 
 @dataclass(frozen=True)
 class Opening:
-    """A gap in motion: its width, its rate, the slip, and the directions of both, in world axes."""
+    """The gap, its rate, the slip, and the directions of both, in world axes."""
 
     gap: Scalar
     rate: Scalar
@@ -245,49 +245,49 @@ class Unilateral:
     title: str
     restitution: Formula
     friction: Formula
-    rest_speed: Formula  # an approach that is slower does not bounce
+    rest_speed: Formula  # slower approaches do not bounce
     impact: Impact
 
     @property
     def rubs(self) -> bool:
-        """True where it has friction."""
+        """True if it has friction."""
         return bool(self.friction != 0)
 
     @property
     def press(self) -> str:
-        """The parameter that holds N."""
+        """The parameter of N."""
         return Kind.PRESS.of(self.load)
 
     @property
     def rub(self) -> str:
-        """The parameter that holds the friction where it sticks."""
+        """The parameter of the sticking friction force."""
         return Kind.RUB.of(self.load)
 
     @property
     def slide(self) -> str:
-        """The parameter that holds the sign of the slip where it slides."""
+        """The parameter of the sign of the slip."""
         return Kind.SLIDE.of(self.load)
 
     @property
     def parameters(self) -> Iterator[str]:
-        """The parameters that hold its force."""
+        """The parameters of its force."""
         yield self.press
         if self.rubs:
             yield from (self.rub, self.slide)
 
     @property
     def laws(self) -> tuple[Formula, Formula]:
-        """Press and drag, which is against the slip."""
+        """Normal force and drag, which is opposite to the slip."""
         N, rub, slide = (se.Symbol(name) for name in (self.press, self.rub, self.slide))
         return N, slide * self.friction * N + rub if self.rubs else se.Integer(0)
 
 
 @dataclass(frozen=True)
 class KeptRate:
-    """A rate of a rigid contact that its force keeps at zero, and the parameter of this force."""
+    """A rate of a rigid contact that is constrained to zero, and the parameter of the constraint force."""
 
     load: str
-    slips: bool  # the slip, else the rate of the gap
+    slips: bool  # True: the slip; False: the rate of the gap
     parameter: str
 
     def at(self, motion: Motion) -> Scalar:

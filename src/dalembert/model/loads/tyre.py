@@ -1,25 +1,25 @@
-"""A tyre on a plane: forces along the plane by the slip of its lowest point, linear or by the Magic Formula.
+"""Tire on a plane: forces along the plane from the slip of its lowest point, linear or by the Magic Formula.
 
 | symbol | meaning |
 |---|---|
-| e_x, e_y | along the plane: where the wheel rolls to, axis × normal, and across |
-| V_x | velocity of the centre along e_x |
-| V_s | velocity of the matter in the lowest point of the wheel, along the plane |
-| κ, tan α | slip along and across: −V_s·e_x / U and −V_s·e_y / U, with U = √(V_x² + low_speed²) |
-| s | normalised slip (c_x κ, c_y tan α): the force per load while the tyre does not slide, with the stiffnesses c |
+| e_x, e_y | in the plane: rolling direction, axis × normal, and lateral direction |
+| V_x | velocity of the center along e_x |
+| V_s | velocity of the material point at the lowest point of the wheel, in the plane |
+| κ, tan α | longitudinal and lateral slip: −V_s·e_x / U and −V_s·e_y / U, with U = √(V_x² + low_speed²) |
+| s | normalized slip (c_x κ, c_y tan α): the force per load at small slip, with the stiffnesses c |
 
-The linear tyre has the force load × s. By the Magic Formula of Pacejka and Bakker (The Magic Formula Tyre Model, Vehicle System
+The linear tire has the force load × s. By the Magic Formula of Pacejka and Bakker (The Magic Formula Tyre Model, Vehicle System
 Dynamics 21 S1, 1992, 1–18), y = D sin(C arctan(B x − E (B x − arctan(B x)))), it is
 
     load × μ × sin(C arctan(φ − E (φ − arctan φ))) s/|s|,    φ = |s| / (C μ),
 
-with the friction μ, shape C, curvature E, D = μ × load, and B such that the slope at no slip is that of the linear tyre. Slip
-along and across are taken together by the length of the normalised slip, the idea of Sharp and Bettella in its plainest form
+with the friction μ, shape C, curvature E, D = μ × load, and B such that the slope at zero slip is that of the linear tire.
+Longitudinal and lateral slip are combined by the norm of the normalized slip, the simplest form of Sharp and Bettella
 (Tyre Shear Force and Moment Descriptions by Normalisation of Parameters and the "Magic Formula", Vehicle System Dynamics 39,
 2003, 27–56).
 
-Deviates: U in place of |V_x|, so that a wheel at rest has a slip, and |s| is √(s·s + 10⁻¹²). Camber thrust, aligning moment,
-rolling resistance and relaxation are left out.
+Deviates: U instead of |V_x|, so that slip is defined at rest, and |s| is √(s·s + 10⁻¹²). Camber thrust, aligning moment,
+rolling resistance and relaxation are neglected.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ from dalembert.symbolic.rotations import cross, skew
 from dalembert.symbolic.symbols import Formula
 
 LOW_SPEED, SHAPE = 0.1, 1.3
-_LITTLE = Fraction(1, 10**12)  # what is added to |s|²
+_SLIP_REGULARIZATION = Fraction(1, 10**12)  # added to |s|²
 
 
 @record
 class Tyre(Load):
-    """Let a wheel push along a plane through the world's origin by the slip of its lowest point.
+    """Add tire forces of a wheel on a plane through the world's origin, from the slip of its lowest point.
 
-    `load` is a formula, the force that presses the wheel onto the plane; it is not applied itself. `stiffness` is force per
-    load and slip, along and across. Without `mu` the tyre is linear; with it, it follows the Magic Formula
+    `load` is a formula of the normal load of the wheel; it is not applied as a force. `stiffness` is force per load and slip,
+    longitudinal and lateral. Without `mu` the tire is linear; with `mu` it follows the Magic Formula
     D sin(C arctan(B x − E (B x − arctan(B x)))) with D = mu × load, C = `shape`, E = `curvature`, and B from the stiffness.
-    Below `low_speed` slip is measured by that speed. `axis` and `center` are the wheel's in body axes, `normal` the plane's.
+    `low_speed` regularizes the slip near rest. `axis` and `center` are the wheel's in body axes, `normal` the plane's.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("wheel").parameters(N=3000.0).coordinate("x", 0.0, 10.0).coordinate("turn", 0.0, 30.0)
@@ -108,11 +108,11 @@ class Tyre(Load):
         return self._not_positive(keys, table)
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Its force on the velocity of the matter in the lowest point."""
+        """The tire force at the material point at the lowest point."""
         frame, algebra, n = motion.frame(self.body), motion.algebra, vector(list(self.normal))
         axis, center = frame.R @ vector(list(self.axis)), vector_of(motion, self.center)
         _, J, c = frame.point(center)
-        with np.errstate(all="ignore"):  # a wheel that lies flat on the plane rolls nowhere
+        with np.errstate(all="ignore"):  # a wheel that lies flat on the plane has no rolling direction
             upright = 1 / algebra.sqrt(1 - (n @ axis) * (n @ axis))
             forwards = scaled(upright, cross(axis, n))
             arm = scaled(-motion.lower(self.radius) * upright, n - scaled(n @ axis, axis))
@@ -124,13 +124,13 @@ class Tyre(Load):
         s = vector(
             [-motion.lower(k) * (e @ slip) / pace for k, e in zip(self.stiffness, (forwards, across), strict=True)]
         )
-        size = motion.lower(self.load) * self._share(motion, algebra.sqrt(s @ s + algebra.number(_LITTLE)))
+        size = motion.lower(self.load) * self._share(motion, algebra.sqrt(s @ s + algebra.number(_SLIP_REGULARIZATION)))
         force = scaled(size * s[0], forwards) + scaled(size * s[1], across)
         wrenches = at_point(motion, self.body, center + frame.R.T @ arm, force)
         return [Applied(self.name, force, sliding, drift, wrenches=wrenches)]
 
     def _share(self, motion: Motion, slip: Scalar) -> Scalar:
-        """The force per load and normalised slip: 1 where nothing slides."""
+        """The force per load and normalized slip: 1 at zero slip."""
         if self.mu is None:
             return 1
         (mu, C, E), algebra = map(motion.lower, (self.mu, self.shape, self.curvature)), motion.algebra
@@ -138,18 +138,18 @@ class Tyre(Load):
         bent = phi - E * (phi - algebra.function("atan", phi))
         return mu * algebra.sin(C * algebra.function("atan", bent)) / slip
 
-    # for the evidence
+    # verification
 
     def _down(self, places: Places) -> Array:
-        """From the centre to the lowest point: straight down, as far as the plane of the wheel lets it go."""
+        """The vector from the center to the lowest point, in the plane of the wheel."""
         n, axis = vector(list(self.normal)), places.frames[self.body].along(self.axis)
         down = scaled(n @ axis, axis) - n
         return scaled(places.lower(self.radius) / places.algebra.sqrt(down @ down), down)
 
     def _acting(self, watch: Watch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The force, the lowest point, and how the matter there changes its place."""
+        """The force, the lowest point, and the variation of the material point there."""
         center, axes, arm = point_of(watch, self.body, self.center), axes_of(watch, self.body), watch.traced(self._down)
-        x = np.einsum("yak,yk->ak", axes.value, arm.value)  # the arm as the body sees it
+        x = np.einsum("yak,yk->ak", axes.value, arm.value)  # the arm in body axes
         n = np.array(self.normal, dtype=float)
         axle = np.einsum("xak,a->xk", axes.value, np.array(self.axis, dtype=float))
         along = np.cross(axle, n[:, None], axis=0)
@@ -159,7 +159,7 @@ class Tyre(Load):
         U = np.hypot(np.sum(along * center.rate, axis=0), watch.number(self.low_speed))
         pairs = zip(self.stiffness, (along, across), strict=True)
         s = np.stack([-watch.number(k) * np.sum(e * slip, axis=0) / U for k, e in pairs])
-        size, length = watch.number(self.load), np.sqrt(np.sum(s**2, axis=0) + float(_LITTLE))
+        size, length = watch.number(self.load), np.sqrt(np.sum(s**2, axis=0) + float(_SLIP_REGULARIZATION))
         if self.mu is not None:
             mu, C, E = (watch.number(x) for x in (self.mu, self.shape, self.curvature))
             B, D = 1 / (C * mu), mu * size
