@@ -104,7 +104,7 @@ class Sources:
         return _largest((module.lines, module.name) for module in self.modules.values())
 
     def longest_function(self) -> Measure:
-        """Lines of the longest function, from `def` to its last line."""
+        """Lines of the longest function, from `def` to its last line, without its docstring."""
         return _largest(
             (size, f"{module.name}.{name}") for module in self.modules.values() for size, name in module.functions
         )
@@ -143,7 +143,10 @@ def _module(root: Path, path: Path) -> Module:
 
 
 def _length(node: Function) -> int:
-    return (node.end_lineno or node.lineno) - node.lineno + 1
+    lines = (node.end_lineno or node.lineno) - node.lineno + 1
+    first = node.body[0]
+    described = ast.get_docstring(node) is not None
+    return lines - ((first.end_lineno or first.lineno) - first.lineno + 1 if described else 0)
 
 
 def _imported(package: tuple[str, ...], nodes: Iterable[ast.AST]) -> frozenset[tuple[str, str]]:

@@ -16,9 +16,9 @@ BOUNDS = {
     "repeated_names": 3,
     "private_modules_imported_elsewhere": 0,
     "longest_module": 499,
-    "longest_function": 60,
+    "longest_function": 56,
     "files": 456,
-    "lines": 91554,
+    "lines": 92158,
     "uses_of_any": 167,
 }
 

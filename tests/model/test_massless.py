@@ -28,7 +28,9 @@ def springs() -> Model:
 
 
 def test_massless_body_held_by_loads_only_is_reported_with_advice():
-    message = r"has no inertia(.|\n)*Bodies without mass that carry no mass: knot\.(.|\n)*by the constraint that they balance"
+    message = (
+        r"has no inertia(.|\n)*Bodies without mass that carry no mass: knot\.(.|\n)*by the constraint that they balance"
+    )
     with pytest.raises(dl.SingularError, match=message):
         dl.simulate(springs(), 1.0)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from dalembert.arguments import checked, is_real, numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.floats import number as as_number
-from dalembert.symbolic.lookup_tables import interpolation, table, tables_in
+from dalembert.symbolic.lookup_tables import piecewise_cubic
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula, number
 
@@ -43,10 +42,6 @@ def cycloidal(
         Start time.
     names : tuple of str
         Names of the n coordinates.
-
-    Returns
-    -------
-    Profile
 
     Raises
     ------
@@ -87,10 +82,6 @@ def quintic(
         Start time.
     names : tuple of str
         Names of the n coordinates.
-
-    Returns
-    -------
-    Profile
 
     Raises
     ------
@@ -152,10 +143,6 @@ def trapezoidal(
         Start time.
     names : tuple of str
         Names of the n coordinates.
-
-    Returns
-    -------
-    Profile
 
     Raises
     ------
@@ -258,48 +245,6 @@ def in_turn(parts: Sequence[tuple[Formula, float]], last: float) -> Formula:
     return se.Piecewise(*((part, number(end, "time") > TIME) for part, end in parts), (number(last, "end"), True))
 
 
-def through_points(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> Formula:
-    """Piecewise cubic interpolation with these second derivatives at the points.
-
-    >>> from dalembert.symbolic.floats import FLOATS
-    >>> from dalembert.symbolic.lower import Lowering
-    >>> t = np.array([0.0, 1.0, 3.0])
-    >>> f = through_points(t, t**3, 6 * t)
-    >>> float(Lowering(FLOATS, {"t": 2.0})(f)), float(Lowering(FLOATS, {"t": 2.0})(se.diff(f, TIME, TIME)))
-    (8.0, 12.0)
-    """
-    line = interpolation(table(times, values), TIME)
-    if not bends.any():
-        return line
-    u = interpolation(table(times, np.arange(len(times)) % 2), TIME)
-    square = np.diff(times) ** 2
-    bow = _constant(times, square) * interpolation(table(times, bends), TIME)
-    return line - u * (1 - u) * (bow + _constant(times, square * (bends[:-1] + bends[1:]))) / 6
-
-
-def points_of(formula: Formula) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The times, values and second derivatives of a piecewise cubic; None for other formulas.
-
-    >>> t = np.array([0.0, 1.0, 3.0])
-    >>> [part.tolist() for part in points_of(through_points(t, t**3, 6 * t))]
-    [[0.0, 1.0, 3.0], [0.0, 1.0, 27.0], [0.0, 6.0, 18.0]]
-    """
-    known = tables_in(formula)
-    if not known or any(not np.array_equal(each.times, known[0].times) for each in known):
-        return None
-    times, rows = known[0].times, [each.values for each in known]
-    for values, bends in product(rows, [np.zeros(len(times)), *rows]):
-        if se.expand(through_points(times, values, bends) - formula) == 0:
-            return times, values, bends
-    return None
-
-
-def _constant(times: np.ndarray, values: np.ndarray) -> Formula:
-    """A piecewise constant function, 0 outside: the derivative of a table."""
-    corners = np.concatenate([[0.0], np.cumsum(values * np.diff(times))])
-    return se.diff(interpolation(table(times, corners), TIME), TIME)
-
-
 @checked
 def spline(
     times: npt.ArrayLike,
@@ -324,10 +269,6 @@ def spline(
     names : tuple of str
         Names of the n coordinates.
 
-    Returns
-    -------
-    Profile
-
     Raises
     ------
     InputError
@@ -351,7 +292,7 @@ def spline(
             f"spline, bends: got shape {np.shape(known)}{' and rates' * (rates is not None)}. Expected one for each point, "
             f"{values.shape}, and no rates."
         )
-    formulas = tuple(through_points(t, row, bend) for row, bend in zip(rows, known, strict=True))
+    formulas = tuple(piecewise_cubic(t, row, bend) for row, bend in zip(rows, known, strict=True))
     return Profile(formulas, float(t[0]), float(t[-1]), values.ndim == 1, names)
 
 
@@ -394,10 +335,6 @@ def sampled(
         Largest error, relative to the largest value.
     names : tuple of str
         Names of the n coordinates.
-
-    Returns
-    -------
-    Profile
 
     Raises
     ------

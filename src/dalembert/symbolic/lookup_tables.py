@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 import symengine as se
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from symengine.lib.symengine_wrapper import FunctionSymbol
 
 _INTERPOLATION = se.Function("interp")
+_TIME = se.Symbol("t")  # TIME of `symbols`, which imports this module
 
 
 @dataclass(frozen=True)
@@ -111,3 +113,45 @@ def interpolations_in(formula: se.Basic) -> list[tuple[Table, se.Basic]]:
 def tables_in(formula: se.Basic) -> list[Table]:
     """All tables in a formula."""
     return [found.table for found in formula.free_symbols if isinstance(found, _TableSymbol)]
+
+
+def piecewise_cubic(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> se.Basic:
+    """Piecewise cubic interpolation with these second derivatives at the points.
+
+    >>> from dalembert.symbolic.floats import FLOATS
+    >>> from dalembert.symbolic.lower import Lowering
+    >>> t = np.array([0.0, 1.0, 3.0])
+    >>> f = piecewise_cubic(t, t**3, 6 * t)
+    >>> float(Lowering(FLOATS, {"t": 2.0})(f)), float(Lowering(FLOATS, {"t": 2.0})(se.diff(f, _TIME, _TIME)))
+    (8.0, 12.0)
+    """
+    line = interpolation(table(times, values), _TIME)
+    if not bends.any():
+        return line
+    u = interpolation(table(times, np.arange(len(times)) % 2), _TIME)
+    square = np.diff(times) ** 2
+    bow = _constant(times, square) * interpolation(table(times, bends), _TIME)
+    return line - u * (1 - u) * (bow + _constant(times, square * (bends[:-1] + bends[1:]))) / 6
+
+
+def cubic_points(formula: se.Basic) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The times, values and second derivatives of a piecewise cubic; None for other formulas.
+
+    >>> t = np.array([0.0, 1.0, 3.0])
+    >>> [part.tolist() for part in cubic_points(piecewise_cubic(t, t**3, 6 * t))]
+    [[0.0, 1.0, 3.0], [0.0, 1.0, 27.0], [0.0, 6.0, 18.0]]
+    """
+    known = tables_in(formula)
+    if not known or any(not np.array_equal(each.times, known[0].times) for each in known):
+        return None
+    times, rows = known[0].times, [each.values for each in known]
+    for values, bends in product(rows, [np.zeros(len(times)), *rows]):
+        if se.expand(piecewise_cubic(times, values, bends) - formula) == 0:
+            return times, values, bends
+    return None
+
+
+def _constant(times: np.ndarray, values: np.ndarray) -> se.Basic:
+    """A piecewise constant function, 0 outside: the derivative of a table."""
+    corners = np.concatenate([[0.0], np.cumsum(values * np.diff(times))])
+    return se.diff(interpolation(table(times, corners), _TIME), _TIME)

@@ -12,9 +12,9 @@ from dalembert.model.evaluation import Table, open_rate, unfulfilled
 from dalembert.model.file_form import Element, unless
 from dalembert.model.formulas import TimeLaw
 from dalembert.model.keys import MAX_FILE_ROWS, Key, Keys, Kind, attempt, many, name, number, of_time, position, table
-from dalembert.model.profiles import points_of
 from dalembert.model.record import argument, builds, record
 from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.lookup_tables import cubic_points
 from dalembert.symbolic.symbols import TIME, Formula, Written, coordinate
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Holonomic(FormulaConstraint):
         if name is None or name not in model.coordinate_names:
             return None
         motion, where = -self.phi.subs({coordinate(name): 0}), f"drive '{self.name}'"
-        points = points_of(motion)
+        points = cubic_points(motion)
         known = {TIME.name, *model.parameter_values}
         if points is None and (
             coordinate(name) - motion != self.phi or not {symbol.name for symbol in motion.free_symbols} <= known

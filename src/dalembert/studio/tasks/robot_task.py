@@ -25,15 +25,14 @@ from dalembert.model.profiles import (
     Profile,
     cycloidal,
     in_turn,
-    points_of,
     quintic,
     spline,
-    through_points,
     trapezoidal,
 )
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.describe_task import description_of
+from dalembert.symbolic.lookup_tables import cubic_points, piecewise_cubic
 from dalembert.tables import Table, short
 
 LAWS = {"quintic": quintic, "cycloidal": cycloidal, "trapezoidal": trapezoidal}
@@ -287,7 +286,7 @@ def _concatenated(legs: Sequence[Profile], times: np.ndarray) -> Profile:
     """Concatenate motions through points: the points of all, with their second derivatives."""
     formulas = []
     for i in range(len(legs[0])):
-        parts = [points_of(leg.formulas[i]) for leg in legs]
+        parts = [cubic_points(leg.formulas[i]) for leg in legs]
         t, x, bends = [], [], []
         for k, part in enumerate(parts):
             if part is None:  # constant
@@ -297,7 +296,7 @@ def _concatenated(legs: Sequence[Profile], times: np.ndarray) -> Profile:
             t.append(part[0][late:] + times[k])
             x.append(part[1][late:])
             bends.append(part[2][late:])
-        formulas.append(through_points(np.concatenate(t), np.concatenate(x), np.concatenate(bends)))
+        formulas.append(piecewise_cubic(np.concatenate(t), np.concatenate(x), np.concatenate(bends)))
     return Profile(tuple(formulas), 0.0, float(times[-1]))
 
 
