@@ -230,7 +230,7 @@ def test_inputs_are_recorded_with_names_and_units(tmp_path):
     assert table.attrs["units"]["u(push)"] == "N"
     assert "u(push) [N]" in run.save(tmp_path / "run.csv").read_text().splitlines()[0]
     run.save(tmp_path / "run.nc")
-    with pytest.raises(InputError, match=r"only the samples .* law in Python"):
+    with pytest.raises(InputError, match=r"only the samples .* Python control law"):
         dl.load_run(tmp_path / "run.nc")
 
 

@@ -404,7 +404,7 @@ def test_suffix_sets_the_format(suffix: str, start: bytes, tmp_path: Path, runs:
 
 @pytest.mark.parametrize("name", ["run.jpeg2", "run"])
 def test_other_formats_are_rejected(name: str, tmp_path: Path, runs: dict[str, Trajectory]) -> None:
-    with pytest.raises(InputError, match=r"a figure cannot be saved .*ends in \.png, \.pdf or \.svg"):
+    with pytest.raises(InputError, match=r"a figure cannot be saved .*the suffix \.png, \.pdf or \.svg"):
         runs["kane"].plot(path=tmp_path / name)
 
 

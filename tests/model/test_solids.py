@@ -257,7 +257,7 @@ def test_inertia_in_inertia_axes():
         ({"axis": (0, 0, 1)}, "got axis. Expected axis and angle, sequence and angles, or quaternion."),
         ({"axes": (0, 0, 1), "angle": 1}, "Did you mean 'axis'?"),
         ({"sequence": "zaz", "angles": (1, 2, 3)}, "Expected 1 to 6 letters of x, y and z, such as 'zxz'."),
-        ({"sequence": "zxz", "angles": (1, 2)}, "Expected 3, one for each axis of 'zxz'."),
+        ({"sequence": "zxz", "angles": (1, 2)}, "Expected 3 angles, one for each axis of 'zxz'."),
         ({"quaternion": (0, 0, 0, 0)}, "quaternion: its norm is 0."),
         ({"quaternion": (1, 0, 0)}, "Expected 4 components (w, x, y, z)."),
         ({"sequence": "yzx", "angles": ("pi/2", "a - 2/5", "a")}, "the pitch is a right angle"),
