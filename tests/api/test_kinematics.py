@@ -8,6 +8,7 @@ import pytest
 from gallery_models import with_bodies
 
 import dalembert as dl
+from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.random_states import consistent
 from dalembert.mechanics.state_batch import at
 from dalembert.model.frozen import Frozen
@@ -137,7 +138,7 @@ def test_trajectories_relative_to_bodies():
 def test_poses_equal_those_of_the_formalisms(name):
     model = dl.load(name)
     known = dl.kinematics(model)
-    states = consistent(model, STATES)
+    states = consistent(with_contacts(model), STATES)
     moved = at(model, states)
     mass, moment = 0.0, np.zeros((3, STATES))
     poses = known.poses(states.q, states.t)

@@ -98,6 +98,12 @@ def wrapper(data, load="inputs_file = load ('inputs.mat');"):
     return "\n".join([f"function [{' '.join(data)}]=inputs()", load, *lines, "% th = inputs_file.th;", "end"])
 
 
+def test_a_file_name_that_no_file_can_have_is_reported(tmp_path):
+    (tmp_path / "inputs.m").write_text(wrapper(data_of(), f"inputs_file = load('{'a' * 300}.mat');"))
+    with pytest.raises(ModelFileError, match="there is no such file"):
+        dl.load(tmp_path / "inputs.m")
+
+
 @pytest.mark.parametrize(
     "load",
     [

@@ -7,6 +7,7 @@ The arrays are read from a TOML file with `convention = "redysim"`, from JSON, o
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -188,7 +189,7 @@ def opener(path: Path) -> Callable[[str], Stored]:
 
     def load(name: str) -> Stored:
         file = path.parent / name.replace("\\", "/")
-        if not file.exists():
+        if not os.path.exists(file):  # also False for names that no file can have, such as very long ones
             raise failure(str(file), "there is no such file.", f"Copy it into the directory of {path.name}.")
         return opened(file)
 
