@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """`python -m dalembert` is the command line."""
 
 from dalembert.cli.entry_point import main

@@ -110,7 +110,7 @@ def test_unknown_formalism(run):
 def test_unknown_format(run):
     found = run("derive", "cart-pendulum", "--format", "xml")
     assert found.code == 2
-    assert "argument --format: invalid choice: 'xml'" in found.err
+    assert "argument --format: got 'xml', expected text, latex, html or json" in found.err
 
 
 def test_output_below_a_file_is_refused(run, tmp_path):

@@ -67,7 +67,7 @@ def test_writes_urdf_by_suffix_or_by_format(run, tmp_path):
         ),
         (("cart-pendulum", "-o", "cart"), "--output cart: the suffix is missing."),
         (("cart-pendulum", "-o", "."), "this is a directory. Expected a file name."),
-        (("cart-pendulum", "-o", "a.toml", "--format", "sdf"), "invalid choice: 'sdf'"),
+        (("cart-pendulum", "-o", "a.toml", "--format", "sdf"), "got 'sdf', expected toml, urdf,"),
         (("cart-pendulm", "-o", "a.toml"), "there is no model 'cart-pendulm'. Did you mean 'cart-pendulum'?"),
         (("cart-pendulum", "-o", "a.urdf"), "URDF has no"),
         (("cart-pendulum", "-o", "a.toml", "--set", "mass=1"), "there is no parameter 'mass'."),

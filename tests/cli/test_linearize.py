@@ -15,7 +15,7 @@ def run_main(capsys, *words):
 
 @pytest.mark.nightly
 def test_writes_an_animation_of_a_mode(capsys, tmp_path):
-    code, _ = run_main(capsys, "linearize", "simple-pendulum", "--equilibrium", "--film", str(tmp_path / "mode.png"))
+    code, _ = run_main(capsys, "linearize", "simple-pendulum", "--equilibrium", "--animate", str(tmp_path / "mode.png"))
     assert code == 0
     assert (tmp_path / "mode.png").read_bytes()[1:4] == b"PNG"
 
@@ -34,11 +34,11 @@ def test_modes_of_a_pendulum(capsys):
 
 
 def test_equilibria_of_a_pendulum(capsys):
-    code, found = run_main(capsys, "equilibrium", "simple-pendulum", "--starts", "5")
+    code, found = run_main(capsys, "equilibrium", "simple-pendulum", "--guesses", "5")
     assert code == 0
     assert "stable: the smallest eigenvalue" in found.out
     code, found = run_main(
-        capsys, "equilibrium", "simple-pendulum", "--keep", "theta", "--start", "theta=pi/6", "--json"
+        capsys, "equilibrium", "simple-pendulum", "--fix", "theta", "--start", "theta=pi/6", "--json"
     )
     assert np.isclose(json.loads(found.out)[0]["holding"]["theta"], 9.81 / 2)
 
@@ -47,8 +47,8 @@ def test_equilibria_of_a_pendulum(capsys):
     ("words", "message"),
     [
         (("linearize", "simple-pendulum", "--start", "theta=1"), "is neither an equilibrium nor a steady motion"),
-        (("equilibrium", "simple-pendulum", "--keep", "thta"), "there is no 'thta'"),
-        (("linearize", "simple-pendulum", "--film", "mode.doc"), "expected a file name that ends in"),
+        (("equilibrium", "simple-pendulum", "--fix", "thta"), "there is no 'thta'"),
+        (("linearize", "simple-pendulum", "--animate", "mode.doc"), "Expected a file name that ends in"),
     ],
 )
 def test_wrong_input(capsys, words, message):

@@ -38,7 +38,7 @@ def test_markup_is_not_interpreted(capsys):
 
 
 def test_no_progress_bar_on_a_pipe(capsys):
-    with output.bar("working") as advance:
+    with output.progress_bar("working") as advance:
         advance(0.5)
     assert capsys.readouterr() == ("", "")
 
@@ -52,7 +52,7 @@ def test_progress_bar_on_a_terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with output.bar("working") as advance:
+    with output.progress_bar("working") as advance:
         for step in range(11):
             advance(step / 10)
     assert "working" in screen.getvalue()

@@ -13,11 +13,21 @@ import pytest
 
 import dalembert as dl
 
-SOME = ("sweep", "simple-pendulum", "--vary", "m=2,-1,1", "--duration", "0.5", "--times", "3", "--workers", "1")
+SOME = ("sweep", "simple-pendulum", "--vary", "m=2,-1,1", "--duration", "0.5", "--samples", "3", "--workers", "1")
 
 
 def test_writes_rows_reasons_summary_and_plot(run, tmp_path):
-    words = (*SOME, "--observe", "final(theta)", "--observe", "E=m*energy", "--to", "found.csv", "--plot", "found.svg")
+    words = (
+        *SOME,
+        "--observe",
+        "final(theta)",
+        "--observe",
+        "E=m*energy",
+        "--output",
+        "found.csv",
+        "--plot",
+        "found.svg",
+    )
     found = run(*words, "--json")
     assert (found.code, found.err) == (0, "")
     with open("found.csv", newline="") as file:
@@ -37,7 +47,7 @@ def test_writes_rows_reasons_summary_and_plot(run, tmp_path):
 
 def test_unavailable_file_format_is_refused_before_running(run, monkeypatch, tmp_path):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    found = run(*SOME, "--observe", "theta", "--to", "found.parquet")
+    found = run(*SOME, "--observe", "theta", "--output", "found.parquet")
     assert found.code == 1
     assert "Install pyarrow, or choose .csv or .nc" in found.err
     assert list(tmp_path.iterdir()) == []
@@ -74,9 +84,9 @@ def scheduler(tmp_path):
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("default")
 def test_cluster_sweep_resumes_after_the_driver_is_killed(run, scheduler, tmp_path):
-    words = ["sweep", "cart-pendulum", "--vary", "l=0.1:0.3", "--vary", "m2=0.3:0.6", "--samples", "sobol"]
-    words += ["--runs", "6400", "--times", "11", "--duration", "10", "--observe", "max(x)", "--observe", "energy"]
-    cluster = [*words, "--to", "found.nc", "--cluster", scheduler]
+    words = ["sweep", "cart-pendulum", "--vary", "l=0.1:0.3", "--vary", "m2=0.3:0.6", "--sampling", "sobol"]
+    words += ["--runs", "6400", "--samples", "11", "--duration", "10", "--observe", "max(x)", "--observe", "energy"]
+    cluster = [*words, "--output", "found.nc", "--cluster", scheduler]
     paths = os.pathsep.join(path for path in sys.path if path)
     driver = subprocess.Popen([sys.executable, "-m", "dalembert", *cluster], env={**os.environ, "PYTHONPATH": paths})
     journal, end = tmp_path / "found.nc.sweep" / "journal.jsonl", time.monotonic() + 240
@@ -111,6 +121,6 @@ def test_cluster_sweep_resumes_after_the_driver_is_killed(run, scheduler, tmp_pa
 @pytest.mark.filterwarnings("default")
 def test_unreachable_scheduler_is_reported(run):
     pytest.importorskip("distributed", reason="Dask is not installed: pip install dalembert[cluster] installs it")
-    found = run(*SOME[:-2], "--observe", "theta", "--to", "found.nc", "--cluster", "tcp://127.0.0.1:9")
+    found = run(*SOME[:-2], "--observe", "theta", "--output", "found.nc", "--cluster", "tcp://127.0.0.1:9")
     assert found.code == 1
     assert "no Dask scheduler responds at 'tcp://127.0.0.1:9'" in found.err

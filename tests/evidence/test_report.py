@@ -74,7 +74,7 @@ def test_text_of_a_model_is_escaped(tmp_path):
 
 def test_command_writes_the_page(tmp_path, capsys):
     path = tmp_path / "swing.html"
-    words = ["report", "simple-pendulum", "--duration", "1", "--samples", "11", "--no-evidence", "-o", str(path)]
+    words = ["report", "simple-pendulum", "--duration", "1", "--samples", "11", "--no-verification", "-o", str(path)]
     assert main([*words, "--json"]) == 0
     assert '"agrees": null' in capsys.readouterr().out
     assert "dalembert report simple-pendulum --duration 1" in path.read_text(encoding="utf-8")

@@ -360,7 +360,7 @@ def test_ten_thousand_messages_a_huge_file_and_fifty_clients(tmp_path):
     inner = tmp_path / "inner"
     inner.mkdir()
     (tmp_path / "secret").write_text("not yours")
-    with program(inner, "--seconds", "60", "--memory", "2") as place:
+    with program(inner, "--timeout", "60", "--memory", "2") as place:
         is_well(place)
         before, most = listing(tmp_path, inner), place.memory()
         send_requests(place, 5000, 11)

@@ -458,7 +458,7 @@ def test_unreadable_model_is_reported_before_the_server_starts(tmp_path, monkeyp
     assert output.out == ""
 
 
-@pytest.mark.parametrize("words", ["--port 70000", "--workers 0", "--memory 0.1", "--seconds 0", "--memory nan"])
+@pytest.mark.parametrize("words", ["--port 70000", "--workers 0", "--memory 0.1", "--timeout 0", "--memory nan"])
 def test_options_are_validated(words, capsys):
     assert main(["studio", *words.split()]) == 2
     assert words.split()[0] in capsys.readouterr().err
@@ -474,7 +474,7 @@ def test_help_lists_all_options(capsys):
         "--no-browser",
         "--workers",
         "--memory",
-        "--seconds",
+        "--timeout",
         "dalembert studio four-bar",
     ):
         assert word in output

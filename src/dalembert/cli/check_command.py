@@ -33,14 +33,6 @@ _TABLES = {
 _NUMBERS = ("value", "start", "rate", "lower", "upper", "velocity", "effort")
 
 
-def add(subparsers: shared.Subparsers) -> None:
-    """Add the command."""
-    examples = "dalembert check cart-pendulum", "dalembert check robot.toml --json"
-    parser = shared.command(subparsers, "check", *examples)
-    shared.add_model(parser)
-    shared.add_json(parser)
-
-
 def run(arguments: Namespace) -> int:
     """Print the summary of a model; raise `ModelError` with all problems of an invalid one."""
     model = shared.load(arguments, quiet=True)
@@ -51,7 +43,7 @@ def run(arguments: Namespace) -> int:
     data = {**found.to_dict(), "problems": [vars(problem) for problem in problems]}
     head = f"{model.name}: {model.text or 'no description'}"
     last = ["Published data, used unchanged:", *map(str, problems)] if problems else ["The model is valid."]
-    output.result(arguments.json, data, head, "", *_tables(found), output.facts(_summary(found)), *last)
+    output.result(arguments.json, data, head, "", *_tables(found), output.key_value_table(_summary(found)), *last)
     return 0
 
 

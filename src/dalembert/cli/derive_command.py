@@ -15,6 +15,7 @@ from dalembert.cli import options as shared
 from dalembert.cli import output, output_files
 from dalembert.display.math import html, latex, plain_text
 from dalembert.display.math.quantity_blocks import Block, Step
+from dalembert.display.math.short_forms import BUDGET
 from dalembert.errors import InputError
 from dalembert.io.files import write_text
 from dalembert.model.frozen import Frozen
@@ -22,41 +23,14 @@ from dalembert.model.frozen import Frozen
 _MAX_COLUMNS = 100
 
 
-def add(subparsers: shared.Subparsers) -> None:
-    """Add the command."""
-    examples = (
-        "dalembert derive cart-pendulum --formalism kane",
-        "dalembert derive cart-pendulum --formalism lagrange,maggi --format latex --output equations.tex",
-        "dalembert derive double-pendulum --formalism hamilton --format html --output equations.html",
-        "dalembert derive stanford-arm --formalism denoc --blocks N_l,N_d",
-        "dalembert derive robot-2-link --formalism denoc --steps",
-    )
-    parser = shared.command(subparsers, "derive", *examples)
-    shared.add_model(parser)
-    shared.add_formalisms(parser, "lagrange")
-    parser.add_argument("--steps", action="store_true", help="print the derivation step by step, with equation numbers")
-    text = "print only these quantities of the formalism, separated by commas, such as T,V,L; all prints all of them"
-    parser.add_argument("--blocks", metavar="KEYS", help=text)
-    text = "substitute numbers for parameters, such as l=0.5,m=1; repeatable"
-    parser.add_argument("--set", metavar="NAME=VALUE", type=shared.assignments, action="append", default=[], help=text)
-    shared.add_budget(parser)
-    text = "output format: text, latex, html or json (default: text)"
-    parser.add_argument("--format", metavar="FORMAT", choices=list(_WRITE), default="text", help=text)
-    parser.add_argument("--json", dest="format", action="store_const", const="json", help="same as --format json")
-    text = "with --format latex or html: omit the document header and footer, for inclusion in another document"
-    parser.add_argument("--snippet", action="store_true", help=text)
-    parser.add_argument("--output", metavar="FILE", help="write to this file instead of stdout")
-
-
 def run(arguments: Namespace) -> int:
     """Derive the equations, and print them or write them to a file."""
-    path = None if arguments.output is None else output_files.target(arguments.output, "--output")
-    wanted = shared.keys(arguments.formalism) or ["lagrange"]
-    arguments.set = [pair for pairs in arguments.set for pair in pairs]
+    path = None if arguments.output is None else output_files.output_file(arguments.output, "--output")
+    wanted = shared.parse_formalisms(arguments.formalism) or ["lagrange"]
     model = shared.load(arguments)
     numbers = {name: model.parameter_values[name] for name, _ in arguments.set}
     equations = equations_by(model, wanted)
-    readings = [(each, Reading(each.derivation, Frozen(numbers), arguments.budget)) for each in equations]
+    readings = [(each, Reading(each.derivation, Frozen(numbers), arguments.budget or BUDGET)) for each in equations]
     with _progress([reading for _, reading in readings]):
         if arguments.steps or arguments.blocks is not None:
             parts = _WRITE_PARTS[arguments.format]([_chosen(reading, arguments) for _, reading in readings])
@@ -66,18 +40,18 @@ def run(arguments: Namespace) -> int:
     if path is not None:
         write_text(path, found + "\n")
     if path is None or arguments.format == "json":
-        output.text(found)
-        if not output.can_show(found):
+        output.print_text(found)
+        if not output.can_encode(found):
             output.note("this terminal cannot display all characters. Use --format latex or --format json.")
     else:
-        output.written(path)
+        output.print_paths(path)
     return 0
 
 
 @contextmanager
 def _progress(readings: Sequence[Reading]) -> Iterator[None]:
     """Show the progress of simplification; at the end report formalisms that exceeded the time budget."""
-    with output.bar("simplifying (share of the time budget)") as advance:
+    with output.progress_bar("simplifying (share of the time budget)") as advance:
         for k, reading in enumerate(readings):
             reading.shortening.watched(lambda share, k=k: advance((k + share) / len(readings)))
         yield

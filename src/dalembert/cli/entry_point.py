@@ -11,20 +11,33 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dalembert import __version__
 from dalembert.cli import output
 from dalembert.cli.commands import COMMANDS, EXIT_CODES, module_of
+from dalembert.cli.parsers import add_command
 from dalembert.errors import DalembertError, InputError, WorkError, nearest
 
+_EPILOG = f"""\
+MODEL is the name of an example ('dalembert gallery' lists them) or a file (.toml, .urdf, .csv, .json, .m, .mat).
+Run 'dalembert COMMAND --help' for the options of a command.
+{EXIT_CODES}
+
+example:
+  dalembert simulate cart-pendulum --duration 50 --plot cart.png
+
+completion of commands, options and model names with the Tab key:
+  bash, zsh   eval "$(register-python-argcomplete dalembert)"
+  fish        register-python-argcomplete --shell fish dalembert | source
+Add the line to ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish to keep it."""
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; `argv` is the command line without the program name."""
     words = list(sys.argv[1:] if argv is None else argv)
-    output.forgive_encoding()
+    output.make_streams_lenient()
     try:
         code = _guarded(words)
         sys.stdout.flush()
@@ -63,6 +76,11 @@ def _guarded(words: list[str]) -> int:
 
 
 def _run(words: list[str]) -> int:
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions; this ends the process
+        from dalembert.cli import completion
+
+        line, point = os.environ.get("COMP_LINE", ""), int(os.environ.get("COMP_POINT", "0"))
+        completion.complete(_parser(completion.command_of(line, point)))
     parser = _parser(words[0] if words else None)
     if not words:
         parser.print_help(sys.stderr)
@@ -77,30 +95,52 @@ def _run(words: list[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that raises `InputError` for invalid command lines."""
+    """An argument parser that raises `InputError` for invalid command lines, and suggests options for mistyped ones."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse; raise for unknown options first, because a mistyped option may also be reported as a missing one."""
+        words = [word for word in args or () if " " not in word]
+        words = words[: words.index("--")] if "--" in words else words
+        # the options of a command are checked by the parser of the command, which gets the rest of the line
+        own = words if self._subparsers is None else words[:1]
+        unknown = [word for word in (each.split("=")[0] for each in own) if self._is_unknown(word)]
+        if unknown:
+            self.error(self._unknown_options(unknown))
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            what = f"unexpected argument '{rest[0]}'" if len(rest) == 1 else f"unexpected arguments: {' '.join(rest)}"
+            self.error(f"{what}. Remove what is not needed, and quote values that contain spaces.")
+        return found, rest
+
+    def _is_unknown(self, word: str) -> bool:
+        return word.startswith("--") and word not in self._option_string_actions
+
+    def _unknown_options(self, words: list[str]) -> str:
+        known = [option for option in self._option_string_actions if option.startswith("--")]
+        return " ".join(f"unknown option '{word}'. {nearest(word, known)}" for word in words)
 
     def error(self, message: str) -> NoReturn:
         """Raise the error with a hint at the help."""
-        raise InputError(f"{self.prog}: {message.rstrip('.')}. Run '{self.prog} --help' to list the arguments.")
+        end = "" if message.endswith(("?", ".")) else "."
+        raise InputError(f"{self.prog}: {message}{end} Run '{self.prog} --help' to list the arguments.")
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
-    """The parser of all commands; only the module of `command` is imported and declares its options."""
+    """The parser of all commands; only `command` declares its options."""
     parser = _Parser(
         prog="dalembert",
-        description="Describe a mechanical system once. Derive its equations of motion with 18 classical formulations, "
+        description="Describe a mechanical system once. Derive its equations of motion with 18 classical formulations,\n"
         "prove that they agree, and run them fast.",
-        epilog="MODEL is a gallery name or a file (.toml, .urdf, .csv, .json, .m, .mat).\n"
-        "Run 'dalembert COMMAND --help' for the options of a command.\n"
-        f"{EXIT_CODES}\n\nexample:\n  dalembert simulate cart-pendulum --duration 50 --plot cart.png",
+        epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"dalembert {__version__}")
+    version = f"dalembert {__version__}"
+    parser.add_argument("--version", action="version", version=version, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
     for name, summary in COMMANDS.items():
         if name == command:
-            module_of(name).add(commands)
+            add_command(commands, name)
         else:
             commands.add_parser(name, help=summary)
     return parser

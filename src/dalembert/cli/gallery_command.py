@@ -7,7 +7,6 @@ from argparse import Namespace
 from rich.markdown import Markdown
 
 import dalembert as dl
-from dalembert.cli import options as shared
 from dalembert.cli import output, output_files
 from dalembert.errors import InputError
 from dalembert.io import gallery
@@ -15,15 +14,6 @@ from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.model.description import Elements
 
 _MAX_COLUMNS = 100
-
-
-def add(subparsers: shared.Subparsers) -> None:
-    """Add the command."""
-    examples = "dalembert gallery", "dalembert gallery cart-pendulum --plot cart.png"
-    parser = shared.command(subparsers, "gallery", *examples)
-    parser.add_argument("name", metavar="NAME", nargs="?", help="name of an example (default: list all examples)")
-    parser.add_argument("--plot", metavar="PATH", help="simulate the example and plot it to a .png, .pdf or .svg file")
-    shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -51,18 +41,18 @@ def _list(as_json: bool) -> None:
 def _show(arguments: Namespace) -> None:
     name = arguments.name
     story, model = gallery.story(name), gallery.load(name)
-    plots = [] if arguments.plot is None else [output_files.picture(arguments.plot, "--plot", name)]
+    plots = [] if arguments.plot is None else [output_files.figure_path(arguments.plot, "--plot", name)]
     for path in plots:
-        with output.bar(f"simulating {model.name}") as advance:
+        with output.progress_bar(f"simulating {model.name}") as advance:
             motion = dl.simulate(model, progress=advance)
         output.warn(motion.notes)
         motion.plot(path)
     if arguments.json:
         more = {"story": story, "expected": gallery.expected(name), "files": [str(path) for path in plots]}
-        output.text(output.to_json({**_entry(name, model), **more}))
+        output.print_text(output.to_json({**_entry(name, model), **more}))
     else:
         output.show(Markdown(story, code_theme="bw"), width=_MAX_COLUMNS)
-        output.written(*plots)
+        output.print_paths(*plots)
 
 
 def _entry(name: str, model: Elements) -> dict[str, object]:

@@ -1,50 +1,37 @@
-"""Arguments shared by several commands, and conversion of option values from strings."""
+"""Options shared by several commands, and conversion of option values from strings.
+
+Modules that take long to import are imported where they are used, so that `--help` and shell completion start quickly.
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dalembert as dl
 from dalembert.cli import output
-from dalembert.cli.commands import COMMANDS, EXIT_CODES
-from dalembert.display.math.short_forms import BUDGET
-from dalembert.display.plots.panels import require_known
-from dalembert.errors import InputError
-from dalembert.formalisms.catalogue import KEYS, find
+from dalembert.cli.commands import FORMULATIONS
+from dalembert.errors import InputError, nearest
 from dalembert.io.files import either
 from dalembert.model.integrator_names import METHODS
-from dalembert.model.model import Model
 
 if TYPE_CHECKING:
-    Subparsers: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+    from dalembert.model.model import Model
 
 T = TypeVar("T")
-FORMALISMS = ", ".join(KEYS)
+ENGINES = ("native", "python")
 _MAX_COUNT = 10_000_000  # samples, states or runs
-
-
-def command(subparsers: Subparsers, name: str, *examples: str) -> argparse.ArgumentParser:
-    """Add the parser of a command, with its help and examples."""
-    summary = COMMANDS[name]
-    return subparsers.add_parser(
-        name,
-        help=summary,
-        description=summary[0].upper() + summary[1:] + ".",
-        epilog="\n  ".join(["examples:" if len(examples) > 1 else "example:", *examples]) + f"\n\n{EXIT_CODES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+_MAX_POINTS = 1_000_000  # grid points of one parameter
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add the argument MODEL and the option --with."""
-    text = "a gallery name (see 'dalembert gallery') or a file: .toml, .urdf, .csv (DH or MDH table), .json, .m or .mat (ReDySim)"
+    text = "name of an example (see 'dalembert gallery') or a file: .toml, .urdf, .csv (DH table), .json, .m or .mat (ReDySim)"
     parser.add_argument("model", metavar="MODEL", help=text)
-    text = "option of the file reader or example, such as floating or merge_fixed (URDF) or loops=3 (n-four-bar); repeatable"
+    text = "option of the file reader or the example, such as floating (URDF) or loops=3 (n-four-bar); repeatable"
     parser.add_argument(
         "--with", metavar="NAME[=VALUE]", type=option, action="append", default=[], dest="options", help=text
     )
@@ -52,24 +39,86 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option --json."""
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of text and tables")
+
+
+def add_output(parser: argparse.ArgumentParser, help_text: str, metavar: str = "FILE", **more: Any) -> None:
+    """Add the option --output with its short form -o."""
+    parser.add_argument("-o", "--output", metavar=metavar, help=help_text, **more)
+
+
+def add_formalism(
+    parser: argparse.ArgumentParser, help_text: str = "formulation of the equations", default: str | None = "lagrange"
+) -> None:
+    """Add the option --formalism for one formulation."""
+    text = f"{help_text}: {either(list(FORMULATIONS))} (default: lagrange)"
+    parser.add_argument("--formalism", metavar="KEY", type=formalism, default=default, help=text)
 
 
 def add_formalisms(parser: argparse.ArgumentParser, default: str) -> None:
-    """Add the option --formalism for one or more formalisms."""
-    text = f"{FORMALISMS}; repeatable or separated by commas (default: {default})"
-    parser.add_argument("--formalism", metavar="KEY", action="append", default=[], help=text)
+    """Add the option --formalism for one or more formulations."""
+    text = f"formulations, repeatable or separated by commas: {', '.join(FORMULATIONS)} (default: {default})"
+    parser.add_argument("--formalism", metavar="KEYS", action="append", default=[], help=text)
 
 
-def add_panels(parser: argparse.ArgumentParser, known: Mapping[str, str], default: str) -> None:
-    """Add the option --panels; `known` are the names of panels with their descriptions."""
-    listed = "; ".join(f"{name} ({text})" for name, text in known.items())
-    text = f"panels of --plot, repeatable or separated by commas: {listed}. Default: {default}"
-    parser.add_argument("--panels", metavar="NAMES", action="append", default=[], help=text)
+def add_plot(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """Add the option --plot."""
+    parser.add_argument("--plot", metavar="PATH", help=help_text)
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add the option --engine."""
+    text = "how equations are evaluated: native (machine code; default if llvmlite is installed) or python (portable, slower)"
+    parser.add_argument("--engine", metavar="NAME", type=one_of(ENGINES), choices=ENGINES, help=text)
+
+
+def add_values(parser: argparse.ArgumentParser, name: str, help_text: str) -> None:
+    """Add an option NAME=VALUE, repeatable or separated by commas; a value is a number or a formula."""
+    text = f"{help_text}, as a number or a formula; repeatable or separated by commas"
+    parser.add_argument(name, metavar="NAME=VALUE", type=assignments, action="extend", default=[], help=text)
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Add the option --set."""
+    add_values(parser, "--set", "override the value of a parameter, in the units of the model")
+
+
+def add_initial_state(parser: argparse.ArgumentParser, what: str = "initial") -> None:
+    """Add the options --start and --rate."""
+    add_values(parser, "--start", f"override the {what} position of a coordinate, in the units of the model")
+    add_values(parser, "--rate", f"override the {what} velocity of a coordinate, in the units of the model per second")
+
+
+def add_integrator(parser: argparse.ArgumentParser, default: str = "chosen automatically") -> None:
+    """Add the option --integrator."""
+    text = f"integrator: {either(list(METHODS))} (default: {default})"
+    parser.add_argument("--integrator", metavar="NAME", type=one_of(METHODS), choices=list(METHODS), help=text)
+
+
+def add_run(parser: argparse.ArgumentParser, integrator: str = "chosen automatically") -> None:
+    """Add the options of a simulation."""
+    text = "simulated time in seconds (default: the duration in the model)"
+    parser.add_argument("--duration", metavar="SECONDS", type=positive, help=text)
+    text = "number of output samples, at least 2 (default: the number in the model)"
+    parser.add_argument("--samples", metavar="N", type=at_least(2), help=text)
+    add_integrator(parser, integrator)
+    for name, kind in (("rtol", "relative"), ("atol", "absolute")):
+        text = f"{kind} error tolerance of an integrator with adaptive steps (default: chosen by the integrator)"
+        parser.add_argument(f"--{name}", metavar="X", type=positive, help=text)
+    text = "maximum step size of the integrator in seconds (default: no limit)"
+    parser.add_argument("--max-step", metavar="SECONDS", type=positive, help=text)
+    add_parameters(parser)
+
+
+def simulation_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options of `add_run` without the duration, as keyword arguments of `simulate` and `compare`."""
+    return {name: getattr(arguments, name) for name in ("integrator", "samples", "rtol", "atol", "max_step")}
 
 
 def panels(arguments: argparse.Namespace, known: Iterable[str]) -> list[str]:
     """The selected panels, each once; raises for unknown names, and if --plot is missing."""
+    from dalembert.display.plots.panels import require_known
+
     wanted = [name.strip() for text in arguments.panels for name in text.split(",")]
     if wanted and arguments.plot is None:
         raise InputError("--panels: --plot is missing. Expected both, as in '--plot run.png --panels phase,energy'.")
@@ -77,60 +126,19 @@ def panels(arguments: argparse.Namespace, known: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(wanted))
 
 
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Add the option --engine."""
-    parser.add_argument(
-        "--engine", metavar="NAME", help="engine: native or python (default: native if llvmlite is installed)"
-    )
+def parse_formalisms(values: Iterable[str]) -> list[str]:
+    """The selected formulations, each once.
 
-
-def add_values(parser: argparse.ArgumentParser, name: str, what: str) -> None:
-    """Add a repeatable option NAME=VALUE; a value is a number or a formula."""
-    text = f"{what}, as a number or a formula; repeatable"
-    parser.add_argument(name, metavar="NAME=VALUE", type=assignment, action="append", default=[], help=text)
-
-
-def add_parameters(parser: argparse.ArgumentParser) -> None:
-    """Add the option --set."""
-    add_values(parser, "--set", "override a parameter value")
-
-
-def add_run(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a simulation."""
-    text = "simulated time (default: the duration in the model)"
-    parser.add_argument("--duration", metavar="SECONDS", type=positive, help=text)
-    text = "number of output samples (default: the number in the model)"
-    parser.add_argument("--samples", metavar="N", type=at_least(2), help=text)
-    text = f"integrator: {either(list(METHODS))} (default: chosen automatically)"
-    parser.add_argument("--integrator", metavar="NAME", help=text)
-    parser.add_argument("--rtol", metavar="X", type=positive, help="relative tolerance of the integrator")
-    parser.add_argument("--atol", metavar="X", type=positive, help="absolute tolerance of the integrator")
-    parser.add_argument("--max-step", metavar="SECONDS", type=positive, help="maximum step size (adaptive integrators)")
-    add_parameters(parser)
-
-
-def how_to_run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options of `add_run` without the duration, as keyword arguments of `simulate` and `compare`."""
-    return {name: getattr(arguments, name) for name in ("integrator", "samples", "rtol", "atol", "max_step")}
-
-
-def add_budget(parser: argparse.ArgumentParser) -> None:
-    """Add the option --budget."""
-    text = f"CPU time limit for simplifying the equations of each formalism (default: {BUDGET:g})"
-    parser.add_argument("--budget", metavar="SECONDS", type=positive, default=BUDGET, help=text)
-
-
-def keys(values: Iterable[str]) -> list[str]:
-    """The selected formalisms, each once.
-
-    >>> keys(["kane,maggi", "kane"])
+    >>> parse_formalisms(["kane,maggi", "kane"])
     ['kane', 'maggi']
     """
-    wanted = [key for text in values for key in text.split(",")]
-    return list(dict.fromkeys(find(key.strip()).ABOUT.key for key in wanted))
+    try:
+        return list(dict.fromkeys(formalism(key) for text in values for key in text.split(",")))
+    except argparse.ArgumentTypeError as error:
+        raise InputError(f"--formalism: {error}") from None
 
 
-def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
+def note_ignored_tolerances(arguments: argparse.Namespace, integrator: str) -> None:
     """Print a note for each tolerance option that the integrator does not use."""
     for setting in ("rtol", "atol"):
         if getattr(arguments, setting, None) is not None and setting not in METHODS[integrator]:
@@ -140,7 +148,7 @@ def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
 def read(arguments: argparse.Namespace) -> Model:
     """Read the model of the command line, without checking it."""
     try:
-        return dl.load(arguments.model, **by_name(getattr(arguments, "options", ()), "--with"))
+        return dl.load(arguments.model, **unique_by_name(getattr(arguments, "options", ()), "--with"))
     except OSError as error:  # an invalid file name
         raise InputError(f"cannot open '{arguments.model}' ({error.strerror}). Check the name.") from error
 
@@ -151,7 +159,9 @@ def load(arguments: argparse.Namespace, *, quiet: bool = False) -> Model:
     if model.notes and not quiet:
         count = "1 note" if len(model.notes) == 1 else f"{len(model.notes)} notes"
         output.note(f"reading '{arguments.model}' produced {count}. `dalembert check` prints them.")
-    changes, starts, rates = (by_name(getattr(arguments, name, ()), f"--{name}") for name in ("set", "start", "rate"))
+    changes, starts, rates = (
+        unique_by_name(getattr(arguments, name, ()), f"--{name}") for name in ("set", "start", "rate")
+    )
     if changes:
         model = model.with_parameters(changes)
     if starts or rates:
@@ -161,6 +171,35 @@ def load(arguments: argparse.Namespace, *, quiet: bool = False) -> Model:
 
 
 # option values
+
+
+def one_of(names: Iterable[str]) -> Callable[[str], str]:
+    """A converter that accepts only some names, and suggests the nearest one for others.
+
+    >>> one_of(["text", "latex"])("latex")
+    'latex'
+    """
+    known = tuple(names)
+
+    def name(text: str) -> str:
+        if text not in known:
+            hint = nearest(text, known)
+            hint = f" {hint}" if hint.startswith("Did") else ""
+            raise argparse.ArgumentTypeError(f"got '{text}', expected {either(known)}.{hint}")
+        return text
+
+    return name
+
+
+def formalism(text: str) -> str:
+    """The key of a formulation, without surrounding spaces; raises for unknown keys.
+
+    >>> formalism(" kane")
+    'kane'
+    """
+    if text.strip() not in FORMULATIONS:
+        raise argparse.ArgumentTypeError(f"there is no formalism '{text.strip()}'. {nearest(text, FORMULATIONS)}")
+    return text.strip()
 
 
 def positive(text: str) -> float:
@@ -218,6 +257,31 @@ def assignments(text: str) -> list[tuple[str, str]]:
     return [assignment(part) for part in re.split(r",(?=\s*[A-Za-z_]\w*\s*=)", text)]
 
 
+def parse_vary(text: str) -> tuple[str, Any]:
+    """Parse the name and values of --vary.
+
+    >>> parse_vary("l=0.5:1.5:3"), parse_vary("m=1,2"), parse_vary("l=0.5:1.5")
+    (('l', [0.5, 1.0, 1.5]), ('m', [1.0, 2.0]), ('l', (0.5, 1.5)))
+    """
+    import numpy as np
+
+    name, values = assignment(text)
+    try:
+        if ":" not in values:
+            return name, [float(part) for part in values.split(",")]
+        low, high, *count = values.split(":")
+        if not count:
+            return name, (float(low), float(high))
+        (number,) = count
+        if not 1 <= int(number) <= _MAX_POINTS:
+            raise ValueError(number)
+        return name, np.linspace(float(low), float(high), int(number)).tolist()
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"got '{text}', expected NAME=LOW:HIGH:COUNT, NAME=LOW:HIGH or NAME=VALUE,VALUE"
+        ) from None
+
+
 def option(text: str) -> tuple[str, str | int]:
     """The name and value of a reader option: bool (True without a value), int or str.
 
@@ -233,11 +297,11 @@ def option(text: str) -> tuple[str, str | int]:
     return name, int(value) if value.lstrip("-").isdecimal() and len(value) < 19 else value
 
 
-def by_name(pairs: Iterable[tuple[str, T]], word: str) -> dict[str, T]:
+def unique_by_name(pairs: Iterable[tuple[str, T]], option: str) -> dict[str, T]:
     """The values by name; raises if a name occurs twice."""
     out: dict[str, T] = {}
     for name, value in pairs:
         if name in out:
-            raise InputError(f"{word} {name}: specified twice, as {out[name]} and as {value}. Specify it once.")
+            raise InputError(f"{option} {name}: specified twice, as {out[name]} and as {value}. Specify it once.")
         out[name] = value
     return out

@@ -36,7 +36,7 @@ class _Console(Console):
 def result(as_json: bool, data: object, *parts: RenderableType) -> None:
     """Print a result: one JSON document, or text and tables."""
     if as_json:
-        text(to_json(data))
+        print_text(to_json(data))
     else:
         show(*parts)
 
@@ -67,12 +67,12 @@ def _show_table(console: Console, part: Table) -> None:
     console.print()
 
 
-def text(body: str) -> None:
+def print_text(body: str) -> None:
     """Print a string unchanged, without wrapping lines."""
     print(body)
 
 
-def can_show(body: str) -> bool:
+def can_encode(body: str) -> bool:
     """True if the encoding of stdout has all characters of a string."""
     try:
         body.encode(sys.stdout.encoding or "utf-8")
@@ -86,10 +86,10 @@ def note(sentence: str) -> None:
     print(f"note: {sentence}", file=sys.stderr)
 
 
-def written(*paths: Path, word: str = "written") -> None:
+def print_paths(*paths: Path) -> None:
     """Print the paths of written files."""
     for path in paths:
-        text(f"{word}: {path}")
+        print_text(f"written: {path}")
 
 
 def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
@@ -102,7 +102,7 @@ def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
     return out
 
 
-def facts(pairs: Iterable[tuple[str, str]]) -> Table:
+def key_value_table(pairs: Iterable[tuple[str, str]]) -> Table:
     """A list of names and values, one pair per row."""
     out = Table.grid(padding=(0, 2))
     out.add_column(style="dim", no_wrap=True)
@@ -121,10 +121,10 @@ def number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None else f"{value:.{digits}g}"
 
 
-def small(value: float | None) -> str:
+def format_error(value: float | None) -> str:
     """Format an error or a difference; a dash for None.
 
-    >>> small(9.5e-13)
+    >>> format_error(9.5e-13)
     '9.50e-13'
     """
     return "-" if value is None else f"{value:.2e}"
@@ -165,7 +165,7 @@ def failure(error: BaseException, *, as_json: bool) -> None:
     problems = [vars(problem) for problem in getattr(error, "problems", ())]
     with suppress(OSError):  # stdout itself may have failed; the message on stderr remains
         if as_json:
-            text(to_json({"error": str(error), "kind": type(error).__name__, "problems": problems}))
+            print_text(to_json({"error": str(error), "kind": type(error).__name__, "problems": problems}))
             sys.stdout.flush()
     print(f"error: {_printable(str(error))}", file=sys.stderr)
 
@@ -185,7 +185,7 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def forgive_encoding() -> None:
+def make_streams_lenient() -> None:
     """Make the standard streams replace characters they cannot encode; closed streams become the null device."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the stream was closed when Python started
@@ -196,7 +196,7 @@ def forgive_encoding() -> None:
 
 
 @contextmanager
-def bar(title: str) -> Iterator[Callable[[float], None]]:
+def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
     """A function of the completed fraction that updates a progress bar on stderr."""
     if not sys.stderr.isatty():
         yield lambda fraction: None

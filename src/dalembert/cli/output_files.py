@@ -12,10 +12,10 @@ from dalembert.display.plots import plot
 from dalembert.errors import InputError
 from dalembert.io.files import either
 
-TABLES, PICTURES = tuple(sorted(dataset.FORMATS)), plot.FORMATS
+TABLE_SUFFIXES, FIGURE_SUFFIXES = tuple(sorted(dataset.FORMATS)), plot.FORMATS
 
 
-def target(path: str, option: str, suffixes: Sequence[str] = ()) -> Path:
+def output_file(path: str, option: str, suffixes: Sequence[str] = ()) -> Path:
     """The path of a writable file with one of the suffixes; raises if it is not."""
     out = Path(path)
     _require_usable(path, option)
@@ -28,14 +28,14 @@ def target(path: str, option: str, suffixes: Sequence[str] = ()) -> Path:
         raise InputError(
             f"{option} {path}: the file is not writable. Choose another file name, or change its permissions."
         )
-    _require_folder(out.parent, f"{option} {path}")
+    _require_directory(out.parent, f"{option} {path}")
     return out
 
 
-def folder(path: str, option: str) -> Path:
+def output_directory(path: str, option: str) -> Path:
     """The path of a directory that exists or can be created; raises if it cannot."""
     _require_usable(path, option)
-    _require_folder(Path(path), f"{option} {path}")
+    _require_directory(Path(path), f"{option} {path}")
     return Path(path)
 
 
@@ -50,7 +50,7 @@ def _require_usable(path: str, option: str) -> None:
         raise InputError(f"{option} {path}: invalid file name ({reason}). Choose another one.")
 
 
-def _require_folder(path: Path, where: str) -> None:
+def _require_directory(path: Path, where: str) -> None:
     while not path.exists() and path != path.parent:
         path = path.parent
     if not path.is_dir():
@@ -61,21 +61,21 @@ def _require_folder(path: Path, where: str) -> None:
         )
 
 
-def picture(path: str, option: str, name: str) -> Path:
+def figure_path(path: str, option: str, name: str) -> Path:
     """The path of a figure: `path`, or `name`.png in it if it is a directory (a path without a suffix)."""
     _require_usable(path, option)
     if Path(path).is_dir() or not Path(path).suffix:
         path = str(Path(path) / f"{file_name(name)}.png")
-    return target(path, option, PICTURES)
+    return output_file(path, option, FIGURE_SUFFIXES)
 
 
-def pictures(path: str, option: str, name: str) -> Path:
+def figure_paths(path: str, option: str, name: str) -> Path:
     """The path of several figures: a directory, or one file for all of them."""
     suffix = Path(path).suffix.lower()
     if not suffix:
-        return folder(path, option)
+        return output_directory(path, option)
     # a path with another suffix is a directory whose name contains a dot
-    return target(path if suffix in PICTURES else f"{path}/{file_name(name)}.png", option, PICTURES)
+    return output_file(path if suffix in FIGURE_SUFFIXES else f"{path}/{file_name(name)}.png", option, FIGURE_SUFFIXES)
 
 
 def file_name(name: str) -> str:

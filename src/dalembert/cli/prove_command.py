@@ -17,21 +17,10 @@ _STYLE = {"proved": "green", "different": "bold red", "refused": "dim", "undecid
 _STYLE |= {"left out": "yellow"}
 
 
-def add(subparsers: shared.Subparsers) -> None:
-    """Add the command."""
-    examples = "dalembert prove cart-pendulum", "dalembert prove my-model.toml --formalism kane --json"
-    parser = shared.command(subparsers, "prove", *examples)
-    shared.add_model(parser)
-    shared.add_formalisms(parser, "all that apply, each compared with Lagrange's equations")
-    text = "seed of the random evaluation points, to repeat a proof (default: a random one, which is printed)"
-    parser.add_argument("--seed", metavar="N", type=shared.at_least(0), help=text)
-    shared.add_json(parser)
-
-
 def run(arguments: Namespace) -> int:
     """Print the proof; return 1 if formalisms or identities differ or remain undecided."""
-    model, wanted = shared.load(arguments), shared.keys(["lagrange", *arguments.formalism])
-    with output.bar(f"proving {model.name}") as advance:
+    model, wanted = shared.load(arguments), shared.parse_formalisms(["lagrange", *arguments.formalism])
+    with output.progress_bar(f"proving {model.name}") as advance:
         proof = dl.prove(model, wanted if arguments.formalism else None, seed=arguments.seed, progress=advance)
     tables = (
         _table("formalism", proof.formalisms),

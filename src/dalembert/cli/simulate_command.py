@@ -19,54 +19,17 @@ from dalembert.simulation.integrators.base import listed
 _MAX_ROWS = 40  # rows of the printed table; `--json` and files contain all coordinates
 
 
-def add(subparsers: shared.Subparsers) -> None:
-    """Add the command."""
-    examples = (
-        "dalembert simulate cart-pendulum --duration 50 --output run.nc --plot run.png",
-        "dalembert simulate cart-pendulum --plot phase.pdf --panels phase,multipliers",
-        "dalembert simulate double-pendulum --start theta1=pi/2 --rate theta2=1 --set m1=2",
-        "dalembert simulate double-pendulum --animate swing.html --animate swing.gif",
-        "dalembert simulate rope --with links=1000 --formalism denoc --duration 1",
-    )
-    parser = shared.command(subparsers, "simulate", *examples)
-    shared.add_model(parser)
-    parser.add_argument(
-        "--formalism", metavar="KEY", default="lagrange", help=f"{shared.FORMALISMS} (default: lagrange)"
-    )
-    shared.add_run(parser)
-    parser.add_argument(
-        "--step", metavar="SECONDS", type=shared.positive, help="step size of a fixed-step integrator such as rk4"
-    )
-    shared.add_values(parser, "--start", "override an initial position")
-    shared.add_values(parser, "--rate", "override an initial velocity")
-    parser.add_argument("--no-projection", action="store_true", help="do not project onto the constraints")
-    text = "Baumgarte stabilization instead of projection: integrate φ̈ + BETA φ̇ + ALPHA φ = 0"
-    parser.add_argument("--baumgarte", metavar=("ALPHA", "BETA"), nargs=2, type=shared.positive, help=text)
-    text = "first-order stabilization instead of projection: integrate φ̇ + ALPHA φ = 0; for dirac and hamilton"
-    parser.add_argument("--stabilize", metavar="ALPHA", type=shared.positive, help=text)
-    shared.add_engine(parser)
-    text = "write the trajectory to a .nc (NetCDF), .csv, .mat (MATLAB) or .parquet file; repeatable"
-    parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=text)
-    text = "write a plot to a .png, .pdf or .svg file, or to a directory"
-    parser.add_argument("--plot", metavar="PATH", help=text)
-    text = "write an animation: HTML page (.html), video (.mp4, .gif) or snapshots (.png, .pdf, .svg); repeatable"
-    parser.add_argument("--animate", metavar="FILE", action="append", default=[], help=text)
-    known = {name: choice.text for name, choice in plot.PANELS.items()}
-    shared.add_panels(parser, known, ", ".join(plot.OVERVIEW))
-    shared.add_json(parser)
-
-
 def run(arguments: Namespace) -> int:
     """Simulate, write the files and print a summary."""
-    tables = [output_files.target(path, "--output", output_files.TABLES) for path in arguments.output]
+    tables = [output_files.output_file(path, "--output", output_files.TABLE_SUFFIXES) for path in arguments.output]
     for path in tables:
         dataset.require_writer(path.suffix.lower())
     panels, model = shared.panels(arguments, plot.PANELS), shared.load(arguments)
     name = f"{model.name}-{arguments.formalism}"
-    pictures = [] if arguments.plot is None else [output_files.picture(arguments.plot, "--plot", name)]
-    animations = [output_files.target(path, "--animate", video.SUFFIXES) for path in arguments.animate]
+    pictures = [] if arguments.plot is None else [output_files.figure_path(arguments.plot, "--plot", name)]
+    animations = [output_files.output_file(path, "--animate", video.SUFFIXES) for path in arguments.animate]
     motion = _simulate(model, arguments)
-    shared.note_unused(arguments, motion.integrator)
+    shared.note_ignored_tolerances(arguments, motion.integrator)
     for path in tables:
         motion.save(path)
     for path in pictures:
@@ -78,23 +41,23 @@ def run(arguments: Namespace) -> int:
     written, notes = [*tables, *pictures, *animations], [*motion.notes, *_beyond_limits(motion)]
     output.warn(motion.notes)
     if arguments.json:
-        output.text(output.to_json({**_result(motion), "notes": notes, "files": [str(path) for path in written]}))
+        output.print_text(output.to_json({**_result(motion), "notes": notes, "files": [str(path) for path in written]}))
     else:
         _show(motion, notes)
-        output.written(*written)
+        output.print_paths(*written)
     return 0
 
 
 def _simulate(model: Elements, arguments: Namespace) -> Trajectory:
     equations = dl.derive(model, arguments.formalism, engine=arguments.engine)
-    with output.bar(f"simulating {model.name} by {arguments.formalism}") as advance:
+    with output.progress_bar(f"simulating {model.name} by {arguments.formalism}") as advance:
         return equations.simulate(
             arguments.duration,
             project=not arguments.no_projection,
             stabilization=_gains(arguments),
             step=arguments.step,
             progress=advance,
-            **shared.how_to_run(arguments),
+            **shared.simulation_options(arguments),
         )
 
 
@@ -154,14 +117,14 @@ def _show(motion: Trajectory, notes: list[str]) -> None:
         ("samples", f"{len(motion.t)} from {motion.t[0]:g} s to {motion.t[-1]:g} s"),
         ("steps", str(motion.steps)),
         ("CPU time", f"{output.number(motion.cpu_seconds)} s"),
-        ("energy error", output.small(motion.energy_error)),
-        ("constraint error", output.small(motion.constraint_error)),
-        ("momentum error", output.small(motion.momentum_error)),
+        ("energy error", output.format_error(motion.energy_error)),
+        ("constraint error", output.format_error(motion.constraint_error)),
+        ("momentum error", output.format_error(motion.momentum_error)),
         *([("events", _events(motion))] if motion.events else []),
         *([("switchings", str(len(motion.switchings)))] if motion.switchings else []),
     ]
     head = f"{motion.model.name} by {motion.formalism}: {motion.status}"
-    output.show(head, "", output.facts(pairs), _final(motion), *(f"Note: {note}." for note in notes))
+    output.show(head, "", output.key_value_table(pairs), _final(motion), *(f"Note: {note}." for note in notes))
 
 
 def _events(motion: Trajectory) -> str:

@@ -17,25 +17,10 @@ _STYLE = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out"
 _STYLE |= {"not installed": "yellow", "not used": "dim"}
 
 
-def add(subparsers: shared.Subparsers) -> None:
-    """Add the command."""
-    parser = shared.command(subparsers, "verify", "dalembert verify cart-pendulum --states 500")
-    shared.add_model(parser)
-    text = "number of random states that satisfy the constraints (default: %(default)s)"
-    parser.add_argument("--states", metavar="N", type=shared.at_least(1), default=200, help=text)
-    text = "maximum relative difference that counts as agreement (default: %(default)s)"
-    parser.add_argument("--tolerance", metavar="X", type=shared.positive, default=1e-10, help=text)
-    text = "engine: native or python; repeatable (default: all installed engines)"
-    parser.add_argument("--engine", metavar="NAME", action="append", help=text)
-    text = "include formalisms that take minutes to compile for a large model"
-    parser.add_argument("--all", action="store_true", help=text)
-    shared.add_json(parser)
-
-
 def run(arguments: Namespace) -> int:
     """Print the comparison; return 1 if formalisms differ."""
     model = shared.load(arguments)
-    with output.bar(f"verifying {model.name}") as advance:
+    with output.progress_bar(f"verifying {model.name}") as advance:
         agreement = dl.verify(
             model,
             states=arguments.states,
@@ -63,7 +48,7 @@ def _table(agreement: Agreement) -> Table:
         table.add_section()
         for name in names:
             verdict = verdicts[name]
-            found = map(output.small, (verdict.acceleration_difference, verdict.reaction_difference))
+            found = map(output.format_error, (verdict.acceleration_difference, verdict.reaction_difference))
             status, facts = Text(verdict.status, _STYLE[verdict.status]), ", ".join(lineage)
             table.add_row(name, status, *found, facts, *([verdict.reason or ""] if refused else []))
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import secrets
 import socket
@@ -97,9 +98,16 @@ def names(host: str, port: int) -> list[str]:
 
 
 def serve(
-    root: Path, model: str, options: Options, *, host: str = "127.0.0.1", port: int = 0, browser: bool = True
+    root: Path,
+    model: str,
+    options: Options,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    browser: bool = True,
+    as_json: bool = False,
 ) -> None:
-    """Print the address with the token and serve until interrupted."""
+    """Print the address with the token, as text or as one JSON document, and serve until interrupted."""
     if not os.access(root, os.W_OK):
         raise InputError(f"{root}: the studio cannot write to this folder. Start it in a folder with write permission.")
     with listening(host, port) as door:
@@ -110,16 +118,16 @@ def serve(
         address = f"http://{hosts[0]}/{token}/"
         for problem in first["described"]["problems"]:
             print(f"{model}: {problem['path']}: {problem['fact']} {problem['advice']}".rstrip(), file=sys.stderr)
-        print(
-            f"The studio is open at\n\n    {address}\n\nFiles are written to {studio.folder.root}. End it with Ctrl+C.",
-            flush=True,
-        )
+        folder = str(studio.folder.root)
+        opened_at = f"The studio is open at\n\n    {address}\n\nFiles are written to {folder}. End it with Ctrl+C."
+        print(json.dumps({"url": address, "folder": folder}) if as_json else opened_at, flush=True)
         if browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:
             uvicorn.Server(settings(studio)).run(sockets=[door])
         except KeyboardInterrupt:
-            print("The studio is closed.")
+            if not as_json:
+                print("The studio is closed.")
 
 
 def settings(studio: Studio) -> uvicorn.Config:
