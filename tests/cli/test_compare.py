@@ -71,7 +71,7 @@ def test_plots(run, tmp_path):
     found = run("compare", "cart-pendulum", *SHORT, "--formalism", "lagrange,kane", "--plot", "out/cart-pendulum")
     assert (found.code, found.err) == (0, "")
     last = found.out.splitlines()[-1]
-    assert last.startswith("plots: out/cart-pendulum")
+    assert last.startswith("written: out/cart-pendulum")
     written = list((tmp_path / "out/cart-pendulum").iterdir())
     assert written
     assert all(path.stat().st_size > 1000 for path in written)
@@ -88,7 +88,7 @@ def test_plots_and_json(run, tmp_path):
     ("words", "message"),
     [
         (["--formalism", "kan"], "there is no formalism 'kan'. Did you mean 'kane'?"),
-        (["--integrator", "ode45"], "there is no integrator 'ode45'."),
+        (["--integrator", "ode45"], "argument --integrator: got 'ode45', expected taylor,"),
         (["--plot", "file"], "--plot file: 'file' is not a directory."),
         (["--plot", "out", "--panels", "phase"], "there is no panel 'phase'."),
         (["--duration", "-1"], "argument --duration: got '-1'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,10 +13,13 @@ import pytest
 
 import dalembert
 from dalembert import errors
-from dalembert.cli import check_command
+from dalembert.analysis.sweeps.sweep_spec import SAMPLES
+from dalembert.cli import check_command, parsers
+from dalembert.cli.commands import COMMANDS, EXAMPLES, FORMULATIONS
+from dalembert.cli.entry_point import _parsers
+from dalembert.formalisms.catalogue import KEYS
 
 PROGRAM = [sys.executable, "-m", "dalembert"]
-COMMANDS = ("gallery", "check", "derive", "verify", "simulate", "compare", "equilibrium", "linearize", "paper")
 
 
 def test_version(run):
@@ -38,6 +42,58 @@ def test_help_of_every_command_has_an_example(run, command):
     assert "--json" in found.out
 
 
+@pytest.mark.parametrize("example", [example for examples in EXAMPLES.values() for example in examples])
+def test_examples_are_valid_command_lines(example):
+    program, *words = shlex.split(example)
+    assert program == "dalembert"
+    assert _parsers(words[0])[0].parse_args(words).command == words[0]
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        EXAMPLES["check"][0],
+        EXAMPLES["derive"][3],
+        EXAMPLES["equilibrium"][1],
+        EXAMPLES["linearize"][1],
+        EXAMPLES["export"][1],
+        EXAMPLES["paper"][0],
+    ],
+)
+def test_examples_run(run, example):
+    assert run(*shlex.split(example)[1:]).code == 0
+
+
+def test_example_of_fit_recovers_the_simulated_parameters(run):
+    simulate, fit, *_ = EXAMPLES["fit"]
+    assert run(*shlex.split(simulate)[1:]).code == 0
+    found = run(*shlex.split(fit)[1:], "--json")
+    assert (found.code, found.err) == (0, "")
+
+
+def test_names_known_without_imports_are_those_of_the_library():
+    assert tuple(FORMULATIONS) == KEYS
+    assert parsers.SAMPLING == SAMPLES
+
+
+def test_options_have_the_same_names_in_all_commands():
+    declared = {name: _parsers(name)[1] for name in COMMANDS}
+    for name, parser in declared.items():
+        words = [option for each in parser._actions for option in each.option_strings]
+        assert not {"--to", "--film", "--keep", "--seek", "--moving", "--times", "--seconds"} & set(words)
+        assert "--json" in words
+        assert ("-o" in words) == ("--output" in words)
+
+
+def test_help_of_derive_explains_formulations_and_formats(run):
+    text = run("derive", "--help").out
+    assert "A formulation is a method of mechanics" in text
+    for key in KEYS:
+        assert f"  {key}  " in text
+    for form in ("text", "latex", "html", "json"):
+        assert f"  {form} " in text
+
+
 def test_without_a_command_the_help_goes_to_stderr(run):
     found = run()
     assert (found.code, found.out) == (2, "")
@@ -54,9 +110,15 @@ def test_unknown_command_suggests_the_nearest(run):
     ("words", "message"),
     [
         (["check"], "dalembert check: the following arguments are required: MODEL."),
-        (["check", "cart-pendulum", "--colour"], "dalembert: unrecognized arguments: --colour."),
-        (["compare", "cart-pendulum", "--durat", "1"], "unrecognized arguments: --durat 1."),
-        (["--jsn"], "the following arguments are required: COMMAND"),
+        (
+            ["check", "cart-pendulum", "--colour"],
+            "dalembert check: unknown option '--colour'. Known names: --help, --json, --with.",
+        ),
+        (["compare", "cart-pendulum", "--durat", "1"], "unknown option '--durat'. Did you mean '--duration'?"),
+        (["--jsn"], "dalembert: unknown option '--jsn'. Known names: --help, --version."),
+        (["sweep", "cart-pendulum", "--vry=l=1,2"], "dalembert sweep: unknown option '--vry'. Did you mean '--vary'?"),
+        (["check", "cart-pendulum", "again"], "dalembert check: unexpected argument 'again'. Remove"),
+        (["check", "cart-pendulum", "-x"], "dalembert check: unexpected argument '-x'. Remove"),
         (["check", "cart-pendulm"], "there is no model 'cart-pendulm'. Did you mean 'cart-pendulum'?"),
         (["check", "nothing.toml"], "nothing.toml: there is no such file."),
         (["check", "x" * 5000], "there is no model"),

@@ -171,8 +171,11 @@ def test_failed_simulation_exits_with_code_1(run, tmp_path):
     ("words", "message"),
     [
         (["--formalism", "lagrang"], "there is no formalism 'lagrang'. Did you mean 'lagrange'?"),
-        (["--integrator", "tailor"], "there is no integrator 'tailor'. Did you mean 'taylor'?"),
-        (["--engine", "pithon"], "there is no engine 'pithon'. Did you mean 'python'?"),
+        (
+            ["--integrator", "tailor"],
+            "algorithm4 or algorithm5. Did you mean 'taylor'?",
+        ),
+        (["--engine", "pithon"], "argument --engine: got 'pithon', expected native or python. Did you mean 'python'?"),
         (["--set", "m11=1"], "there is no parameter 'm11'. Did you mean 'm1'?"),
         (["--set", "m1=-1"], "body 'cart', mass: the mass is -1."),
         (["--set", "m1"], "argument --set: got 'm1', expected NAME=VALUE"),

@@ -70,7 +70,7 @@ def test_energy_models_have_two_independent_lineages(run, tmp_path):
 def test_unknown_engine(run):
     found = run("verify", "cart-pendulum", "--engine", "natve")
     assert found.code == 2
-    assert "there is no engine 'natve'. Did you mean 'native'?" in found.err
+    assert "argument --engine: got 'natve', expected native or python. Did you mean 'native'?" in found.err
 
 
 def test_wrong_numbers(run):

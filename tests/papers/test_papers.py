@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert import papers
-from dalembert.cli.entry_point import _parser, main
+from dalembert.cli.entry_point import _parsers, main
 from dalembert.errors import InputError
 from dalembert.io import gallery
 from dalembert.papers.printed_values import Figure, Frame, Line, Note, Panel, Paper, Stroke, Table
@@ -160,7 +160,7 @@ def test_every_table_and_figure_has_valid_commands(name):
         for command in each.commands:
             program, *words = shlex.split(command)
             assert program == "dalembert"
-            parsed = _parser(words[0]).parse_args(words)  # raises for invalid arguments
+            parsed = _parsers(words[0])[0].parse_args(words)  # raises for invalid arguments
             if hasattr(parsed, "model"):
                 assert parsed.model in gallery.names()
 

@@ -142,7 +142,7 @@ EXAMPLES = {
     "equilibrium": (
         "dalembert equilibrium double-pendulum",
         "dalembert equilibrium four-bar --fix q1 --start q1=0.3",
-        "dalembert equilibrium heavy-top --speed phi=150 --fix theta --solve-for psi",
+        "dalembert equilibrium heavy-top --start theta=0.5 --speed phi=150 --fix theta --solve-for psi",
     ),
     "linearize": (
         "dalembert linearize double-pendulum --equilibrium",

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from dalembert import __version__
 from dalembert.cli import output
@@ -80,44 +80,21 @@ def _run(words: list[str]) -> int:
         from dalembert.cli import completion
 
         line, point = os.environ.get("COMP_LINE", ""), int(os.environ.get("COMP_POINT", "0"))
-        completion.complete(_parser(completion.command_of(line, point)))
-    parser = _parser(words[0] if words else None)
+        completion.complete(_parsers(completion.command_of(line, point))[0])
     if not words:
-        parser.print_help(sys.stderr)
+        _parsers(None)[0].print_help(sys.stderr)
         return WRONG_INPUT
     if not words[0].startswith("-") and words[0] not in COMMANDS:
         raise InputError(
             f"unknown command '{words[0]}'. {nearest(words[0], COMMANDS)} Run 'dalembert --help' to list all commands."
         )
-    arguments = parser.parse_args(words)
+    arguments = _parse(words)
     arguments.words = words
     return module_of(arguments.command).run(arguments)
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that raises `InputError` for invalid command lines, and suggests options for mistyped ones."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse; raise for unknown options first, because a mistyped option may also be reported as a missing one."""
-        words = [word for word in args or () if " " not in word]
-        words = words[: words.index("--")] if "--" in words else words
-        # the options of a command are checked by the parser of the command, which gets the rest of the line
-        own = words if self._subparsers is None else words[:1]
-        unknown = [word for word in (each.split("=")[0] for each in own) if self._is_unknown(word)]
-        if unknown:
-            self.error(self._unknown_options(unknown))
-        found, rest = super().parse_known_args(args, namespace)
-        if rest:
-            what = f"unexpected argument '{rest[0]}'" if len(rest) == 1 else f"unexpected arguments: {' '.join(rest)}"
-            self.error(f"{what}. Remove what is not needed, and quote values that contain spaces.")
-        return found, rest
-
-    def _is_unknown(self, word: str) -> bool:
-        return word.startswith("--") and word not in self._option_string_actions
-
-    def _unknown_options(self, words: list[str]) -> str:
-        known = [option for option in self._option_string_actions if option.startswith("--")]
-        return " ".join(f"unknown option '{word}'. {nearest(word, known)}" for word in words)
+    """An argument parser that raises `InputError` for invalid command lines."""
 
     def error(self, message: str) -> NoReturn:
         """Raise the error with a hint at the help."""
@@ -125,9 +102,43 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{self.prog}: {message}{end} Run '{self.prog} --help' to list the arguments.")
 
 
-def _parser(command: str | None) -> argparse.ArgumentParser:
-    """The parser of all commands; only `command` declares its options."""
-    parser = _Parser(
+def _parse(words: list[str]) -> argparse.Namespace:
+    """Parse a command line; unknown options first, because argparse may report a mistyped option as a missing one."""
+    parser, command = _parsers(words[0])
+    options = [word.split("=")[0] for word in _before_separator(words) if word.startswith("--") and " " not in word]
+    known = [name for name in command._option_string_actions if name.startswith("--")]
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        command.error(" ".join(f"unknown option '{name}'. {nearest(name, known)}" for name in unknown))
+    arguments, rest = parser.parse_known_args(words)
+    if rest:
+        what = f"unexpected argument '{rest[0]}'" if len(rest) == 1 else f"unexpected arguments: {' '.join(rest)}"
+        command.error(f"{what}. Remove what is not needed, and quote values that contain spaces.")
+    return arguments
+
+
+def _before_separator(words: list[str]) -> list[str]:
+    """The words before `--`, after which all words are positional arguments."""
+    return words[: words.index("--")] if "--" in words else words
+
+
+def _parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """The parser of all commands, and the parser of one; only `command` declares its options."""
+    parser = _empty_parser()
+    version = f"dalembert {__version__}"
+    parser.add_argument("--version", action="version", version=version, help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
+    found = parser
+    for name, summary in COMMANDS.items():
+        if name == command:
+            found = add_command(commands, name)
+        else:
+            commands.add_parser(name, help=summary)
+    return parser, found
+
+
+def _empty_parser() -> argparse.ArgumentParser:
+    return _Parser(
         prog="dalembert",
         description="Describe a mechanical system once. Derive its equations of motion with 18 classical formulations,\n"
         "prove that they agree, and run them fast.",
@@ -135,15 +146,6 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    version = f"dalembert {__version__}"
-    parser.add_argument("--version", action="version", version=version, help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
-    for name, summary in COMMANDS.items():
-        if name == command:
-            add_command(commands, name)
-        else:
-            commands.add_parser(name, help=summary)
-    return parser
 
 
 def _drop_stdout() -> None:

@@ -42,9 +42,11 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of text and tables")
 
 
-def add_output(parser: argparse.ArgumentParser, help_text: str, metavar: str = "FILE", **more: Any) -> None:
+def add_output(
+    parser: argparse.ArgumentParser, help_text: str, metavar: str = "FILE", *, required: bool = False
+) -> None:
     """Add the option --output with its short form -o."""
-    parser.add_argument("-o", "--output", metavar=metavar, help=help_text, **more)
+    parser.add_argument("-o", "--output", metavar=metavar, required=required, help=help_text)
 
 
 def add_formalism(

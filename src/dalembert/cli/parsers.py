@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SAMPLING = ("grid", "sobol", "random")
 
 
-def add_command(subparsers: Subparsers, name: str) -> None:
+def add_command(subparsers: Subparsers, name: str) -> argparse.ArgumentParser:
     """Add the parser of a command with its description, options and examples."""
     examples = EXAMPLES[name]
     parser = subparsers.add_parser(
@@ -34,6 +34,7 @@ def add_command(subparsers: Subparsers, name: str) -> None:
     _DECLARE[name](parser)
     if name != "derive":  # where it is a short form of --format json
         shared.add_json(parser)
+    return parser
 
 
 def _library(text: Callable[[], str]) -> str:
@@ -160,7 +161,7 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stabilize", metavar="ALPHA", type=shared.positive, help=text)
     shared.add_engine(parser)
     text = "write the trajectory to a .nc (NetCDF), .csv, .mat (MATLAB) or .parquet file; repeatable"
-    shared.add_output(parser, text, action="append", default=[])
+    parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=text)
     shared.add_plot(parser, "write a plot to a .png, .pdf or .svg file, or to a directory")
 
     def listed() -> tuple[str, str]:
