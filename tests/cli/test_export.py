@@ -101,3 +101,12 @@ def test_help_has_an_example(run):
     assert found.code == 0
     assert "dalembert export cart-pendulum --output my-cart.toml" in found.out
     assert "export" in run("--help").out
+
+
+def test_json_names_the_files_or_contains_the_model(run):
+    printed = run("export", "double-pendulum", "--json").data
+    assert (printed["files"], printed["formalism"]) == ([], None)
+    assert tomllib.loads(printed["source"])["name"] == "double-pendulum"
+    written = run("export", "double-pendulum", "--formalism", "kane", "-o", "pendulum.c", "--json").data
+    assert (written["format"], written["formalism"], written["source"]) == ("c", "kane", None)
+    assert "pendulum.c" in written["files"]

@@ -77,9 +77,8 @@ def test_names_known_without_imports_are_those_of_the_library():
 
 
 def test_options_have_the_same_names_in_all_commands():
-    declared = {name: _parsers(name)[1] for name in COMMANDS}
-    for name, parser in declared.items():
-        words = [option for each in parser._actions for option in each.option_strings]
+    for name in COMMANDS:
+        words = [option for each in _parsers(name)[1]._actions for option in each.option_strings]
         assert not {"--to", "--film", "--keep", "--seek", "--moving", "--times", "--seconds"} & set(words)
         assert "--json" in words
         assert ("-o" in words) == ("--output" in words)
