@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pinocchio_twins import PARTS, condition, kind_of, make_possible, pin, placed_at, random_states, rebuilt
+from pinocchio_models import PARTS, condition, kind_of, make_possible, pin, placed_at, random_states, rebuilt
 
 from dalembert.io.urdf._urdf_reader import read_urdf
 from dalembert.recursive.constraint_batch import rows_of

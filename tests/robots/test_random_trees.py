@@ -7,7 +7,7 @@ Pinocchio computes for them, to 1e-11 of the forces |M| |v̇| + |c + g| that add
 
 import numpy as np
 import pytest
-from pinocchio_twins import condition, physical_inertia, pin, random_joint, random_states, rebuilt
+from pinocchio_models import condition, physical_inertia, pin, random_joint, random_states, rebuilt
 
 import dalembert as dl
 

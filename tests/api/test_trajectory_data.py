@@ -97,7 +97,7 @@ def simulated(kind):
 
 def in_fresh_process(text, *arguments):
     """Run Python with the functions of this module."""
-    here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from test_run_is_data import *\n"
+    here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from test_trajectory_data import *\n"
     found = subprocess.run(
         [sys.executable, "-c", here + text, *map(str, arguments)], capture_output=True, text=True, check=False
     )

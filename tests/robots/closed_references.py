@@ -194,6 +194,6 @@ def drake_reference(mechanism: Mechanism):
     """The same by Drake if it is installed, else None."""
     if importlib.util.find_spec("pydrake") is None:
         return None
-    from drake_twins import DrakeReference
+    from drake_reference import DrakeReference
 
     return DrakeReference(mechanism)

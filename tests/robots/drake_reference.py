@@ -1,8 +1,8 @@
-"""Closed mechanisms in Drake: its mass matrix, bias and Jacobians, and the weld of two halves (`closed_twins`)."""
+"""Closed mechanisms in Drake: its mass matrix, bias and Jacobians, and the weld of two halves (`closed_references`)."""
 
 import numpy as np
 from closed_mechanisms import Joint, Mechanism, Transform, roll_pitch_yaw, turned_by
-from closed_twins import halved, inverse
+from closed_references import halved, inverse
 from pydrake.math import RigidTransform, RotationMatrix  # pyright: ignore[reportMissingImports]
 from pydrake.multibody.plant import MultibodyPlant  # pyright: ignore[reportMissingImports]
 from pydrake.multibody.tree import (  # pyright: ignore[reportMissingImports]
