@@ -158,7 +158,7 @@ def test_heavy_top_passes_the_vertical(tmp_path):
     run = equations.simulate(times=times, integrator="dop853", dense=True)
     require_same_motion(run, "top", R, w, 1e-8)
     assert len(run.segments) == 5
-    # the sum of both angles is regular; the turns of the spin are counted
+    # the sum of both angles is regular; the revolutions of the spin are counted
     assert run["phi"][-1] == pytest.approx(150.0 * 1.2, rel=0.1)
     assert np.abs(np.diff(run["psi"] - run["phi"])).max() < 2.0
     # energies and momenta are continuous across the change of angles

@@ -320,7 +320,7 @@ def test_stabilized_equations_of_dirac_contain_the_feedback() -> None:
 
 
 @pytest.mark.parametrize(("key", "verb"), [("lagrange", "dropped"), ("udwadia_kalaba", "kept"), ("phong", "kept")])
-def test_redundant_row_is_either_dropped_or_kept(key: str, verb: str) -> None:
+def test_redundant_row_is_dropped_or_used(key: str, verb: str) -> None:
     model = dl.Model.from_energies(
         "twice", coordinates=["x", "y"], kinetic="(dot(x)**2 + dot(y)**2)/2", holonomic=["x - y", "2*x - 2*y"]
     )

@@ -300,16 +300,16 @@ def test_modules_belong_to_denoc():
 
 
 @pytest.mark.parametrize(
-    ("groups", "said"),
+    ("groups", "message"),
     [
         ({"a": ["crank", "output"], "b": ["coupler"]}, "module 'a' (crank, output) is not a serial chain"),
         ({"a": ["crank"], "b": ["output"]}, "modules: coupler: expected every body in exactly one module"),
         ({"a": ["crnk", "output", "coupler"]}, "there is no body 'crnk'. Did you mean 'crank'?"),
     ],
 )
-def test_invalid_modules_are_reported(groups, said):
+def test_invalid_modules_are_reported(groups, message):
     parts = parts_at(dl.load("four-bar"), [0.1, 0.2, 0.3], [0.0] * 3)
-    with pytest.raises(InputError, match=re.escape(said)):
+    with pytest.raises(InputError, match=re.escape(message)):
         modules_of(parts, groups)
 
 
@@ -470,7 +470,7 @@ def test_subsystems_agree_with_the_complete_system(name, drives):
     states = random_states.consistent(with_contacts(model), 3)
     for k in range(3):
         q, qd = states.q[:, k], states.qd[:, k]
-        # a motion that keeps the loops closed, under some force of the drive
+        # a motion that satisfies the loop constraints, under some force of the drive
         push = np.zeros(len(q))
         push[model.coordinate_names.index(drives[0])] = 1.7
         qdd = dl.forward_dynamics(model, q, qd, push)

@@ -103,7 +103,7 @@ def body_errors(dynamics, theirs):
 
 
 def walked_errors(model, theirs):
-    """Errors of the interpreted evaluation, which compiles nothing."""
+    """Errors of the interpreted evaluation, which does not compile."""
     turned = theirs.T.T
     forward, forces = theirs.forward_errors(dl.forward_dynamics(model, theirs.at, theirs.s, theirs.push))
     return {
