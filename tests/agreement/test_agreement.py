@@ -27,16 +27,20 @@ EVERY_DAY = (
     "cart-pendulum",
     "four-bar",
     "over-constrained",
-    "rolling-disk",
     "rough-surface",
-    "three-bodies",
     "tracking",
 )
-OTHERS = tuple(name for name in gallery.names() if name not in EVERY_DAY)
+SLOW = (
+    pytest.param("rolling-disk", marks=pytest.mark.slow(11)),
+    pytest.param("three-bodies", marks=pytest.mark.slow(18)),
+)
+OTHERS = tuple(name for name in gallery.names() if name not in (*EVERY_DAY, "rolling-disk", "three-bodies"))
 SLOWEST = ("bricard", "hexapod", "quadruped", "rope", "stewart-platform", "whipple-bicycle")
 
 
-@pytest.mark.parametrize("name", [*EVERY_DAY, *(pytest.param(name, marks=pytest.mark.nightly) for name in OTHERS)])
+@pytest.mark.parametrize(
+    "name", [*EVERY_DAY, *SLOW, *(pytest.param(name, marks=pytest.mark.nightly) for name in OTHERS)]
+)
 def test_every_formalism_agrees_on_the_gallery(name):
     model = dl.load(name)
     agreement = dl.verify(model, states=50 if len(model.coordinate_names) <= 6 else 10)

@@ -482,6 +482,7 @@ def test_a_long_chain_that_is_too_short_is_reported_in_seconds():
     assert time.process_time() - began < 20
 
 
+@pytest.mark.slow(3)
 def test_a_rope_of_points_is_assembled_in_seconds():
     count = 100
     model = dl.Model("rope").coordinates(*(f"{c}{i}" for i in range(count) for c in "xy"))

@@ -186,16 +186,11 @@ CHAINS = [
     ("screw and revolute", "screw", ["crank", "rod", "rocker"]),
     ("prismatic and revolute", "prismatic", ["crank", "rod", "rocker"]),
 ]
-DAILY = ("universal",)  # chains that are cut on every day
 
 
+@pytest.mark.slow(3)  # cylindrical-universal-rocker
 @pytest.mark.parametrize(
-    ("first", "close", "at"),
-    [
-        pytest.param(first, close, at, marks=() if at == bodies[-1] and close in DAILY else pytest.mark.nightly)
-        for first, close, bodies in CHAINS
-        for at in bodies
-    ],
+    ("first", "close", "at"), [(first, close, at) for first, close, bodies in CHAINS for at in bodies]
 )
 def test_chains_in_space_cut_at_every_body_are_the_same_mechanism(first, close, at):
     model = spatial(first, close)
@@ -205,7 +200,7 @@ def test_chains_in_space_cut_at_every_body_are_the_same_mechanism(first, close, 
     same_mechanism(known(first, close), other)
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(4)
 def test_recutting_twice_restores_the_model():
     model = spatial("universal", "spherical")
     there = dl.recut(model, "cut", "link")
@@ -266,7 +261,7 @@ def test_a_quaternion_ball_joint_becomes_a_cut_without_coordinates():
         dl.recut(model, "cross", "input")
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(5)
 def test_one_of_two_loops_is_cut_elsewhere():
     # six bars: a second pair of rods from the coupler to a pivot at the end of the rods
     model = four_bars().coordinate("e", 0.6).coordinate("f", 2.0)
@@ -282,7 +277,7 @@ def test_one_of_two_loops_is_cut_elsewhere():
         same_mechanism(model, other)
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("ends", [("base", "third"), ("third", "base")], ids=["down", "up"])
 def test_a_ring_that_hangs_on_a_moving_body(ends):
     # a loop between a body and one that it carries; the ring is closed where the rods end
@@ -406,7 +401,7 @@ def test_loads_in_a_reversed_planar_joint():
     same_mechanism(model, other)
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(3)
 def test_branches_on_the_chain_move_with_it():
     model = four_bars()
     model.coordinate("swing", 0.4)

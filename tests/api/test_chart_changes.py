@@ -112,10 +112,13 @@ def tumbling(sequence: str, R: np.ndarray, w: np.ndarray, joint: str = "spherica
 
 
 TIMES = np.linspace(0.0, 1.2, 61)
-DAILY = [("zxy", "revolute", 1e-3, "lagrange", "dop853"), ("zxz", "spherical", 0.0, "hamilton", "dop853")]
+CASES = [
+    pytest.param("zxy", "revolute", 1e-3, "lagrange", "dop853", marks=pytest.mark.slow(2)),
+    ("zxz", "spherical", 0.0, "hamilton", "dop853"),
+]
 
 
-@pytest.mark.parametrize(("sequence", "joint", "near", "formalism", "integrator"), DAILY)
+@pytest.mark.parametrize(("sequence", "joint", "near", "formalism", "integrator"), CASES)
 def test_tumbling_body_passes_gimbal_lock(sequence, joint, near, formalism, integrator):
     R0, w0, _ = start_into_lock(sequence, 5, near)
     R, w = reference(TIMES, R0, w0, np.diag(INERTIA), None)
@@ -276,7 +279,8 @@ def hung_body(**attitude: Any) -> dl.Model:
     return model.loop("pin", ("world", "body"), model.spherical(), position=(0, 0.4, 0))
 
 
-@pytest.mark.parametrize("formalism", ["lagrange", pytest.param("kane", marks=pytest.mark.nightly)])
+@pytest.mark.slow(4)
+@pytest.mark.parametrize("formalism", ["lagrange", "kane"])
 def test_closed_loop_at_gimbal_lock_has_the_multipliers_of_a_quaternion(formalism):
     angles, spin = np.array([0.3, 1.2, -0.4]), np.array([3.0, 1.0, -2.0])
     times = np.linspace(0.0, 1.5, 31)

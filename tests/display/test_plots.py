@@ -119,6 +119,7 @@ def test_lines_are_the_motion(runs: dict[str, Trajectory]) -> None:
     np.testing.assert_array_equal(lines[1].get_xdata(), run.t)
 
 
+@pytest.mark.slow(7)
 def test_panels_by_name(all_panels: Plot, runs: dict[str, Trajectory]) -> None:
     found = labels(all_panels)
     for label in ("momenta [kg·m²/s]", "momenta [kg·m/s]", "multipliers λ [N]", "reactions [N·m]", "reactions [N]"):
@@ -362,6 +363,7 @@ def test_crowded_labels_stay_ordered_and_separate() -> None:
     assert found.max() <= 0.975 + 1e-12
 
 
+@pytest.mark.slow(8)
 def test_comparison_draws_the_figures_of_the_paper(tmp_path: Path, runs: dict[str, Trajectory]) -> None:
     paths = plot.comparison(runs, tmp_path / "figures")
     assert [path.name for path in paths] == [

@@ -29,7 +29,8 @@ from dalembert.symbolic.algebra_base import stack, vector
 from dalembert.symbolic.floats import FLOATS
 
 SERIAL = ("simple-pendulum", "robot-2-link", "stanford-arm", "heavy-top", "biped")
-TREES = ("four-bar", "quadruped", "three-bodies", "gripper")
+QUADRUPED = pytest.param("quadruped", marks=pytest.mark.slow(7))
+TREES = ("four-bar", QUADRUPED, "three-bodies", "gripper")
 # the numbers of the equations that blocks and steps cite; all of them are printed in the paper
 PRINTED = {f"({k})" for k in range(1, 55)} | {"(8b)", "(9a)", "(9b)", "(36b)", "(47a)", "(41a)", "(41b)"}
 ORDER = ["B", "A", "p", "N_l", "N_d", "N", "M_tilde", "I", "C", "U", "D", "I_inv"]
@@ -156,7 +157,7 @@ def floating_arm_on_rope() -> dl.Model:
     return model.force("arm", (1, 2, "-dot(a)"), point=(0.7, 0, 0))
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(5)
 def test_quaternion_joint_rotates_with_its_angular_velocity():
     model = floating_arm_on_rope()
     assert dl.prove(model, ["kane", "denoc"]).proved
@@ -316,7 +317,16 @@ def test_invalid_modules_are_reported(groups, message):
 # display
 
 
-@pytest.mark.parametrize("name", ["simple-pendulum", "double-pendulum", "robot-2-link", "four-bar", "heavy-top"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "simple-pendulum",
+        "double-pendulum",
+        "robot-2-link",
+        "four-bar",
+        pytest.param("heavy-top", marks=pytest.mark.slow(2)),
+    ],
+)
 def test_symbolic_and_numeric_values_agree(name):
     eom, q, qd = at_random(name)
     at = eom.blocks_at(q, qd)

@@ -143,6 +143,7 @@ def test_a_rotor_adds_its_reflected_inertia(key):
     assert np.allclose(run.kinetic, 0.5 * (0.4 + 0.64) * run.qd[0] ** 2, rtol=1e-10)
 
 
+@pytest.mark.slow(7)
 def test_all_formalisms_agree_on_an_arm_with_geared_motors():
     model = Model("arm", gravity=(0, -G, 0)).parameters(J=0.02, N=5.0).coordinates("a", "b")
     rod = {"mass": 1.2, "center": (0.3, 0, 0), "inertia": (0, 0.05, 0.05)}

@@ -85,7 +85,7 @@ def test_functions_are_sampled_to_their_accuracy_and_kinks_raise() -> None:
         dl.sampled(lambda t: float(t > math.sqrt(0.5)), 1.0)
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(4)
 def test_all_kinds_of_laws_drive_the_same_motion() -> None:
     t = sympy.Symbol("t")
     times = np.linspace(0, 1, 201)

@@ -356,13 +356,8 @@ def by_scipy(inertia, mass, center, gravity, omega, times):
 INERTIA = [[0.2, 0.02, 0.0], [0.02, 0.5, -0.03], [0.0, -0.03, 0.6]]
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "kane",
-        *(pytest.param(key, marks=pytest.mark.nightly) for key in ("lagrange", "hamilton", "boltzmann_hamel", "gauss")),
-    ],
-)
+@pytest.mark.slow(4)  # kane
+@pytest.mark.parametrize("key", ["kane", "lagrange", "hamilton", "boltzmann_hamel", "gauss"])
 def test_a_free_rigid_body_obeys_eulers_equations(key):
     # rotation about the intermediate axis of inertia: it tumbles repeatedly
     omega = (0.05, 3.0, 0.02)
@@ -458,6 +453,7 @@ def test_quaternion_and_angles_describe_the_same_top():
         assert np.allclose(R, as_floats(by_angles), atol=1e-10)
 
 
+@pytest.mark.slow(13)
 def test_every_formalism_agrees_on_the_top():
     found = dl.verify(heavy_top(), states=20, engines=["native"])
     assert set(found.formalisms) == set(catalogue.KEYS)

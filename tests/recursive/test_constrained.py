@@ -32,7 +32,7 @@ def check_against_lagrange(model, tolerance=1e-11):
     assert np.abs(need).max() <= tolerance * np.abs(mass_matrix(model, states.q, states.t)).max() * np.abs(known).max()
 
 
-@pytest.mark.parametrize("name", by_size(constrained()))
+@pytest.mark.parametrize("name", by_size(constrained(), slow={"bricard": 3}))
 def test_gallery_models_agree_with_lagrange(name):
     check_against_lagrange(dl.load(name))
 

@@ -179,6 +179,7 @@ def test_small_trees_and_tasks_without_loops_are_unrolled():
     assert dl.dynamics(chain(3), execution="rolled").mass_matrix(np.zeros(3)).shape == (3, 3)
 
 
+@pytest.mark.slow(3)
 def test_programs_that_would_compile_for_hours_are_rejected():
     large, zero = dl.dynamics(chain(LARGEST_MATRIX + 1)), np.zeros(LARGEST_MATRIX + 1)
     with pytest.raises(

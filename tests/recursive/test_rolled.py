@@ -52,12 +52,13 @@ def test_joints_of_one_kind(kind):
     assert np.abs(rolled_function(plan, "forward")(x, NONE) - sd).max() <= 1e-10
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 40])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, pytest.param(40, marks=pytest.mark.slow(4))])
 def test_trees_of_all_kinds(n):
     plan, x, sd = check(grown(n, list(MOTIONS), seed=n))
     assert np.abs(rolled_function(plan, "forward")(x, NONE) - sd).max() <= 1e-8
 
 
+@pytest.mark.slow(3)
 def test_a_tree_of_two_hundred():
     plan, x, sd = check(grown(200, ["revolute", "prismatic", "fixed"], seed=8))
     assert np.abs(rolled_function(plan, "forward")(x, NONE) - sd).max() <= 1e-8
