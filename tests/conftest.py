@@ -3,7 +3,6 @@
 import itertools
 import os
 from collections.abc import Callable
-from pathlib import Path
 from zlib import crc32
 
 import numpy as np
@@ -23,8 +22,8 @@ settings.register_profile("nightly", max_examples=500, derandomize=True, deadlin
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 
 
-AT_NIGHT = frozenset((Path(__file__).parent / "at_night.txt").read_text("utf-8").splitlines())
-
+# a test marked slow(seconds) runs nightly if it takes at least this many CPU seconds
+NIGHTLY_SECONDS = 2
 
 # all nightly tests take some six core hours: `make nightly` runs a tenth of them, another one each day
 PARTS = 10
@@ -37,18 +36,18 @@ def pytest_report_header():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Mark slow parametrizations as nightly, and select the nightly tests of one part.
+    """Mark slow tests as nightly, and select the nightly tests of one part.
 
     Nightly tests of one gallery model are in one part and run in one process, which derives and compiles its equations once.
     """
     names = frozenset(gallery.names())
     others = []
     for item in items:
-        if item.nodeid in AT_NIGHT:
+        if _seconds(item) >= NIGHTLY_SECONDS:
             item.add_marker(pytest.mark.nightly)
         if not item.get_closest_marker("nightly"):
             continue
-        model = min(names.intersection(_words_of(item)), default="")
+        model = min(names.intersection(_string_parameters(item)), default="")
         if model:
             item.add_marker(pytest.mark.xdist_group(model))
         if PART != "all" and crc32((model or item.nodeid).encode()) % PARTS != int(PART):
@@ -59,27 +58,39 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in left_out]
 
 
-def _words_of(item):
+def _seconds(item):
+    """The duration stated by the slow marks of a test and its parameters, the largest of them; 0 without a mark."""
+    stated = [0.0]
+    for mark in item.iter_markers("slow"):
+        if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], int | float):
+            raise pytest.UsageError(
+                f"{item.nodeid}: expected slow(seconds) with one number, got {mark.args}, {mark.kwargs}"
+            )
+        stated.append(mark.args[0])
+    return max(stated)
+
+
+def _string_parameters(item):
     """The parameters of a test that are strings."""
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
     return [value for value in parameters if isinstance(value, str)]
 
 
 @pytest.fixture(autouse=True)
-def _nothing_false_is_kept(request):
+def _isolate_mutations(request):
     """Isolate a mutation test from programs compiled before and after it."""
-    falsifies = "monkeypatch" in request.fixturenames
-    if falsifies:
+    mutates = "monkeypatch" in request.fixturenames
+    if mutates:
         request.getfixturevalue("monkeypatch").setattr(
             execution, "package_digest", lambda: None
-        )  # nothing on disk either
-        _forget()
+        )  # disables the disk cache
+        _clear_caches()
     yield
-    if falsifies:
-        _forget()
+    if mutates:
+        _clear_caches()
 
 
-def _forget():
+def _clear_caches():
     forget_workspaces()
     forget_plans()
     forget_calls()
@@ -91,11 +102,11 @@ LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 class Builder:
     """Build one random model: a tree of bodies, then loads, constraints and speeds; deterministic by seed."""
 
-    def __init__(self, seed: int, most: int) -> None:
+    def __init__(self, seed: int, max_coordinates: int) -> None:
         self.random = np.random.default_rng(seed)
         self.model = Model(f"random-{seed}", gravity=self.numbers(3, 5.0)).parameters(m=1.3, l=0.7)
         self.bodies: list[str] = []
-        self.most = most  # coordinates
+        self.max_coordinates = max_coordinates
         self._names = (f"q{i}" for i in itertools.count(1))
 
     def numbers(self, count: int, size: float = 1.0) -> list[float]:
@@ -120,7 +131,7 @@ class Builder:
         rotation = self.pick(([0, 0, 0], [0, 0, 0.4], self.numbers(3)))
         placement = {"position": (*self.numbers(2), "l"), "rotation": rotation}
         kind = self.pick(("revolute", "revolute", "prismatic", "fixed"))
-        if kind == "fixed" or len(self.model.coordinate_names) == self.most:
+        if kind == "fixed" or len(self.model.coordinate_names) == self.max_coordinates:
             return self.model.fixed(**placement)
         axis = self.pick(((1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 1), self.numbers(3)))
         return getattr(self.model, kind)(axis, self.motion(motions), **placement)
@@ -130,8 +141,8 @@ class Builder:
         if not self.model.coordinate_names:
             joints.append(self.model.revolute(self.numbers(3), self.motion(motions)))
         spread = np.diag(self.random.uniform(0.05, 0.4, 3))
-        turn, _ = np.linalg.qr(self.random.normal(size=(3, 3)))
-        second = turn @ spread @ turn.T  # ∫ r rᵀ dm, which gives a physically consistent inertia
+        rotation, _ = np.linalg.qr(self.random.normal(size=(3, 3)))
+        second = rotation @ spread @ rotation.T  # ∫ r rᵀ dm, which gives a physically consistent inertia
         name = f"body{len(self.bodies) + 1}"
         self.model.body(
             name,

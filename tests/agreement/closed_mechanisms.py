@@ -1,4 +1,4 @@
-"""Random closed mechanisms with at least one degree of freedom, as plain data, and an independent reference solution.
+"""Random closed mechanisms with at least one degree of freedom, as data, and an independent reference solution.
 
 A mechanism is a tree of bodies on joints, closed by one more joint between two of its bodies, or a body and the world. A random
 posture is chosen first, and the frame of the closing joint on its second body follows from it: it is closed by construction.
@@ -26,7 +26,7 @@ class Joint:
     """A joint of a tree: its frame on the parent, and its axes; a spherical joint has a quaternion."""
 
     kind: str
-    place: Transform
+    frame: Transform
     axes: tuple[np.ndarray, ...] = ()
 
     @property
@@ -46,13 +46,13 @@ class Body:
 
 @dataclass(frozen=True)
 class Closing:
-    """A joint between body `first`, at its frame `place`, and body `second`, at its frame `other`."""
+    """A joint between body `first`, at its frame `frame`, and body `second`, at its frame `other`."""
 
     kind: str
     axes: tuple[np.ndarray, ...]
     first: int
     second: int
-    place: Transform
+    frame: Transform
     other: Transform = field(default=(np.eye(3), np.zeros(3)))
 
 
@@ -89,7 +89,7 @@ def about(axis: np.ndarray, angle: complex) -> np.ndarray:
     return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
 
 
-def turned_by(quaternion: np.ndarray) -> np.ndarray:
+def quaternion_rotation(quaternion: np.ndarray) -> np.ndarray:
     """The rotation of a quaternion (w, x, y, z) of any length."""
     w, u = quaternion[0], skew(quaternion[1:])
     square = np.sum(quaternion**2)
@@ -124,14 +124,14 @@ def moved(joint: Joint, q: np.ndarray) -> Transform:
         return np.eye(3), q[0] * joint.axes[0]
     if joint.kind == "universal":
         return about(joint.axes[0], q[0]) @ about(joint.axes[1], q[1]), still
-    return turned_by(q), still
+    return quaternion_rotation(q), still
 
 
 def body_transforms(mechanism: Mechanism, q: np.ndarray) -> list[Transform]:
     """Where all bodies are; q may be complex."""
     out: list[Transform] = []
     for body, own in zip(mechanism.bodies, mechanism.slices, strict=True):
-        base = compose(out[body.parent] if body.parent >= 0 else (np.eye(3), np.zeros(3)), body.joint.place)
+        base = compose(out[body.parent] if body.parent >= 0 else (np.eye(3), np.zeros(3)), body.joint.frame)
         out.append(compose(base, moved(body.joint, q[own])))
     return out
 
@@ -143,7 +143,7 @@ def gaps(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     """Residuals of the closing joint and of the quaternion norms."""
     cut, all_transforms = mechanism.closing, [*body_transforms(mechanism, q), (np.eye(3), np.zeros(3))]
     R, p = relative_transform(
-        compose(all_transforms[cut.first], cut.place), compose(all_transforms[cut.second], cut.other)
+        compose(all_transforms[cut.first], cut.frame), compose(all_transforms[cut.second], cut.other)
     )
     norms = [np.sum(q[own] ** 2) - 1 for own in mechanism.balls]
     if cut.kind == "ball":
@@ -273,7 +273,7 @@ class _Draw:
         first /= np.linalg.norm(first)
         return (first, across(first)[0]) if kind == "universal" else (first,)
 
-    def place(self, plane: bool, first: bool = False) -> Transform:
+    def pose(self, plane: bool, first: bool = False) -> Transform:
         angles = self.rng.uniform(-1, 1, 3)
         p = self.rng.uniform(-0.8, 0.8, 3)
         if plane and not first:
@@ -282,8 +282,8 @@ class _Draw:
         return about(z, angles[2]) @ about(y, angles[1]) @ about(x, angles[0]), p
 
     def body(self, parent: int, joint: Joint) -> Body:
-        turn, _ = np.linalg.qr(self.rng.normal(size=(3, 3)))
-        second = turn @ np.diag(self.rng.uniform(0.02, 0.2, 3)) @ turn.T  # ∫ r rᵀ dm
+        axes, _ = np.linalg.qr(self.rng.normal(size=(3, 3)))
+        second = axes @ np.diag(self.rng.uniform(0.02, 0.2, 3)) @ axes.T  # ∫ r rᵀ dm
         inertia = np.trace(second) * np.eye(3) - second
         return Body(parent, joint, float(self.rng.uniform(0.4, 2)), self.rng.uniform(-0.4, 0.4, 3), inertia)
 
@@ -321,22 +321,22 @@ def random_mechanism(family: str, seed: int) -> Mechanism:
 def _tried(family: str, seed: int) -> Mechanism:
     draw, (plane, one, two, kind) = _Draw(seed), FAMILIES[family]
     bodies: list[Body] = []
-    base = draw.place(False, first=True)[0]  # the plane of planar ones
+    base = draw.pose(False, first=True)[0]  # the plane of planar ones
     tips = []
     for branch in (one, two):
         parent = -1
         for each in branch:
-            place = draw.place(plane)
-            place = (base @ place[0], base @ place[1]) if parent < 0 else place
-            bodies.append(draw.body(parent, Joint(each, place, draw.axes(each, plane))))
+            frame = draw.pose(plane)
+            frame = (base @ frame[0], base @ frame[1]) if parent < 0 else frame
+            bodies.append(draw.body(parent, Joint(each, frame, draw.axes(each, plane))))
             parent = len(bodies) - 1
         tips.append(parent)
     posture = np.concatenate([_values(body.joint, draw.rng) for body in bodies])
-    closing = Closing(kind, draw.axes(kind, plane), tips[0], tips[1], draw.place(plane))
+    closing = Closing(kind, draw.axes(kind, plane), tips[0], tips[1], draw.pose(plane))
     open_one = Mechanism(f"{family} {seed}", draw.rng.uniform(-9, 9, 3), tuple(bodies), closing, posture)
     at = [*body_transforms(open_one, posture), (np.eye(3), np.zeros(3))]
-    other = relative_transform(at[closing.second], compose(at[closing.first], closing.place))
-    closed = Closing(kind, closing.axes, closing.first, closing.second, closing.place, other)
+    other = relative_transform(at[closing.second], compose(at[closing.first], closing.frame))
+    closed = Closing(kind, closing.axes, closing.first, closing.second, closing.frame, other)
     return Mechanism(open_one.name, open_one.gravity, open_one.bodies, closed, posture)
 
 
@@ -361,7 +361,7 @@ def as_model(mechanism: Mechanism) -> Model:
         model.body(
             names[i + 1],
             parent=names[body.parent + 1],
-            joint=_joint(model, body.joint.kind, body.joint.axes, body.joint.place, motions),
+            joint=_joint(model, body.joint.kind, body.joint.axes, body.joint.frame, motions),
             mass=body.mass,
             center=body.center.tolist(),
             inertia=body.inertia.tolist(),
@@ -369,11 +369,11 @@ def as_model(mechanism: Mechanism) -> Model:
     cut = mechanism.closing
     ends = names[cut.first + 1], names[cut.second + 1]
     other = {"position": cut.other[1].tolist(), "rotation": roll_pitch_yaw(cut.other[0])}
-    return model.loop("cut", ends, _joint(model, cut.kind, cut.axes, cut.place, None), **other)
+    return model.loop("cut", ends, _joint(model, cut.kind, cut.axes, cut.frame, None), **other)
 
 
-def _joint(model: Model, kind: str, axes: Sequence[np.ndarray], place: Transform, motions: list[str] | None):
-    at = {"position": place[1].tolist(), "rotation": roll_pitch_yaw(place[0])}
+def _joint(model: Model, kind: str, axes: Sequence[np.ndarray], frame: Transform, motions: list[str] | None):
+    at = {"position": frame[1].tolist(), "rotation": roll_pitch_yaw(frame[0])}
     if kind == "ball":
         return model.spherical(**({} if motions is None else {"quaternion": motions}), **at)
     if kind == "universal":

@@ -27,22 +27,26 @@ EVERY_DAY = (
     "cart-pendulum",
     "four-bar",
     "over-constrained",
-    "rolling-disk",
     "rough-surface",
-    "three-bodies",
     "tracking",
 )
-OTHERS = tuple(name for name in gallery.names() if name not in EVERY_DAY)
+SLOW = (
+    pytest.param("rolling-disk", marks=pytest.mark.slow(11)),
+    pytest.param("three-bodies", marks=pytest.mark.slow(18)),
+)
+OTHERS = tuple(name for name in gallery.names() if name not in (*EVERY_DAY, "rolling-disk", "three-bodies"))
 SLOWEST = ("bricard", "hexapod", "quadruped", "rope", "stewart-platform", "whipple-bicycle")
 
 
-@pytest.mark.parametrize("name", [*EVERY_DAY, *(pytest.param(name, marks=pytest.mark.nightly) for name in OTHERS)])
+@pytest.mark.parametrize(
+    "name", [*EVERY_DAY, *SLOW, *(pytest.param(name, marks=pytest.mark.nightly) for name in OTHERS)]
+)
 def test_every_formalism_agrees_on_the_gallery(name):
     model = dl.load(name)
     agreement = dl.verify(model, states=50 if len(model.coordinate_names) <= 6 else 10)
     assert agreement.engines == ("native", "python")
     left_out = {key for key, verdict in agreement.formalisms.items() if verdict.status == "refused"}
-    assert left_out == expected_to_refuse(model)
+    assert left_out == unsupported_formalisms(model)
     assert {verdict.status for verdict in agreement.formalisms.values()} <= {"agrees", "refused"}
     assert agreement.recursion is None or agreement.recursion.status == "agrees"
     assert agreement.principle is not None
@@ -62,7 +66,7 @@ def test_denoc_agrees_with_lagrange_on_the_other_models(name):
     assert np.abs(found - known).max() <= 1e-10 * np.abs(known).max()
 
 
-def expected_to_refuse(model) -> set[str]:
+def unsupported_formalisms(model) -> set[str]:
     """Whether a formalism applies to a model according to FORMALISMS."""
     out = set()
     if model.nonholonomic_constraints or not all(isinstance(contact, Held) for contact in model.contacts):
@@ -172,7 +176,7 @@ def test_at_least_one_state_is_needed():
 @pytest.mark.parametrize("key", catalogue.KEYS)
 @pytest.mark.parametrize("name", ["double-pendulum", "planar-four-bar"])
 def test_the_integrated_program_has_the_reported_accelerations(name, key):
-    # a run uses its own shortened program: the change of q̇ along the state rates must be q̈
+    # a run uses its own optimized program: the change of q̇ along the state rates must be q̈
     model = dl.load(name)
     eom = dl.derive(model, key)
     states = random_states.consistent(with_contacts(model), 3, include_initial=True)

@@ -146,25 +146,20 @@ def agreed(model: Model) -> Agreement:
     return found
 
 
-OFTEN = ("fixed", "revolute", "universal", "spherical")  # the others are compared in the nightly run
-
-
-def usual(value: object, kind: str):
-    return pytest.param(value, id=kind, marks=() if kind in OFTEN else pytest.mark.nightly)
-
-
 def test_the_table_of_loops_is_complete():
     closed = {make().loops[0].joint.kind for make in LOOPS}
     assert closed == {joint.kind for joint in JOINTS} - {"quaternion", "free"}
 
 
-@pytest.mark.parametrize("make", [usual(make, make().name) for make in LOOPS])
+@pytest.mark.slow(17)
+@pytest.mark.parametrize("make", [pytest.param(make, id=make().name) for make in LOOPS])
 def test_every_formalism_agrees_on_a_loop_closed_by_every_joint_type(make):
     model = dl.assembled(make())
     assert dl.mobility(model).degrees_of_freedom == FREEDOMS.get(model.name, 1)
     assert agreed(model).states == 20
 
 
+@pytest.mark.slow(4)
 def test_formalisms_agree_on_a_quaternion_joint_closed_by_a_universal_joint():
     model = dl.assembled(ball_and_cross())
     assert dl.mobility(model).degrees_of_freedom == 1
@@ -207,8 +202,8 @@ TREES = {
 }
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("kind", [usual(kind, kind) for kind in TREES])
+@pytest.mark.slow(14)
+@pytest.mark.parametrize("kind", TREES)
 def test_every_formalism_agrees_on_multi_dof_joints_with_loads(kind):
     count, make = TREES[kind]
     names = [f"r{i}" for i in range(count)]

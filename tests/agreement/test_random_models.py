@@ -99,7 +99,8 @@ def examine(random_tree, recipe, engine):
     compare(space, states, M, keys, 1e-8 * max(1.0, (kappa / 1e4) ** 2))
 
 
-@pytest.mark.parametrize("chunk", [pytest.param(k, marks=() if k < 1 else pytest.mark.nightly) for k in range(CHUNKS)])
+@pytest.mark.slow(9)
+@pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_every_formalism_agrees_on_random_models(random_tree, chunk):
     @seed(chunk)
     @settings(max_examples=settings().max_examples // CHUNKS, phases=(Phase.explicit, Phase.generate))
@@ -110,7 +111,8 @@ def test_every_formalism_agrees_on_random_models(random_tree, chunk):
     agree()
 
 
-@pytest.mark.parametrize("chunk", [0, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.slow(4)
+@pytest.mark.parametrize("chunk", range(2))
 def test_every_formalism_agrees_on_random_models_in_machine_code(random_tree, chunk):
     @seed(100 + chunk)
     @settings(max_examples=max(2, settings().max_examples // 20), phases=(Phase.explicit, Phase.generate))

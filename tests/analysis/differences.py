@@ -20,7 +20,7 @@ def assembled_start(model, values, keep):
 
 
 def slope_of_run(model, name, of, duration, step=1e-3) -> np.ndarray:
-    """∂(q, q̇)/∂name at the end of a run; coordinates in `of` keep their initial values, as in `dl.sensitivity`."""
+    """∂(q, q̇)/∂name at the end of a run; coordinates in `of` have their initial values, as in `dl.sensitivity`."""
     keep = sorted(
         {each.removesuffix("(0)").removeprefix("dot(").removesuffix(")") for each in of if each.endswith("(0)")}
     )

@@ -43,8 +43,8 @@ def test_the_cone_as_a_body_of_a_model():
 
 def test_every_point_of_the_ellipsoid_has_the_energy():
     random = np.random.default_rng(3)
-    turn = np.linalg.qr(random.normal(size=(3, 3)))[0]
-    inertia = turn @ np.diag([0.4, 0.7, 0.9]) @ turn.T
+    rotation = np.linalg.qr(random.normal(size=(3, 3)))[0]
+    inertia = rotation @ np.diag([0.4, 0.7, 0.9]) @ rotation.T
     found = kinetic_energy_ellipsoid(inertia, 2.5)
     on_sphere = random.normal(size=(3, 100))
     on_sphere /= np.linalg.norm(on_sphere, axis=0)
@@ -89,16 +89,16 @@ def test_in_the_base_frame_it_rotates_with_the_body():
     # (5.188) and (5.221): the orientation of the rotor is Q_z Q_y Q_x
     q = {"q1": 0.4, "q2": -0.7, "q3": 1.1}
 
-    def turn(axis, angle):
+    def rotation(axis, angle):
         out, (i, j) = np.eye(3), [(1, 2), (2, 0), (0, 1)][axis]
         out[i, i] = out[j, j] = np.cos(angle)
         out[i, j], out[j, i] = -np.sin(angle), np.sin(angle)
         return out
 
-    R = turn(2, 0.4) @ turn(1, -0.7) @ turn(0, 1.1)
+    R = rotation(2, 0.4) @ rotation(1, -0.7) @ rotation(0, 1.1)
     body = dl.ellipsoid("gyroscope", "beam", 2.0)
     world = dl.ellipsoid("gyroscope", "beam", 2.0, frame="world", q=q)
-    R2 = turn(2, 0.4) @ turn(1, -0.7)
+    R2 = rotation(2, 0.4) @ rotation(1, -0.7)
     assert world.frame == "world"
     assert_allclose(world.semiaxes, body.semiaxes)
     assert_allclose(np.abs((R2 @ body.directions).T @ world.directions), np.eye(3), atol=1e-12)

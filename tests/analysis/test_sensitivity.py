@@ -91,7 +91,7 @@ def test_observables_have_the_derivatives_of_the_run():
     same(run.path(body, (0.1, 0, 0)).first[:3, 0], lambda each: each.path(body, (0.1, 0, 0)))
 
 
-def test_initial_values_given_by_formulas_are_differentiated():
+def test_initial_values_that_are_formulas_are_differentiated():
     run = dl.sensitivity(
         "simple-pendulum", 0.1, of=["l", "g"], q0={"theta": "l**2/2"}, order=2, samples=2, integrator="rk4"
     )

@@ -51,7 +51,7 @@ def test_contact_rows_precede_loops_and_velocity_constraints():
     eom = dl.derive(model, "lagrange")
     assert eom.constraint_names == ("floor, contact", "floor, slip 1", "floor, slip 2")
     run = eom.simulate(0.2, samples=5)
-    # the plane carries the weight and what lifts the centre: the joint of a free disc carries nothing upright
+    # the plane carries the weight and the force that lifts the center: the joint of a free disk carries no vertical force
     contact = run.multipliers[run.constraint_names.index("floor, contact")]
     force = next(iter(run.joint_reactions().values())).force
     assert np.allclose(force[2], 0, atol=1e-9)

@@ -1,4 +1,4 @@
-"""Damaged or foreign .nc files are refused with an error that names the file and the problem; unusual names survive saving."""
+"""Damaged or foreign .nc files are rejected with an error that names the file and the problem; unusual names survive saving."""
 
 import contextlib
 import json
@@ -49,7 +49,7 @@ def damaged(content: bytes, seed: int) -> bytes:
 
 
 @pytest.mark.parametrize("seed", [*range(30), *(pytest.param(k, marks=pytest.mark.nightly) for k in range(30, 1000))])
-def test_damaged_file_is_refused(saved, tmp_path, seed):
+def test_damaged_file_is_rejected(saved, tmp_path, seed):
     path = tmp_path / "damaged.nc"
     path.write_bytes(damaged(saved[1], seed))
     with pytest.raises(dl.InputError, match=r"damaged\.nc' cannot be read as a run: it (has no|does not match)"):
@@ -117,7 +117,7 @@ VALUES = ("nonsense", None, 3, [1, 2], {"a": {}}, [None])
 @pytest.mark.parametrize(
     "value", [VALUES[0], *(pytest.param(x, marks=pytest.mark.nightly) for x in VALUES[1:])], ids=str
 )
-def test_changed_record_is_read_or_refused(saved, tmp_path, key, value):
+def test_changed_record_is_read_or_rejected(saved, tmp_path, key, value):
     def change(data):
         record = json.loads(data.attrs["dalembert_run"])
         return data.assign_attrs(dalembert_run=json.dumps(record | {key: value}))
@@ -127,7 +127,7 @@ def test_changed_record_is_read_or_refused(saved, tmp_path, key, value):
         load_run(path)
 
 
-def test_other_netcdf_file_is_refused(tmp_path):
+def test_other_netcdf_file_is_rejected(tmp_path):
     path = tmp_path / "other.nc"
     data = xarray.Dataset({"temperature": (("x",), np.arange(3.0))})
     data.to_netcdf(path, engine="h5netcdf")
@@ -181,7 +181,7 @@ KINDS = ("model", "load", "constraint", "event")
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", REFUSED, ids=ascii)
-def test_unprintable_or_too_long_name_is_refused(name, kind):
+def test_unprintable_or_too_long_name_is_rejected(name, kind):
     if not name and kind in ("load", "constraint"):
         assert named(name, kind).check() == []  # they get a name
         return
@@ -189,7 +189,7 @@ def test_unprintable_or_too_long_name_is_refused(name, kind):
         named(name, kind)
 
 
-def test_description_with_control_characters_is_refused():
+def test_description_with_control_characters_is_rejected():
     with pytest.raises(dl.InputError, match="description"):
         dl.Model("m", description="a\0b")
     with pytest.raises(dl.InputError, match="coordinate 'x', description"):
@@ -217,7 +217,7 @@ def simulated(model):
 @given(st.text(max_size=110), st.sampled_from(KINDS))
 @example("\x85", "load")
 @example("\u200b", "event")
-def test_any_name_is_refused_or_survives_a_model_file(tmp_path, name, kind):
+def test_any_name_is_rejected_or_survives_a_model_file(tmp_path, name, kind):
     if not name and kind in ("load", "constraint"):
         return  # they get a name
     if not is_name(name):

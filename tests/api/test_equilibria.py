@@ -111,7 +111,7 @@ def test_heavy_top_precesses_at_two_speeds():
 
 @pytest.mark.nightly
 def test_governor_angle_depends_on_its_speed():
-    """A bead on a wire that turns: cos θ = g/(l Ω²), stable above Ω² = g/l, where the lowest point no longer is."""
+    """A bead on a rotating wire: cos θ = g/(l Ω²), stable above Ω² = g/l, where the lowest point no longer is."""
     model = dl.Model("governor", gravity=(0, 0, -9.81)).coordinates("turn", "theta")
     joints = [model.revolute((0, 0, 1), "turn"), model.revolute((0, 1, 0), "theta")]
     model.body("bob", joint=joints, mass=1, center=(0, 0, -0.5), inertia=(0, 0, 1e-2)).start([0, 0.4], [0, 0])

@@ -98,14 +98,14 @@ def test_bounces_enter_the_energy_balance_and_are_saved(tmp_path):
 def test_events_stop_or_record_without_changing_the_motion():
     model = sliding("-x", (1.0, 0.0))
     plain = dl.simulate(model, 10.0, samples=11)
-    told = model.event("middle", "x", direction="up").event("turn", "dot(x)").copy()
-    run = dl.simulate(told, 10.0, samples=11)
+    with_events = model.event("middle", "x", direction="up").event("turn", "dot(x)").copy()
+    run = dl.simulate(with_events, 10.0, samples=11)
     assert (run.q == plain.q).all()
     assert [each.t for each in run.events if each.name == "middle"] == pytest.approx([1.5 * np.pi], abs=1e-13)
     assert [each.t for each in run.events if each.name == "turn"] == pytest.approx(
         [np.pi, 2 * np.pi, 3 * np.pi], abs=1e-13
     )
-    ended = dl.simulate(told.copy().event("end", "x + 0.5", stop=True), 10.0, samples=11)
+    ended = dl.simulate(with_events.copy().event("end", "x + 0.5", stop=True), 10.0, samples=11)
     assert ended.t[-1] == pytest.approx(2 * np.pi / 3, abs=1e-13)
     assert ended.q[0, -1] == pytest.approx(-0.5, abs=1e-13)
     assert ended.status == "The simulation was ended by an event."
@@ -143,7 +143,7 @@ def test_large_tables_do_not_enlarge_the_program():
     assert found[0] == found[1]
 
 
-def test_reset_that_violates_a_constraint_is_refused():
+def test_reset_that_violates_a_constraint_is_rejected():
     model = dl.Model("pair").coordinates("x", "y").start([1.0, 1.0], [-1.0, -1.0])
     for name in ("x", "y"):
         model.body(f"block-{name}", joint=model.prismatic((1, 0, 0), name), mass=1)
@@ -178,8 +178,8 @@ def test_events_are_checked_and_saved():
         ({"when": "zz"}, "zz"),
         ({"when": "z", "direction": "left"}, "Expected 'up', 'down' or 'both'"),
     ]
-    for given, said in wrong:
-        with pytest.raises(InputError, match=said):
+    for given, message in wrong:
+        with pytest.raises(InputError, match=message):
             ball(0.5).event("wrong", **given)
     with pytest.raises(InputError, match="declared twice"):
         ball(0.5).event("bounce", "z")

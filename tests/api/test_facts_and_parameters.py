@@ -206,7 +206,7 @@ def by_discrete_state(case: Case, key: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_sweep(case: Case, key: str) -> tuple[np.ndarray, np.ndarray]:
-    """The swept runs, lanes where they can; one that is refused has a reason, which is raised here."""
+    """The swept runs, lanes where they can; one that is rejected has a reason, which is raised here."""
     values = [case.special, case.other]
     found = dl.sweep(
         case.model(case.special),
@@ -231,8 +231,8 @@ CHANNELS = {
 }
 
 
-def require_right_or_refused(case: Case, channel: str, key: str) -> bool:
-    """True where the motion is right, False where the change is refused by the name of the parameter."""
+def require_right_or_rejected(case: Case, channel: str, key: str) -> bool:
+    """True where the motion is right, False where the change is rejected by the name of the parameter."""
     try:
         dl.derive(case.model(case.special), key)
     except dl.NotApplicableError:
@@ -268,15 +268,15 @@ DAILY = [
 
 
 @pytest.mark.parametrize(("case", "channel", "key"), DAILY)
-def test_change_of_a_special_value_is_correct_or_refused(case, channel, key):
-    require_right_or_refused(CASES[case], channel, key)
+def test_change_of_a_special_value_is_correct_or_rejected(case, channel, key):
+    require_right_or_rejected(CASES[case], channel, key)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("channel", [channel for channel in CHANNELS if channel != "simulate"])
 @pytest.mark.parametrize("case", CASES)
-def test_every_change_of_a_special_value_is_correct_or_refused(case, channel):
-    right = [key for key in KEYS if require_right_or_refused(CASES[case], channel, key)]
+def test_every_change_of_a_special_value_is_correct_or_rejected(case, channel):
+    right = [key for key in KEYS if require_right_or_rejected(CASES[case], channel, key)]
     if case not in ("equal rows", "no row") and channel in ("event", "discrete state"):
         assert "lagrange" in right
 
@@ -298,7 +298,7 @@ def two_rows(**parameters: float) -> dl.Model:
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "gauss"])
-def test_event_that_makes_a_dropped_row_independent_is_refused(key):
+def test_event_that_makes_a_dropped_row_independent_is_rejected(key):
     """At rest both rows hold; afterwards the particle could not move at all, and it went on along the first row."""
     model = two_rows(F=0.0).force("p", ("F", "2*F", 0), name="wind").event("change", "t - 0.4", set={"c": 2, "F": 1})
     with pytest.raises(
@@ -307,7 +307,7 @@ def test_event_that_makes_a_dropped_row_independent_is_refused(key):
         dl.simulate(model, 1.0, formalism=key)
 
 
-def test_sensitivity_to_a_special_parameter_is_refused():
+def test_sensitivity_to_a_special_parameter_is_rejected():
     model = two_rows().force("p", (1, 2, 0), name="wind")
     for refused in (
         lambda: dl.sensitivity(model, 1.0, of=["c"]),
@@ -317,14 +317,14 @@ def test_sensitivity_to_a_special_parameter_is_refused():
             refused()
 
 
-def test_export_with_a_special_parameter_is_refused(tmp_path):
+def test_export_with_a_special_parameter_is_rejected(tmp_path):
     case = CASES["force"]
     with pytest.raises(dl.NotApplicableError, match="ignorable only while F = 0"):
         dl.export(dl.derive(case.model(0.0), "routh"), "numpy", tmp_path / "carts.py")
     assert dl.export(dl.derive(case.model(0.0), "lagrange"), "numpy", tmp_path / "carts.py")
 
 
-def test_root_locus_across_dependent_rows_is_refused():
+def test_root_locus_across_dependent_rows_is_rejected():
     model = two_rows().force("p", ("-x", "-y", 0), name="spring")
     with pytest.raises(dl.InputError, match="root_locus: at c = 2 other constraints would be independent"):
         dl.root_locus(model, "c", [1.0, 2.0], at=[0.0, 0.0])
@@ -368,7 +368,7 @@ def test_notes_list_the_values_required_by_constant_momenta():
     assert "x ignorable only while F = 0; other values require a new derivation" in eom.notes
 
 
-def test_symbolic_linearization_at_a_special_value_is_refused():
+def test_symbolic_linearization_at_a_special_value_is_rejected():
     model = two_rows().force("p", ("-x", "-y", 0), name="spring")
     with pytest.raises(
         dl.NotApplicableError, match="symbolic: the equations hold for c = 1 but not for neighboring values"

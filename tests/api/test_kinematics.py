@@ -28,7 +28,7 @@ def gallery_family(names):
 
 
 class Curves:
-    """Smooth curves q(τ) at time t + τ through random states of a model, whose quaternions keep their norm."""
+    """Smooth curves q(τ) at time t + τ through random states of a model, with unit quaternions."""
 
     def __init__(self, model, known):
         states = consistent(model, STATES)
@@ -110,7 +110,7 @@ def test_relative_velocities_are_rates_of_relative_poses(name):
 
 
 def test_motion_relative_to_a_turntable():
-    # a point that stands still in the world, seen from a table that turns with ω = 2: it runs backwards, and inwards it falls
+    # a point at rest in the world, relative to a table that rotates with ω = 2: it moves backwards and accelerates inwards
     model = driven().body("lamp", mass=1, joint=dl.Model("joints").fixed(position=(1.0, 0.0, 0.0)))
     seen = {"relative_to": "table", "t": 0.0}
     v, a = dl.velocity(model, [0.4], [0.0], "lamp", **seen), dl.acceleration(model, [0.4], [0.0], [0.0], "lamp", **seen)
@@ -161,7 +161,7 @@ def test_poses_equal_those_of_the_formalisms(name):
 
 
 def driven():
-    """A turntable that time turns, with an arm whose length is a parameter."""
+    """A turntable with prescribed rotation, with an arm whose length is a parameter."""
     model = dl.Model("turntable").parameters(l=0.7).coordinates("theta")
     model.body("table", joint=model.revolute((0, 0, 1), "2*t"), mass=1, inertia=(1, 1, 1))
     joint = model.revolute((0, 1, 0), "theta", position=("l", 0, 0))

@@ -170,7 +170,7 @@ class Counter:
 
 
 def test_laws_are_called_once_per_sample_in_order_of_time():
-    """Also across events that end a stretch, and in steps that are cut and taken again."""
+    """Also across events that end a segment, and in steps that are shortened and repeated."""
     law = Counter()
     model = block(law, period=0.05)
     model.event("bounce", when="x - 1.02", direction="both", reset={"x": "-dot(x)"})
@@ -266,7 +266,7 @@ def test_runs_and_equations_with_picklable_laws_pickle():
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({}, "neither an effort nor a law"),
         ({"effort": "x", "law": twice_as_much}, "both an effort and a law"),
@@ -278,8 +278,8 @@ def test_runs_and_equations_with_picklable_laws_pickle():
         ({"law": Counter()}, "it has internal state"),
     ],
 )
-def test_invalid_laws_are_refused(how, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_laws_are_rejected(how, message):
+    with pytest.raises(InputError, match=message):
         block().actuator("block", **how)
 
 
@@ -335,7 +335,7 @@ def test_torque_law_equals_the_same_formula():
     assert np.allclose(run.load_forces["wind"][2], -3 * run["a"], atol=1e-12)
 
 
-def test_functions_that_need_formulas_refuse_laws():
+def test_functions_that_need_formulas_reject_laws():
     model = block(twice_as_much)
     with pytest.raises(InputError, match="the integrator 'taylor' needs formulas, but the law of 'push'"):
         dl.simulate(model, 1.0, integrator="taylor")

@@ -29,7 +29,7 @@ def test_completeness_does_not_decrease_when_constraints_become_dependent():
 
 
 def rocker_driven() -> dl.Model:
-    """A crank-rocker whose speed is the rocker's, which turns back twice in every turn of the crank."""
+    """A crank-rocker whose speed is the rocker's, which reverses twice in every revolution of the crank."""
     model = dl.load("crank-rocker")
     names = model.coordinate_names
     model.generalized_speeds = ()
@@ -54,7 +54,7 @@ def test_repartition_at_the_turning_points_of_a_rocker(key):
 
 
 def test_redundant_row_of_bricards_mechanism_changes():
-    # without row 2 the other four become dependent on the way; the program's own choice does not
+    # without row 2 the other four become dependent during the motion; the automatic choice does not
     started = equations_of(dl.load("bricard"), "lagrange", choice=Choice(rows=(0, 1, 3, 4)))
     run = started.simulate(5.0, samples=51)
     assert any("independent constraints were repartitioned" in note for note in run.notes)

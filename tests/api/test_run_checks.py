@@ -29,8 +29,8 @@ def recorded(model, duration, samples):
     return recording_of(eom, stretches_of(eom, Task(duration, integrator="dop853", samples=samples)))
 
 
-def falsified(run, row, factor):
-    """The same run with one state of every sample but the first multiplied: what wrong rates would have given."""
+def perturbed(run, row, factor):
+    """The same run with one state of every sample but the first multiplied: the result of wrong rates."""
     (part,) = run.parts
     y = part.solution.y.copy()
     y[row, 1:] *= factor
@@ -44,9 +44,9 @@ def test_correct_runs_have_no_note(name):
 
 def test_wrong_motion_is_detected_by_its_energy():
     run = recorded("simple-pendulum", 2.0, 21)
-    (note,) = check_run(falsified(run, 1, 1.001), ADAPTIVE)
+    (note,) = check_run(perturbed(run, 1, 1.001), ADAPTIVE)
     assert "energy minus work drifts by" in note
-    assert check_run(falsified(run, 1, 1 + 1e-9), ADAPTIVE) == ()
+    assert check_run(perturbed(run, 1, 1 + 1e-9), ADAPTIVE) == ()
 
 
 def test_wrong_motion_is_detected_by_constraint_and_momentum():
@@ -56,9 +56,9 @@ def test_wrong_motion_is_detected_by_constraint_and_momentum():
     model.body("bead", joint=[model.prismatic(axis, name) for axis, name in axes], mass=1.5)
     run = recorded(model.holonomic("y - x", name="line"), 1.0, 11)
     assert check_run(run, ADAPTIVE) == ()
-    (position,) = check_run(falsified(run, 1, 1.001), ADAPTIVE)
+    (position,) = check_run(perturbed(run, 1, 1.001), ADAPTIVE)
     assert "the constraint 'line' is violated (position) by" in position
-    found = " ".join(check_run(falsified(run, 5, 1.001), ADAPTIVE))
+    found = " ".join(check_run(perturbed(run, 5, 1.001), ADAPTIVE))
     assert "the constant momentum of 'z' drifts by" in found
 
 
@@ -75,7 +75,7 @@ def test_balance_includes_work():
     run = dl.simulate(model, 5.0, integrator="dop853")
     assert run.energy[-1] < run.energy[0] - 0.1
     assert checks(run) == []
-    work = falsified(recorded(model, 5.0, None), 2, 1.01)  # the state behind q and q̇ is the work of the bearing
+    work = perturbed(recorded(model, 5.0, None), 2, 1.01)  # the state after q and q̇ is the work of the bearing
     assert "energy minus work drifts" in check_run(work, ADAPTIVE)[0]
 
 
@@ -97,15 +97,15 @@ def test_simulate_command_prints_warnings(capsys):
     assert json.loads(captured.out)["notes"][0].startswith("check: energy minus work drifts by")
 
 
-def falsified_rates(rates):
+def perturbed_rates(rates):
     """Rates with the last one, an acceleration, larger by 1e-3."""
     return [*rates[:-1], rates[-1] * 1.001]
 
 
-def test_falsified_rate_of_the_integrated_program_is_detected(monkeypatch):
+def test_wrong_rate_of_the_integrated_program_is_detected(monkeypatch):
     right = Kernel.shortened_rates.func
     forget_workspaces()
-    wrong = cached_property(lambda self: falsified_rates(right(self)))
+    wrong = cached_property(lambda self: perturbed_rates(right(self)))
     wrong.__set_name__(Kernel, "shortened_rates")
     monkeypatch.setattr(Kernel, "shortened_rates", wrong)
     (note, *_) = checks(dl.simulate("double-pendulum", 2.0, integrator="dop853", samples=21))

@@ -57,6 +57,6 @@ def test_linearization_about_an_equilibrium():
     assert inputs == [symbols["g"]]
 
 
-def test_formalisms_with_other_unknowns_are_refused():
+def test_formalisms_with_other_unknowns_are_rejected():
     with pytest.raises(NotApplicableError, match="formalism 'newton_euler' has unknowns besides"):
         dl.derive("simple-pendulum", "newton_euler").to_sympy()

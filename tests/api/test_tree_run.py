@@ -107,7 +107,7 @@ def damped(n):
 def test_work_of_loads(execution):
     found, known = same(damped(4), 0.5, execution=execution)
     assert list(found.work) == list(known.work)
-    # springs count as loads here, and each gives back what it held
+    # springs count as loads here, and each returns its stored energy
     stored = known.q**2 - known.q[:, :1] ** 2
     for i, (name, lost) in enumerate(known.work.items()):
         assert np.allclose(found.work[name], lost - stored[i], atol=1e-7)

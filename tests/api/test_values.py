@@ -171,11 +171,11 @@ def test_parameters_by_name_or_symbol():
 def test_values_that_cannot_change_the_structure_reuse_all_facts(monkeypatch):
     eom = dl.derive(dl.load("cart-pendulum"), "volterra_reduced")
 
-    def found_again(*_):
+    def fail(*_):
         raise AssertionError("the structure was found again")
 
     eom.with_parameters(m1=2.0)
-    monkeypatch.setattr("dalembert.simulation.derivation.lost_fact", found_again)
+    monkeypatch.setattr("dalembert.simulation.derivation.lost_fact", fail)
     assert eom.with_parameters(m1=3.0, g=1.6).parameters["m1"] == 3.0
     for change in ({"m1": -1.0}, {"m2": 0.0}, {"l": 0.7}):  # another sign, none, and a parameter of the constraint
         with pytest.raises((AssertionError, dl.ModelError)):
@@ -190,7 +190,7 @@ def test_values_that_remove_inertia_are_reported_on_use():
         eom.accelerations([0.0], [0.0])
 
 
-def test_negative_mass_is_refused():
+def test_negative_mass_is_rejected():
     model = dl.load("simple-pendulum")
     name = next(iter(model.bodies[0].mass.free_symbols)).name
     with pytest.raises(dl.ModelError, match="mass"):
@@ -258,7 +258,7 @@ def test_new_process_reads_a_saved_run(tmp_path):
     run = dl.simulate("simple-pendulum", 0.4, samples=5)
     run.save(tmp_path / "run.nc")
     text = "import sys, dalembert as dl; run = dl.load_run(sys.argv[1]); print(repr(run.energy.tolist()))"
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", text, str(tmp_path / "run.nc")], capture_output=True, text=True, check=True
     )
-    assert said.stdout.strip() == repr(run.energy.tolist())
+    assert result.stdout.strip() == repr(run.energy.tolist())

@@ -165,7 +165,7 @@ def test_platform_that_starts_instantly_throws_the_ball():
 
 
 def test_kink_releases_a_sticking_joint():
-    """Friction is finite: the impulse turns the pendulum as if it were not there."""
+    """Friction is finite: the impulse acts on the pendulum as without friction."""
     model = by_joint("max(t - 1, 0)").joint_friction("bob", coulomb=50.0, name="bearing")
     run = dl.simulate(model, 1.01, samples=12)
     reference = solve_ivp(lambda t, y: [y[1], -G * np.sin(y[0]) - 50], (0, 0.01), [0, 1], rtol=1e-12, atol=1e-12)
@@ -183,11 +183,11 @@ def test_smooth_profiles_have_no_impulses():
         assert run.energy_error < 1e-11
 
 
-# refused cases
+# rejected cases
 
 
 @pytest.mark.parametrize("motion", ["piecewise(0, t < 1, t)", "sign(t - 1)/10", "piecewise(0, t < 1, 1e-6)"])
-def test_position_jump_is_refused_with_its_time(motion):
+def test_position_jump_is_rejected_with_its_time(motion):
     with pytest.raises(SimulationError, match=r"at t = 1 body 'cart': the position of body 'cart' jumps"):
         dl.simulate(by_joint(motion), 1.5)
     model = free_cart().holonomic(f"x - ({motion}) - ({'0' if 'sign' not in motion else '0.1'})", name="drive")
@@ -197,7 +197,7 @@ def test_position_jump_is_refused_with_its_time(motion):
         dl.simulate(model, 1.5)
 
 
-def test_event_that_moves_bodies_instantly_is_refused():
+def test_event_that_moves_bodies_instantly_is_rejected():
     model = by_joint("w*t", w=0.5).event("go", "t - 1", set={"w": 1})
     with pytest.raises(SimulationError, match=r"at t = 1 event 'go': the position of body 'cart' jumps by 0.5"):
         dl.simulate(model, 1.5)
@@ -209,7 +209,7 @@ def on_path(path, start, rate):
     return model.holonomic(path, name="path")
 
 
-def test_corner_of_a_path_is_refused_unless_smooth():
+def test_corner_of_a_path_is_rejected_unless_smooth():
     with pytest.raises(SimulationError, match=r"the direction that the constraint 'path' permits jumps"):
         dl.simulate(on_path("z - abs(y)", (-1, 1), (1, -1)), 2.5)
     model = dl.Model("bead").coordinate("y", -1, 1.0)
@@ -221,7 +221,7 @@ def test_corner_of_a_path_is_refused_unless_smooth():
     assert run["y"][-1] > 0
 
 
-def test_step_of_the_potential_energy_is_refused():
+def test_step_of_the_potential_energy_is_rejected():
     energies = {"coordinates": ["x"], "kinetic": "dot(x)**2/2"}
     model = dl.Model.from_energies("step", potential="piecewise(0, x < 1, 0.2)", **energies).start([0], [1])
     with pytest.raises(SimulationError, match=r"at t = 1 .*the potential energy jumps by 0.2 along the motion"):
@@ -255,7 +255,7 @@ def test_nonlinear_constraint_has_no_impulse_equations():
         dl.simulate(model, 1.5)
 
 
-def test_rollouts_and_sensitivities_refuse_kinks_by_name():
+def test_rollouts_and_sensitivities_reject_kinks_by_name():
     model = by_joint("max(t - 1, 0)")
     for run in (
         lambda: dl.dynamics(model).simulate(1.5),

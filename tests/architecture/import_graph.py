@@ -1,4 +1,4 @@
-"""Measures of the sources, by their syntax trees alone: nothing of the package is imported.
+"""Measures of the sources, by their syntax trees alone: the package is not imported.
 
 The import graph counts every import, those for the type checker and those inside functions included; import cycles count only
 imports that run when a module is imported.

@@ -36,8 +36,8 @@ def test_growth_within_five_percent_is_allowed():
 
 
 def test_growth_beyond_five_percent_is_reported():
-    told = operations.grown({"kane": 106, "lagrange": 90, "maggi": 7}, {"kane": 100, "lagrange": 100})
-    assert told == ["kane: 106 operations, 100 in the baseline (+6.0%)"]
+    messages = operations.grown({"kane": 106, "lagrange": 90, "maggi": 7}, {"kane": 100, "lagrange": 100})
+    assert messages == ["kane: 106 operations, 100 in the baseline (+6.0%)"]
 
 
 # the recursion on general chains: figures 19 and 20 of papers/denoc

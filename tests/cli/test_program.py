@@ -225,7 +225,12 @@ def test_interrupt_prints_an_error():
 
 
 @pytest.mark.parametrize(
-    "words", [["check", "cart-pendulum"], ["derive", "double-pendulum"], ["gallery", "cart-pendulum"]]
+    "words",
+    [
+        ["check", "cart-pendulum"],
+        pytest.param(["derive", "double-pendulum"], marks=pytest.mark.slow(4)),
+        ["gallery", "cart-pendulum"],
+    ],
 )
 def test_terminals_without_unicode(words):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

@@ -20,13 +20,14 @@ def closed(number):
     return lambda: os.close(number)
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("words", [("gallery",), ("gallery", "--json")])
 def test_closed_stdout(words):
     found = dalembert(*words, preexec_fn=closed(1))
     assert (found.returncode, found.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("words", [("gallery",), ("gallery", "--json")])
+@pytest.mark.parametrize("words", [("gallery",), pytest.param(("gallery", "--json"), marks=pytest.mark.slow(3))])
 def test_full_stdout(words):
     with open("/dev/full", "w") as full:
         found = dalembert(*words, stdout=full)
@@ -49,7 +50,7 @@ def test_without_a_home_directory(home, tmp_path):
     assert "heyoka" not in found.stderr
 
 
-@pytest.mark.parametrize("suffix", ["nc", "csv"])
+@pytest.mark.parametrize("suffix", ["nc", pytest.param("csv", marks=pytest.mark.slow(6))])
 def test_full_disk_is_reported(suffix, tmp_path):
     def small():
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))

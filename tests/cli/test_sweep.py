@@ -16,6 +16,7 @@ import dalembert as dl
 SOME = ("sweep", "simple-pendulum", "--vary", "m=2,-1,1", "--duration", "0.5", "--samples", "3", "--workers", "1")
 
 
+@pytest.mark.slow(6)
 def test_writes_rows_reasons_summary_and_plot(run, tmp_path):
     words = (
         *SOME,

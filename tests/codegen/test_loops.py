@@ -15,26 +15,26 @@ RNG = np.random.default_rng(5)
 LIMIT, FIRST = 0.25, 1
 
 
-class Room(NamedTuple):
+class Columns(NamedTuple):
     x: np.ndarray
     wide: np.ndarray
     weight: float
     on: bool
 
 
-def counted(room: Room, most: int, out: np.ndarray) -> tuple[int, float, bool]:
+def counted(columns: Columns, most: int, out: np.ndarray) -> tuple[int, float, bool]:
     """Loops, branches and all exits from them."""
     total, seen, done = 0.0, 0, False
-    for i in range(len(room.x)):
-        if room.x[i] < -0.9:
+    for i in range(len(columns.x)):
+        if columns.x[i] < -0.9:
             continue
-        for j in range(room.wide.shape[1] - 1, -1, -1):
-            if room.wide[i, j] > 0.95 and room.on:
+        for j in range(columns.wide.shape[1] - 1, -1, -1):
+            if columns.wide[i, j] > 0.95 and columns.on:
                 break
-            out[i] += room.wide[i, j] * room.weight if j % 2 else -room.wide[i, j] / 3
+            out[i] += columns.wide[i, j] * columns.weight if j % 2 else -columns.wide[i, j] / 3
             seen += 1
         while True:
-            total += _largest(room.wide[i])
+            total += _largest(columns.wide[i])
             if not (-LIMIT < total - 5 < LIMIT) or seen >= most:
                 break
             total, done = total + 1, True
@@ -73,13 +73,13 @@ def made(n: int, source: np.ndarray) -> float:
             b[i] = source[i]
         a[k - 1, 0] += fixed[1, 1]
         part = b[1:k] if k % 2 else b[k:]
-        row = Room(part, a, 2.0, True)
+        row = Columns(part, a, 2.0, True)
         for i in range(len(row.x)):
             total += row.x[i] * row.weight + row.wide[k - 1, 0]
     return total
 
 
-def asked(machine: Machine, x: np.ndarray, out: np.ndarray) -> None:
+def call_program(machine: Machine, x: np.ndarray, out: np.ndarray) -> None:
     """Call a program by its address."""
     call(machine.one, x, machine.p, machine.tables, out)
 
@@ -110,8 +110,8 @@ def both(loop, *arguments):
 @pytest.mark.parametrize("most", [3, 1000])
 def test_loops_and_branches(on, most):
     for _ in range(5):
-        room = Room(RNG.uniform(-1, 1, 40), RNG.uniform(-1, 1, (40, 7)), 0.3, on)
-        (first, a), (second, b) = both(counted, room, most, np.zeros(40))
+        columns = Columns(RNG.uniform(-1, 1, 40), RNG.uniform(-1, 1, (40, 7)), 0.3, on)
+        (first, a), (second, b) = both(counted, columns, most, np.zeros(40))
         assert first == second
         assert [type(each) for each in second] == [int, float, bool]
         np.testing.assert_array_equal(a[0], b[0])
@@ -134,7 +134,9 @@ def test_programs_are_called_by_their_address():
     native = function.native
     assert native is not None
     out = np.zeros(2)
-    CompiledLoop(asked)(Machine(native.address, np.zeros(1), np.append(native.tables, 0.0)), np.array([3.0, 4.0]), out)
+    CompiledLoop(call_program)(
+        Machine(native.address, np.zeros(1), np.append(native.tables, 0.0)), np.array([3.0, 4.0]), out
+    )
     np.testing.assert_array_equal(out, [12.0, 7.0])
 
 
@@ -162,33 +164,33 @@ def foreign(x: float) -> float:
     return np.cbrt(x)
 
 
-def texts(x: float) -> str:
+def strings(x: float) -> str:
     return "x"
 
 
 @pytest.mark.parametrize(
-    ("loop", "said"),
+    ("loop", "message"),
     [
         (lists, r"lists, line 2: machine code does not support `\[x\]`"),
         (changes, "changes, line 3: expected an int, got a float in `n`"),
         (unknown, "unknown, line 2: variable used before assignment: `later`"),
         (foreign, r"foreign, line 2: machine code does not support `np.cbrt\(x\)`"),
-        (texts, "texts: machine code does not support functions that return str"),
+        (strings, "strings: machine code does not support functions that return str"),
     ],
 )
-def test_unsupported_code_is_rejected(loop, said):
-    with pytest.raises(EngineError, match=said):
+def test_unsupported_code_is_rejected(loop, message):
+    with pytest.raises(EngineError, match=message):
         CompiledLoop(loop)(1.0)
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         (np.zeros((3, 3)).T[:, :2], "C order"),
         (np.zeros(3, dtype=np.int32), "int32"),
         ("x", "a value of str"),
     ],
 )
-def test_unsupported_arguments_are_rejected(value, said):
-    with pytest.raises(EngineError, match=said):
+def test_unsupported_arguments_are_rejected(value, message):
+    with pytest.raises(EngineError, match=message):
         CompiledLoop(lists)(value)

@@ -81,7 +81,7 @@ def test_inputs_numbers_and_duplicates_may_be_outputs():
 
 
 def recurrence(x, y, steps, sin):
-    """A long computation in which old values are used again much later."""
+    """A long computation in which old values are reused much later."""
     known = [x, y]
     for k in range(steps):
         known.append(0.5 * known[-1] + sin(known[(k * 7) // 8] * known[-2]) / (2 + known[k // 2] * known[k // 2]))

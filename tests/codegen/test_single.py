@@ -17,7 +17,12 @@ EPSILON = float(np.finfo(np.float32).eps)
 
 
 @pytest.mark.parametrize(
-    ("name", "key"), [("cart-pendulum", "kane"), ("three-bodies", "lagrange"), ("four-bar", "kane")]
+    ("name", "key"),
+    [
+        ("cart-pendulum", "kane"),
+        pytest.param("three-bodies", "lagrange", marks=pytest.mark.slow(3)),
+        ("four-bar", "kane"),
+    ],
 )
 def test_right_hand_sides_agree_with_doubles(name, key):
     eom = dl.derive(dl.load(name), key)

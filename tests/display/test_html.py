@@ -90,7 +90,7 @@ def test_no_two_names_look_the_same(given: list[str], ours: list[str]) -> None:
         assert len(set(looks)) == len(looks), looks
 
 
-def test_most_names_are_printed_unchanged() -> None:
+def test_ordinary_names_are_printed_unchanged() -> None:
     assert letters_of(["theta1", "x", "m", "l"], ["p(x)", "M[1,1]", "u1", "M"]).typed == frozenset()
     assert symbol_names.for_latex("left_hip_roll_joint") == r"\mathrm{left\_hip\_roll\_joint}"
     assert symbol_names.for_latex("p(panda_joint1)") == r"p_{\mathrm{panda\_joint1}}"

@@ -209,6 +209,7 @@ def test_latex_has_dots_subscripts_fractions_and_the_sign_of_the_reactions() -> 
     assert r"\dot{p}_{\theta_{1}} &=" in canonical
 
 
+@pytest.mark.slow(2)
 def test_text_uses_mathematical_notation() -> None:
     written = text.page(page("cart-pendulum", "lagrange"))
     assert "d/dt ∂L/∂q̇ − ∂L/∂q = Q + Aᵀλ  (17)" in written
@@ -217,7 +218,7 @@ def test_text_uses_mathematical_notation() -> None:
     assert max(map(len, text.page(page("satellite-boom", "kane"), width=72).splitlines())) <= 72
 
 
-@pytest.mark.parametrize("name", ["cart-pendulum", "three-bodies"])
+@pytest.mark.parametrize("name", ["cart-pendulum", pytest.param("three-bodies", marks=pytest.mark.slow(6))])
 def test_lines_are_short(name: str) -> None:
     for section in page(name, "volterra_reduced").sections:
         for row in section.rows:
@@ -228,6 +229,7 @@ def test_short_equations_have_no_intermediates() -> None:
     assert prepare(derive("double-pendulum", "kane")).parts == ()
 
 
+@pytest.mark.slow(6)
 def test_notebook_output_is_truncated() -> None:
     output = latex.display(page("three-bodies", "volterra"))
     assert "use latex() for all" in output
@@ -320,7 +322,7 @@ def test_stabilized_equations_of_dirac_contain_the_feedback() -> None:
 
 
 @pytest.mark.parametrize(("key", "verb"), [("lagrange", "dropped"), ("udwadia_kalaba", "kept"), ("phong", "kept")])
-def test_redundant_row_is_either_dropped_or_kept(key: str, verb: str) -> None:
+def test_redundant_row_is_dropped_or_used(key: str, verb: str) -> None:
     model = dl.Model.from_energies(
         "twice", coordinates=["x", "y"], kinetic="(dot(x)**2 + dot(y)**2)/2", holonomic=["x - y", "2*x - 2*y"]
     )

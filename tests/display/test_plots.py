@@ -55,7 +55,7 @@ def runs() -> dict[str, Trajectory]:
 
 
 @pytest.fixture(scope="module")
-def whole(runs: dict[str, Trajectory]) -> Plot:
+def all_panels(runs: dict[str, Trajectory]) -> Plot:
     """All panels of a run, with layout."""
     figure = plot.trajectory(runs["lagrange"], panels=list(plot.PANELS))
     figure.draw_without_rendering()
@@ -66,13 +66,13 @@ def labels(figure: Figure) -> list[str]:
     return [axis.get_ylabel().replace("\n", " ") for axis in figure.axes]
 
 
-def legend_texts(axis: Axes) -> list[str]:
+def legend_labels(axis: Axes) -> list[str]:
     legend = axis.get_legend()
     return [] if legend is None else [text.get_text() for text in legend.get_texts()]
 
 
-def written(axis: Axes) -> list[Text]:
-    """All texts on an axis without its legend."""
+def visible_labels(axis: Axes) -> list[Text]:
+    """All visible labels of an axis except its legend."""
     ticks = [*axis.get_xticklabels(), *axis.get_yticklabels()]
     found = [*ticks, *axis.texts, axis.xaxis.label, axis.yaxis.label, axis.xaxis.offsetText, axis.yaxis.offsetText]
     return [text for text in found if text.get_visible() and text.get_text()]
@@ -105,7 +105,7 @@ def test_panels_of_a_run(runs: dict[str, Trajectory]) -> None:
         "constraint violation so far [m/s]",
     ]
     assert [axis.get_yscale() for axis in figure.axes] == ["linear"] * 6 + ["log"] * 2
-    assert "angle of the first rod" in legend_texts(figure.axes[0])[0]
+    assert "angle of the first rod" in legend_labels(figure.axes[0])[0]
 
 
 def test_speeds_replace_velocities(runs: dict[str, Trajectory]) -> None:
@@ -119,22 +119,23 @@ def test_lines_are_the_motion(runs: dict[str, Trajectory]) -> None:
     np.testing.assert_array_equal(lines[1].get_xdata(), run.t)
 
 
-def test_panels_by_name(whole: Plot, runs: dict[str, Trajectory]) -> None:
-    found = labels(whole)
+@pytest.mark.slow(7)
+def test_panels_by_name(all_panels: Plot, runs: dict[str, Trajectory]) -> None:
+    found = labels(all_panels)
     for label in ("momenta [kg·m²/s]", "momenta [kg·m/s]", "multipliers λ [N]", "reactions [N·m]", "reactions [N]"):
         assert label in found
     for label in ("forces in joints [N]", "moments in joints [N·m]", "drives [N·m]", r"$\dot{\theta}_{1}$ [rad/s]"):
         assert label in found
-    run, axis = runs["lagrange"], whole.axes[found.index("multipliers λ [N]")]
+    run, axis = runs["lagrange"], all_panels.axes[found.index("multipliers λ [N]")]
     np.testing.assert_array_equal(axis.get_lines()[0].get_ydata(), run.multipliers[0])
-    portrait: Any = whole.axes[found.index(r"$\dot{\theta}_{1}$ [rad/s]")]
+    portrait: Any = all_panels.axes[found.index(r"$\dot{\theta}_{1}$ [rad/s]")]
     assert portrait.get_xlabel() == r"$\theta_{1}$ [rad]"
     np.testing.assert_array_equal(portrait.get_lines()[0].get_xydata().T, [run.q[0], run.qd[0]])
 
 
-def test_drift_is_a_running_maximum(whole: Plot, runs: dict[str, Trajectory]) -> None:
+def test_drift_is_a_running_maximum(all_panels: Plot, runs: dict[str, Trajectory]) -> None:
     run = runs["lagrange"]
-    drifts = [axis for axis in whole.axes if axis.get_yscale() == "log"]
+    drifts = [axis for axis in all_panels.axes if axis.get_yscale() == "log"]
     assert len(drifts) == 2
     for axis, last in zip(drifts, (balance_error(run).max(), np.abs(run.violation).max()), strict=True):
         (line,) = axis.get_lines()
@@ -150,7 +151,7 @@ def test_equal_constraints_are_drawn_once(runs: dict[str, Trajectory]) -> None:
     run = replace(runs["lagrange"], violation=rows, violation_names=("a", "b", "c", "d"))
     axis = plot.trajectory(run, panels=["violation"]).axes[0]
     assert len(axis.get_lines()) == 2
-    assert legend_texts(axis) == ["a = b", "c", "zero to rounding: d"]
+    assert legend_labels(axis) == ["a = b", "c", "zero to rounding: d"]
 
 
 def test_different_units_have_their_own_axes() -> None:
@@ -212,8 +213,8 @@ def test_urdf_names_are_printed_unchanged() -> None:
     model.body("link", joint=model.revolute((0, 0, 1), "panda_joint1"), mass=1, center=(1, 0, 0))
     figure = plot.trajectory(equations_of(model, "lagrange").simulate(0.2, samples=5))
     figure.draw_without_rendering()
-    assert legend_texts(figure.axes[0]) == ["panda_joint1"]
-    assert legend_texts(figure.axes[1]) == [r"$\overset{\bullet}{\text{panda_joint1}}$"]
+    assert legend_labels(figure.axes[0]) == ["panda_joint1"]
+    assert legend_labels(figure.axes[1]) == [r"$\overset{\bullet}{\text{panda_joint1}}$"]
 
 
 def test_wrong_panels(runs: dict[str, Trajectory]) -> None:
@@ -232,15 +233,17 @@ def test_wrong_panels(runs: dict[str, Trajectory]) -> None:
 # no overlaps
 
 
-def test_legends_are_free(whole: Plot) -> None:
-    words = [(text.get_text(), text.get_window_extent()) for axis in whole.axes for text in written(axis)]
+def test_legends_are_free(all_panels: Plot) -> None:
+    words = [(text.get_text(), text.get_window_extent()) for axis in all_panels.axes for text in visible_labels(axis)]
     assert len(words) > 100
-    found = [(axis.get_ylabel(), legend.get_window_extent()) for axis in whole.axes if (legend := axis.get_legend())]
+    found = [
+        (axis.get_ylabel(), legend.get_window_extent()) for axis in all_panels.axes if (legend := axis.get_legend())
+    ]
     assert len(found) > 10
     for label, box in found:
-        assert box.x1 <= whole.bbox.x1, label
+        assert box.x1 <= all_panels.bbox.x1, label
         assert not [text for text, other in words if cover(box, other)], label
-        assert not [axis for axis in whole.axes if cover(box, axis.get_window_extent())], label
+        assert not [axis for axis in all_panels.axes if cover(box, axis.get_window_extent())], label
     assert not [pair for pair in combinations(found, 2) if cover(pair[0][1], pair[1][1])]
 
 
@@ -272,7 +275,7 @@ def test_zero_lines_are_listed_as_text() -> None:
     noise = Line("b", np.array([1e-16, -1e-16, 2e-16]))
     (both,) = by_unit(quiet([("N", Line("a", np.ones(3))), ("N", noise)]), "forces")
     _axes.draw(axis, np.arange(3.0), both, str)
-    assert legend_texts(axis) == ["a", "zero to rounding: b"]
+    assert legend_labels(axis) == ["a", "zero to rounding: b"]
     assert len(axis.get_lines()) == 1
 
 
@@ -360,10 +363,16 @@ def test_crowded_labels_stay_ordered_and_separate() -> None:
     assert found.max() <= 0.975 + 1e-12
 
 
+@pytest.mark.slow(8)
 def test_comparison_draws_the_figures_of_the_paper(tmp_path: Path, runs: dict[str, Trajectory]) -> None:
-    written = plot.comparison(runs, tmp_path / "figures")
-    assert [path.name for path in written] == ["energy.png", "constraints.png", "momentum.png", "coordinates.png"]
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
+    paths = plot.comparison(runs, tmp_path / "figures")
+    assert [path.name for path in paths] == [
+        "energy.png",
+        "constraints.png",
+        "momentum.png",
+        "coordinates.png",
+    ]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
     assert plot.comparison(runs, tmp_path / "all.pdf", ["energy"]) == [tmp_path / "all.pdf"]
     drift = figures_of(runs)["constraints"][0]
     assert drift.unit == "m/s"
@@ -372,8 +381,8 @@ def test_comparison_draws_the_figures_of_the_paper(tmp_path: Path, runs: dict[st
 
 def test_comparison_omits_figures_that_do_not_apply(tmp_path: Path) -> None:
     run = equations_of(gallery.load("double-pendulum"), "lagrange").simulate(0.2, samples=5)
-    written = plot.comparison({"lagrange": run}, tmp_path)
-    assert [path.stem for path in written] == ["energy", "coordinates"]
+    paths = plot.comparison({"lagrange": run}, tmp_path)
+    assert [path.stem for path in paths] == ["energy", "coordinates"]
     with pytest.raises(
         InputError, match="'double-pendulum' has no ignorable coordinate, so there is no figure 'momentum'"
     ):

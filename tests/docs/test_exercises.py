@@ -181,7 +181,7 @@ def test_exercises_5_and_6(model):
         holds(eom, eom.laws[1], known.Phi * a + (known.Phi * v).jacobian(known.q) * v)  # (5.269)
 
 
-@pytest.mark.parametrize("model", ["two-link-robot", "slider-crank-2"])
+@pytest.mark.parametrize("model", [pytest.param("two-link-robot", marks=pytest.mark.slow(4)), "slider-crank-2"])
 def test_exercises_7_and_8(model):
     eom, known = dl.derive(model, "hamilton", engine="python"), by_hand(model)
     momenta, by_momenta, H = known.canonical

@@ -67,7 +67,11 @@ def test_every_page_has_the_same_parts(path):
     assert text.startswith(f"# {catalogue.find(path.stem).ABOUT.title}\n")
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.slow(5) if path.stem == "denoc" else ()) for path in PAGES],
+    ids=lambda path: path.stem,
+)
 def test_examples_give_the_documented_output(path):
     text = path.read_text(encoding="utf-8")
     snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

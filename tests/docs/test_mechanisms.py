@@ -25,6 +25,6 @@ def test_the_examples_of_the_page_run(capsys):
                 assert value, last
             else:
                 assert set(value) == {"left", "right"}
-    said = capsys.readouterr().out
-    for line in said.strip().split("\n"):
+    output = capsys.readouterr().out
+    for line in output.strip().split("\n"):
         assert f"    {line}" in PAGE

@@ -18,13 +18,12 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 GENERATED = {"changelog.md"}
-QUICK = ("pendulum",)
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=() if name in QUICK else pytest.mark.nightly)
+        pytest.param(name, marks=pytest.mark.slow(6) if name == "pendulum" else pytest.mark.nightly)
         for name in tutorial_code.NAMES
         if name not in tutorial_code.NEEDS  # tests/exports has those
     ],

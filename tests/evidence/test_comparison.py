@@ -67,7 +67,7 @@ def test_invalid_input_raises_an_error(options, message):
         dl.compare("simple-pendulum", KEYS, duration=1.0, samples=11, **options)
 
 
-def test_inapplicable_formalism_is_refused_before_any_run(monkeypatch):
+def test_inapplicable_formalism_is_rejected_before_any_run(monkeypatch):
     monkeypatch.setattr(Equations, "simulate", lambda *_, **__: pytest.fail("a simulation was started"))
     model = dl.Model("free").coordinate("x").set_energies("dot(x)**2/2", "x")
     with pytest.raises(dl.NotApplicableError, match="gibbs_appell"):

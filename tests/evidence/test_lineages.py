@@ -1,4 +1,4 @@
-"""The declared lineages are correct: falsifying a shared fact changes exactly the formulations that depend on it."""
+"""The declared lineages are correct: mutating a shared fact changes exactly the formulations that depend on it."""
 
 import sys
 from dataclasses import fields, replace
@@ -52,8 +52,8 @@ def states() -> random_states.States:
 
 
 @pytest.fixture(scope="module")
-def true(states) -> dict[str, np.ndarray]:
-    """The results before anything is falsified: module fixtures are created before those of a test."""
+def expected(states) -> dict[str, np.ndarray]:
+    """The results before any mutation: module fixtures are created before those of a test."""
     return answers(states)
 
 
@@ -66,9 +66,9 @@ def everywhere(monkeypatch, original, wrong) -> None:
                     monkeypatch.setattr(module, attribute, wrong)
 
 
-def moved(true: dict[str, np.ndarray], states: random_states.States) -> set[str]:
+def moved(expected: dict[str, np.ndarray], states: random_states.States) -> set[str]:
     now = answers(states)
-    return {key for key, value in true.items() if not np.allclose(now[key], value, rtol=1e-6, atol=1e-6)}
+    return {key for key, value in expected.items() if not np.allclose(now[key], value, rtol=1e-6, atol=1e-6)}
 
 
 class TrueMotion(Motion):
@@ -84,14 +84,14 @@ def heavier(monkeypatch) -> None:
     def wrong(motion):
         return tuple(replace(body, mass=WRONG * body.mass) for body in right(motion))
 
-    def honest(motion, qd):
+    def correct(motion, qd):
         return kinetic(TrueMotion(*(getattr(motion, field.name) for field in fields(motion))), qd)
 
     monkeypatch.setattr(Motion, "masses", property(wrong))
-    everywhere(monkeypatch, kinetic, honest)
+    everywhere(monkeypatch, kinetic, correct)
 
 
-def falsify(monkeypatch, fact) -> None:
+def mutate(monkeypatch, fact) -> None:
     if fact == "bodies":
         heavier(monkeypatch)
         return
@@ -121,14 +121,14 @@ def falsify(monkeypatch, fact) -> None:
 
 
 @pytest.mark.parametrize("fact", [fact for fact in FACTS if fact not in PRINCIPLE])
-def test_falsified_fact_changes_exactly_its_lineages(true, states, monkeypatch, fact):
-    falsify(monkeypatch, fact)
-    assert moved(true, states) == {key for key, lineage in LINEAGES.items() if fact in lineage}
+def test_mutated_fact_changes_exactly_its_lineages(expected, states, monkeypatch, fact):
+    mutate(monkeypatch, fact)
+    assert moved(expected, states) == {key for key, lineage in LINEAGES.items() if fact in lineage}
 
 
-def test_all_formalisms_agree_without_falsification(true):
-    for key, value in true.items():
-        assert np.allclose(value, true["lagrange"][: len(value)], rtol=1e-9, atol=1e-9), key
+def test_all_formalisms_agree_without_mutation(expected):
+    for key, value in expected.items():
+        assert np.allclose(value, expected["lagrange"][: len(value)], rtol=1e-9, atol=1e-9), key
 
 
 def test_formalisms_that_use_the_free_motion():
@@ -162,7 +162,7 @@ def test_groups_are_complete_and_use_known_facts():
 
 
 def test_wrong_kinetic_energy_is_detected_by_every_other_lineage(monkeypatch):
-    falsify(monkeypatch, "T")
+    mutate(monkeypatch, "T")
     agreement = dl.verify(mechanism(), states=3, engines=["python"])
     assert not agreement
     differing = {name for name, verdict in agreement.verdicts.items() if verdict.status == "differs"}

@@ -147,7 +147,16 @@ def test_random_trees_with_constraints_satisfy_the_principle(random_tree, seed, 
     assert left(model, states, qdd, reactions) < 1e-10
 
 
-NAMES = ("rolling-disk", "knife-edge", "floating-arm", "slider-crank", "tracking", "rough-surface", "puma560", "rope")
+NAMES = (
+    "rolling-disk",
+    "knife-edge",
+    "floating-arm",
+    "slider-crank",
+    "tracking",
+    "rough-surface",
+    "puma560",
+    pytest.param("rope", marks=pytest.mark.slow(4)),
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,6 @@
-"""Mutation matrix of the programs that runs execute: each entry falsifies one and names the check that must detect it.
+"""Mutation matrix of the programs that runs execute: each entry mutates one and names the check that must detect it.
 
-    shortening   the nodes of `Kernel.program`: detected by `prove` (shortened = raw) and by `verify` (integrated right-hand side)
+    optimization the nodes of `Kernel.program`: detected by `prove` (shortened = raw) and by `verify` (integrated right-hand side)
     lanes        the machine code of sweeps: detected by `verify` (SIMD lanes), or by the same run outside a sweep
     Taylor       heyoka's expressions: detected by `verify` (Taylor program)
     events       roots, directions and times: detected by the closed form of the motion, and by the event's formula at its state
@@ -117,7 +117,7 @@ def test_unmutated_programs_pass_every_check():
 
 
 @pytest.mark.parametrize("mutation", SHORTENING)
-def test_a_mutated_shortening_is_detected_by_prove_and_verify(monkeypatch, mutation):
+def test_a_mutated_optimization_is_detected_by_prove_and_verify(monkeypatch, mutation):
     right = kernels.shortened
     monkeypatch.setattr(kernels, "shortened", lambda outputs: mutation(right(outputs)))
     assert different_claims() == {"shortened = raw, lagrange", "shortened = raw, kane"}
@@ -127,7 +127,7 @@ def test_a_mutated_shortening_is_detected_by_prove_and_verify(monkeypatch, mutat
 @pytest.mark.nightly
 @pytest.mark.parametrize("key", ["kane", "hamilton", "gibbs_appell", "udwadia_kalaba", "volterra_reduced", "denoc"])
 @pytest.mark.parametrize("mutation", SHORTENING)
-def test_a_mutated_shortening_is_detected_in_other_formalisms(monkeypatch, mutation, key):
+def test_a_mutated_optimization_is_detected_in_other_formalisms(monkeypatch, mutation, key):
     right = kernels.shortened
     monkeypatch.setattr(kernels, "shortened", lambda outputs: mutation(right(outputs)))
     assert RIGHT_HAND_SIDE in differing_programs(key)
@@ -152,7 +152,7 @@ def test_verify_and_prove_detect_a_rate_that_is_wrong_by_one_percent(monkeypatch
     assert "is not the function that was derived" in str(proof)
 
 
-# lanes and heyoka: each mutation falsifies one program only
+# lanes and heyoka: each mutation changes one program only
 
 
 def with_wrong_number(program: Program) -> Program:
@@ -192,7 +192,7 @@ def test_a_mutated_program_of_heyoka_is_detected_by_verify(monkeypatch, mutation
 
 
 def mutated_lanes(monkeypatch, spoil: Callable[[NativeFunction], NativeFunction]) -> None:
-    """Falsify the SIMD machine code of the integrated program only."""
+    """Mutate the SIMD machine code of the integrated program only."""
     digest, right = rates_digest(), NativeFunction.varied.func
 
     def varied(self: NativeFunction) -> NativeFunction:

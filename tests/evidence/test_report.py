@@ -1,4 +1,4 @@
-"""Reports: one self-contained file, and no text of a model is executed."""
+"""Reports: one self-contained file, and no string of a model is executed."""
 
 import re
 from html.parser import HTMLParser

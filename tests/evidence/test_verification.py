@@ -32,7 +32,7 @@ def outcome(model: dl.Model) -> Agreement | dl.DalembertError:
         return error
 
 
-def test_nearly_dependent_constraints_are_compared_or_refused():
+def test_nearly_dependent_constraints_are_compared_or_rejected():
     found = outcome(three_rails(1e-4))
     if isinstance(found, Agreement):
         assert (found.states, found.roads, found.agrees) == (5, 4, True)
@@ -40,8 +40,8 @@ def test_nearly_dependent_constraints_are_compared_or_refused():
         assert "leaning wall" in str(found)
 
 
-def keep(monkeypatch, count):
-    """Let only `count` of the drawn states be regular."""
+def limit_regular_states(monkeypatch, count):
+    """Let only `count` of the random states be regular."""
     monkeypatch.setattr(
         verification,
         "with_regular_speeds",
@@ -50,7 +50,7 @@ def keep(monkeypatch, count):
 
 
 def test_no_regular_states_raise_an_error_with_a_reason(monkeypatch):
-    keep(monkeypatch, 0)
+    limit_regular_states(monkeypatch, 0)
     with pytest.raises(
         dl.SingularError, match=r"model 'rails': verify has nothing to compare\. At none of 10 .*\(wall"
     ) as e:
@@ -59,7 +59,7 @@ def test_no_regular_states_raise_an_error_with_a_reason(monkeypatch):
 
 
 def test_fewer_states_than_requested_are_reported(monkeypatch):
-    keep(monkeypatch, 3)
+    limit_regular_states(monkeypatch, 3)
     agreement = dl.verify(three_rails(1.0), states=5, engines=["python"])
     assert agreement.states == agreement.to_dict()["states"] == 3
     assert agreement

@@ -82,7 +82,7 @@ def _compiled(path: Path, source: Source) -> Call:
     return call
 
 
-def _held(path: Path, source: Source, of: Callable[..., object], values: Callable[..., np.ndarray]) -> Call:
+def _module_calls(path: Path, source: Source, of: Callable[..., object], values: Callable[..., np.ndarray]) -> Call:
     """Calls of a Python module that reuse the constants of the motion."""
     module = module_at(path)
     constants_store = [module.Parameters()]
@@ -99,12 +99,12 @@ def _held(path: Path, source: Source, of: Callable[..., object], values: Callabl
 
 def _numba(path: Path, source: Source) -> Call:
     pytest.importorskip("numba")
-    return _held(path, source, np.array, np.asarray)
+    return _module_calls(path, source, np.array, np.asarray)
 
 
 def _casadi(path: Path, source: Source) -> Call:
     casadi = pytest.importorskip("casadi", reason="CasADi is not installed: make exports installs it")
-    return _held(path, source, casadi.DM, lambda found: np.array(casadi.DM(found)))
+    return _module_calls(path, source, casadi.DM, lambda found: np.array(casadi.DM(found)))
 
 
 def _batch(module: ModuleType, source: Source, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:

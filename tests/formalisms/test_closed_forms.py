@@ -144,7 +144,7 @@ def test_constraints_nonlinear_in_velocity_are_rejected_by_name(key):
 
 
 def test_constants_of_the_reduction_follow_the_initial_state():
-    # G_I (26) comes from each start, not from the model's default one
+    # G_I (26) depends on each initial state, not on the model's default one
     eom = derive(dl.load("cart-pendulum"), "volterra_reduced")
     model = eom.model
     q = np.array([0.3, 0.2, 0.0])

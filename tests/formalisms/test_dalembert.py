@@ -30,7 +30,7 @@ def test_identities_of_the_constraint_space():
 
 
 def test_the_explicit_solution_is_that_of_the_full_system():
-    # (5.92)(5.93) beside [M −Φᵀ; Φ 0] (q̈, λ) = (h, β)
+    # (5.92)(5.93) against [M −Φᵀ; Φ 0] (q̈, λ) = (h, β)
     M, h, Phi, beta = random_equations(seed=2)
     for k in range(20):
         qdd, lam = solve_in_constraint_space(FLOATS, LinearSystem(M[k], h[k], Phi[k], beta[k]))

@@ -29,7 +29,8 @@ from dalembert.symbolic.algebra_base import stack, vector
 from dalembert.symbolic.floats import FLOATS
 
 SERIAL = ("simple-pendulum", "robot-2-link", "stanford-arm", "heavy-top", "biped")
-TREES = ("four-bar", "quadruped", "three-bodies", "gripper")
+QUADRUPED = pytest.param("quadruped", marks=pytest.mark.slow(7))
+TREES = ("four-bar", QUADRUPED, "three-bodies", "gripper")
 # the numbers of the equations that blocks and steps cite; all of them are printed in the paper
 PRINTED = {f"({k})" for k in range(1, 55)} | {"(8b)", "(9a)", "(9b)", "(36b)", "(47a)", "(41a)", "(41b)"}
 ORDER = ["B", "A", "p", "N_l", "N_d", "N", "M_tilde", "I", "C", "U", "D", "I_inv"]
@@ -156,7 +157,7 @@ def floating_arm_on_rope() -> dl.Model:
     return model.force("arm", (1, 2, "-dot(a)"), point=(0.7, 0, 0))
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(5)
 def test_quaternion_joint_rotates_with_its_angular_velocity():
     model = floating_arm_on_rope()
     assert dl.prove(model, ["kane", "denoc"]).proved
@@ -300,23 +301,32 @@ def test_modules_belong_to_denoc():
 
 
 @pytest.mark.parametrize(
-    ("groups", "said"),
+    ("groups", "message"),
     [
         ({"a": ["crank", "output"], "b": ["coupler"]}, "module 'a' (crank, output) is not a serial chain"),
         ({"a": ["crank"], "b": ["output"]}, "modules: coupler: expected every body in exactly one module"),
         ({"a": ["crnk", "output", "coupler"]}, "there is no body 'crnk'. Did you mean 'crank'?"),
     ],
 )
-def test_invalid_modules_are_reported(groups, said):
+def test_invalid_modules_are_reported(groups, message):
     parts = parts_at(dl.load("four-bar"), [0.1, 0.2, 0.3], [0.0] * 3)
-    with pytest.raises(InputError, match=re.escape(said)):
+    with pytest.raises(InputError, match=re.escape(message)):
         modules_of(parts, groups)
 
 
 # display
 
 
-@pytest.mark.parametrize("name", ["simple-pendulum", "double-pendulum", "robot-2-link", "four-bar", "heavy-top"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "simple-pendulum",
+        "double-pendulum",
+        "robot-2-link",
+        "four-bar",
+        pytest.param("heavy-top", marks=pytest.mark.slow(2)),
+    ],
+)
 def test_symbolic_and_numeric_values_agree(name):
     eom, q, qd = at_random(name)
     at = eom.blocks_at(q, qd)
@@ -470,7 +480,7 @@ def test_subsystems_agree_with_the_complete_system(name, drives):
     states = random_states.consistent(with_contacts(model), 3)
     for k in range(3):
         q, qd = states.q[:, k], states.qd[:, k]
-        # a motion that keeps the loops closed, under some force of the drive
+        # a motion that satisfies the loop constraints, under some force of the drive
         push = np.zeros(len(q))
         push[model.coordinate_names.index(drives[0])] = 1.7
         qdd = dl.forward_dynamics(model, q, qd, push)

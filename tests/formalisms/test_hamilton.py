@@ -139,7 +139,7 @@ def test_one_gain_stabilizes_a_run():
 
 
 @pytest.mark.parametrize(
-    ("key", "given", "said"),
+    ("key", "given", "message"),
     [
         ("lagrange", 5.0, "Expected a pair"),
         ("dirac", (25.0, 10.0), "Expected one number"),
@@ -152,7 +152,7 @@ def test_one_gain_stabilizes_a_run():
         ("dirac", float("nan"), "finite"),
     ],
 )
-def test_invalid_gains_are_reported(key, given, said):
+def test_invalid_gains_are_reported(key, given, message):
     eom = dl.derive(dl.load("phong-pendulum"), key, engine="python")
-    with pytest.raises(dl.InputError, match=said):
+    with pytest.raises(dl.InputError, match=message):
         eom.simulate(1.0, stabilization=given)

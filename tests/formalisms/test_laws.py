@@ -32,7 +32,9 @@ KEYS = (
 PAIRS = [
     pytest.param(model, key, marks=() if model in MODELS[:3] else pytest.mark.nightly)
     for model, key in itertools.product(MODELS, KEYS)
+    if (model, key) != ("slider-crank-2", "dirac")
 ]
+PAIRS.append(pytest.param("slider-crank-2", "dirac", marks=pytest.mark.slow(2)))
 
 
 @cache

@@ -135,9 +135,8 @@ def body(model: str, key: str) -> str:
     return plain_text.page(found.reading.page, 100).split("\n", 2)[2]
 
 
-@pytest.mark.parametrize(
-    "model", [pytest.param(name, marks=() if name == "slider-crank-2" else pytest.mark.nightly) for name in up_to(MOST)]
-)
+@pytest.mark.slow(9)  # slider-crank-2
+@pytest.mark.parametrize("model", up_to(MOST))
 def test_pages_are_distinct(model: str) -> None:
     pages = {key: body(model, key) for key in KEYS if equations(model, key) is not None}
     assert len(pages) > 10

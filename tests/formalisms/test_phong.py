@@ -61,7 +61,7 @@ def test_all_directions_are_admissible_without_constraints():
 
 
 def test_reactions_are_found_afterwards():
-    # m r̈ at the end of the rod, (2.4); the rod turns about the origin with inertia I + m l²
+    # m r̈ at the end of the rod, (2.4); the rod rotates about the origin with inertia I + m l²
     eom = dl.derive(rod(), "phong", engine="python")
     phi, w = 0.6, 1.1
     q = [0.7 * np.sin(phi), -0.7 * np.cos(phi), phi]
@@ -74,7 +74,7 @@ def test_reactions_are_found_afterwards():
     assert eom.n_dynamic == 1
 
 
-def test_redundant_constraint_is_kept_and_named():
+def test_redundant_constraint_is_used_and_named():
     model = rod().holonomic("2*x - 2*l*sin(phi) + y + l*cos(phi)", name="both")
     eom = dl.derive(model, "phong", engine="python")
     once = dl.derive(rod(), "phong", engine="python")

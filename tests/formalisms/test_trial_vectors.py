@@ -78,7 +78,7 @@ def test_a_cartesian_double_pendulum_passes_where_its_first_trial_vectors_fail(k
 
 
 @pytest.mark.parametrize("key", PROJECTIONS)
-def test_a_knife_edge_turns_through_every_direction(key):
+def test_a_knife_edge_rotates_through_every_direction(key):
     model = dl.load("knife-edge")
     run = dl.derive(model, key).simulate()
     alpha, w = model.parameter_values["alpha"], model.parameter_values["w"]

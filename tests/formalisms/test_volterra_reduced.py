@@ -47,7 +47,7 @@ def are_equal(a: Array, b: Array) -> bool:
 
 
 @pytest.fixture(params=MODELS)
-def told(request) -> tuple[System, dict[str, Array], Speeds]:
+def reduced(request) -> tuple[System, dict[str, Array], Speeds]:
     system = workspace_of(setup(MODELS[request.param]())).system
     assert system.facts.reduced_mixed == (request.param == "mixed speeds")
     derived = volterra_reduced.derive(system)
@@ -56,8 +56,8 @@ def told(request) -> tuple[System, dict[str, Array], Speeds]:
     return system, blocks, Speeds(derived.form.velocity.v, blocks["Y_NI"], blocks["Z_NI"], W, X)
 
 
-def test_blocks_are_those_of_the_paper(told):
-    system, block, speeds = told
+def test_blocks_are_those_of_the_paper(reduced):
+    system, block, speeds = reduced
     algebra, W = system.algebra, speeds.W
     if "M_prime" in block:
         assert are_equal(block["M_prime"] @ speeds.qd + block["N_prime"], np.zeros(system.facts.s, dtype=int))  # (25)

@@ -1,7 +1,7 @@
 """No input raises an exception from outside the package, takes longer than 2 s or needs more than 500 MB."""
 
 import pytest
-from fuzz_watch import outcomes
+from fuzz_runner import outcomes
 
 CHUNK = 1000
 

@@ -1,8 +1,10 @@
 """Facts about gallery models that choose the parameters of tests; each model is read once per process."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -55,6 +57,12 @@ def up_to(coordinates: int) -> list[str]:
     return [name for name in gallery.names() if facts(name).coordinates <= coordinates]
 
 
-def by_size(names: Iterable[str]) -> list:
-    """The names as parameters, those of large models marked as nightly."""
-    return [pytest.param(name, marks=pytest.mark.nightly if facts(name).coordinates > _MANY else ()) for name in names]
+def by_size(names: Iterable[str], slow: Mapping[str, float] = MappingProxyType({})) -> list:
+    """The names as parameters: large models marked as nightly, models of `slow` with their CPU seconds."""
+    return [pytest.param(name, marks=_marks(name, slow)) for name in names]
+
+
+def _marks(name: str, slow: Mapping[str, float]) -> Any:
+    if name in slow:
+        return pytest.mark.slow(slow[name])
+    return pytest.mark.nightly if facts(name).coordinates > _MANY else ()

@@ -199,7 +199,7 @@ def bricard_angles(tau):
     return size * np.cos(tau), size * np.sin(tau)
 
 
-def turned(axis, angle):
+def axis_rotations(axis, angle):
     """Rotations about a principal axis."""
     i, j = [(1, 2), (2, 0), (0, 1)]["xyz".index(axis)]
     R = np.repeat(np.eye(3)[None], len(angle), axis=0)
@@ -217,7 +217,7 @@ def bricard_shape(tau):
     R, p = [], [np.zeros((len(tau), 3))]
     now = np.repeat(np.eye(3)[None], len(tau), axis=0)
     for i, axis in enumerate("yzxyz"):
-        now = now @ turned(axis, np.pi / 2 - (phi, psi)[i % 2])
+        now = now @ axis_rotations(axis, np.pi / 2 - (phi, psi)[i % 2])
         R.append(now)
         p.append(p[-1] + now @ RODS[i])
     return np.stack(R, axis=1), np.stack(p, axis=1)

@@ -45,7 +45,7 @@ IMPOSSIBLE = {"puma560": "forearm", "stanford-arm": "wrist-bend", "biped-legged"
 PI = {"pi": math.pi, "-pi": -math.pi, "pi/2": math.pi / 2, "-pi/2": -math.pi / 2, "pi/6": math.pi / 6}
 
 
-def text(name):
+def model_source(name):
     return gallery.path(name).joinpath("model.toml").read_text(encoding="utf-8")
 
 
@@ -56,7 +56,7 @@ def number(entry):
 # an independent recursion, in world axes: rows of (parent, step before the motion, kind, axis, step after it, body)
 
 
-def turn(axis, angle):
+def rotation(axis, angle):
     i, j = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}[axis]
     out = np.eye(4)
     out[i, i] = out[j, j] = math.cos(angle)
@@ -94,8 +94,8 @@ def rows_of_arrays(data):
                 rows.append((len(rows) - 1, np.eye(4), kind, axis, np.eye(4), carried))
         else:
             turns = "r" not in data or data["r"][i] == 1
-            after = shift(0, 0, at["b"]) if turns else turn("z", at["th"])
-            before = turn("x", at["alp"]) @ shift(at["a"], 0, 0)
+            after = shift(0, 0, at["b"]) if turns else rotation("z", at["th"])
+            before = rotation("x", at["alp"]) @ shift(at["a"], 0, 0)
             rows.append((last[data["bt"][i]], before, "turn" if turns else "slide", "z", after, body))
         last[i + 1] = len(rows) - 1
     return rows
@@ -110,8 +110,8 @@ def rows_of_links(data):
         rotor = motor.get("inertia", 0) * motor.get("ratio", 1) ** 2
         body = (link.get("mass", 0), np.array(link.get("center", [0, 0, 0])), np.diag(link["inertia"]), rotor)
         # rotation about z and translation along z commute, so offsets may come first
-        before = turn("z", theta) if turns else turn("z", theta) @ shift(0, 0, d)
-        after = shift(a, 0, d if turns else 0) @ turn("x", alpha)
+        before = rotation("z", theta) if turns else rotation("z", theta) @ shift(0, 0, d)
+        after = shift(a, 0, d if turns else 0) @ rotation("x", alpha)
         rows.append((len(rows) - 1, before, "turn" if turns else "slide", "z", after, body))
     return rows
 
@@ -131,7 +131,7 @@ def torques(rows, gravity, q, qd, qdd):
         )
         B = P @ before
         z = B[:3, "xyz".index(axis)]
-        moved = B @ (turn(axis, q[i]) if kind == "turn" else shift(*(q[i] * np.eye(3)["xyz".index(axis)])))
+        moved = B @ (rotation(axis, q[i]) if kind == "turn" else shift(*(q[i] * np.eye(3)["xyz".index(axis)])))
         a = carried(a, w, dw, moved[:3, 3] - P[:3, 3])
         if kind == "turn":
             w, dw = w + z * qd[i], dw + z * qdd[i] + np.cross(w, z * qd[i])
@@ -179,7 +179,7 @@ def gravity_of(data):
 
 @pytest.mark.parametrize("name", REDYSIM)
 def test_the_arrays_agree_with_redysim(name):
-    data, known = tomllib.loads(text(name)), SHIPPED[REDYSIM[name]]
+    data, known = tomllib.loads(model_source(name)), SHIPPED[REDYSIM[name]]
     for key in ("n", "nq", "g", "bt", "r", "alp", "a", "b", "m", "dx", "dy", "dz", "Icxx", "Icyy", "Iczz"):
         assert (key in data) == (key in known), key
         if key in known:
@@ -191,7 +191,7 @@ def test_the_arrays_agree_with_redysim(name):
 
 
 def test_the_puma_agrees_with_its_source():
-    links = tomllib.loads(text("puma560"))["link"]
+    links = tomllib.loads(model_source("puma560"))["link"]
     for link, known in zip(links, PUMA["links"], strict=True):
         for key in ("theta", "d", "a", "alpha"):
             assert number(link.get(key, 0)) == pytest.approx(known[key])
@@ -208,7 +208,7 @@ def test_the_puma_agrees_with_its_source():
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_mass_matrix_and_gravity_agree_with_the_recursion(name):
-    data, model = tomllib.loads(text(name)), gallery.load(name)
+    data, model = tomllib.loads(model_source(name)), gallery.load(name)
     rows, gravity = rows_of(data), gravity_of(data)
     h = 1e-30
     for q, qd in states(model):
@@ -229,7 +229,7 @@ def test_mass_matrix_and_gravity_agree_with_the_recursion(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_initial_state_is_as_expected(name):
-    data, model, expected = tomllib.loads(text(name)), gallery.load(name), gallery.expected(name)["at_start"]
+    data, model, expected = tomllib.loads(model_source(name)), gallery.load(name), gallery.expected(name)["at_start"]
     rows, gravity = rows_of(data), gravity_of(data)
     q, qd = model.initial
     M, pull = inertia_and_pull(rows, gravity, q, qd)

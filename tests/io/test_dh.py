@@ -322,7 +322,7 @@ GOOD = "name,theta,d,a,alpha\nrod,0,0,1,0\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "the file contains no table."),
         ("\n# convention = dh\n\n", "the file contains no table."),
@@ -363,10 +363,10 @@ GOOD = "name,theta,d,a,alpha\nrod,0,0,1,0\n"
         ("# convention = dh\nname,theta,d,a,alpha,type,lower\nx,0,0,1,0,F,2\n", "a fixed link cannot move."),
     ],
 )
-def test_reports_line_of_csv_problems(text, said):
+def test_reports_line_of_csv_problems(text, message):
     with pytest.raises(ModelFileError) as caught:
         loads_csv(text, "arm.csv")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith("arm.csv")
 
 
@@ -383,7 +383,7 @@ def test_rejects_too_many_links():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (ROD, "the key 'convention' is missing."),
         ('convention = "craig"\n' + ROD, "there is no convention 'craig'. Expected dh or mdh."),
@@ -425,10 +425,10 @@ def test_rejects_too_many_links():
         (HEAD + ROD + "[[spring]]\nstiffness = 3\n", "spring number 1: the key 'bodies' is missing."),
     ],
 )
-def test_reports_element_of_table_problems(text, said):
+def test_reports_element_of_table_problems(text, message):
     with pytest.raises(ModelFileError) as caught:
         loads_dh(text, "arm.toml")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith("arm.toml")
 
 

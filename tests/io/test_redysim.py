@@ -173,7 +173,7 @@ def test_tp_and_steps_set_the_simulation():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"n": None}, "the key 'n' is missing."),
         ({"n": 0}, "x, n: got 0."),
@@ -211,10 +211,10 @@ def test_tp_and_steps_set_the_simulation():
         ({"nq": 1, "a": [0.5]}, "a, link 1: the floating base has the value 0.5."),
     ],
 )
-def test_reports_wrong_arrays(changes, said):
+def test_reports_wrong_arrays(changes, message):
     with pytest.raises(ModelFileError) as caught:
         from_arrays(arrays(**changes), "x")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_parent_must_precede_link():
@@ -228,7 +228,7 @@ def test_parent_must_precede_link():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "inputs.json, line 1: not valid JSON"),
         ("{", "inputs.json, line 1: not valid JSON"),
@@ -242,10 +242,10 @@ def test_parent_must_precede_link():
         ('{"a": {"n": 1}, "b": {"n": 2}}', "the file contains 2 robots. Select one with model=..., such as 'a'."),
     ],
 )
-def test_reports_wrong_json(text, said):
+def test_reports_wrong_json(text, message):
     with pytest.raises(ModelFileError) as caught:
         loads_redysim(text, "inputs.json", kind="json")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_selects_robot_by_name(tmp_path):
@@ -330,7 +330,7 @@ def test_evaluates_matlab(text, value):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("x = 1\ny = 2 3", "line 2: the statement continues with '3'."),
         ("x = y", "the name 'y' has no value."),
@@ -406,10 +406,10 @@ def test_evaluates_matlab(text, value):
         ("x = 1" + " " * 1_000_001, "the input is larger than 1000000 characters."),
     ],
 )
-def test_rejects_unsupported_matlab(text, said):
+def test_rejects_unsupported_matlab(text, message):
     with pytest.raises(ModelFileError) as caught:
         read_assignments(text, "inputs.m")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith("inputs.m")
 
 

@@ -71,7 +71,7 @@ def test_a_ground_without_friction_or_upside_down():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"g_prop": [1, 2]}, "g_prop: got an array of 2. Expected an array of 8: stiffness, damping"),
         ({"g_prop": [0, *GROUND[1:]]}, "g_prop: the stiffness is 0. Expected a positive number."),
@@ -82,7 +82,7 @@ def test_a_ground_without_friction_or_upside_down():
         ({"alt": [1]}, "alt: got an array of 1. Expected an array of 3, one entry for each link."),
     ],
 )
-def test_reports_ground_problems(changes, said):
+def test_reports_ground_problems(changes, message):
     with pytest.raises(ModelFileError) as caught:
         from_arrays(arrays(**changes), "x")
-    assert said in str(caught.value)
+    assert message in str(caught.value)

@@ -246,7 +246,7 @@ def test_gravity_defaults_to_gx_gy_gz(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"m": "heavy"}, "'m' in robot.mat is of class char. Expected a vector of real numbers."),
         ({"m": {"a": 1}}, "'m' in robot.mat is of class struct."),
@@ -269,13 +269,13 @@ def test_gravity_defaults_to_gx_gy_gz(tmp_path):
         ({"dx": None}, "the array 'dx' is missing."),
     ],
 )
-def test_reports_wrong_arrays_by_name(changes, said, tmp_path, monkeypatch):
+def test_reports_wrong_arrays_by_name(changes, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arrays = {**columns(data_of()), **changes}
     savemat("robot.mat", {key: value for key, value in arrays.items() if value is not None})
     with pytest.raises(ModelFileError) as caught:
         dl.load("robot.mat")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 # invalid and damaged files
@@ -286,7 +286,7 @@ def level_5(*elements, mark=b"IM"):
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "the file is not a MAT file of level 4 or 5, or it is damaged"),
         (b"# Created by Octave 8.4\n# name: n\n", "In MATLAB or Octave save it with save('inputs.mat', '-v7')."),
@@ -298,12 +298,12 @@ def level_5(*elements, mark=b"IM"):
         (b"x" * 1_000_001, "the file is larger than 1000000 bytes."),
     ],
 )
-def test_rejects_other_files(data, said, tmp_path):
+def test_rejects_other_files(data, message, tmp_path):
     path = tmp_path / "robot.mat"
     path.write_bytes(data)
     with pytest.raises(ModelFileError) as caught:
         dl.load(path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(path) in str(caught.value)
 
 
@@ -399,23 +399,23 @@ def test_initials_of_a_floating_base_begin_with_six_coordinates(name, joints, st
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[q, dq] = trajectory(0);", "line 1: unknown function 'trajectory'."),
         ("n = 3;", "y0 is missing. Define the initial state, y0 = [q; dq; 0]."),
         ("y0 = zeros(5,1);", "y0 has 5 entries. Expected at least 6: 3 coordinates, then their rates."),
     ],
 )
-def test_reports_unusable_initials(text, said, tmp_path):
+def test_reports_unusable_initials(text, message, tmp_path):
     path = write(tmp_path / "inputs.mat", data_of())
     (tmp_path / "initials.m").write_text(text)
     model = dl.load(path)
     assert same(model, read_redysim(FILE, FOURBAR))
     assert model.notes[-1].startswith("initials.m is ignored, and the initial state is that of the arrays: ")
-    assert said in model.notes[-1]
+    assert message in model.notes[-1]
     with pytest.raises(ModelFileError) as caught:
         dl.load(path, initials=tmp_path / "initials.m")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_rejects_initials_out_of_plane_or_with_quaternion(tmp_path):
@@ -471,18 +471,18 @@ def test_initials_may_start_on_a_trajectory(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "times", "said"),
+    ("text", "times", "message"),
     [
         ("x = 1;", [0], "the file defines no function. Expected function [...] = name(...) at the top."),
         (TRAJECTORY, [], "the number of results changes with time, or `times` is empty."),
         ("function q = f(t)\nq = [0];\nif t > 0\nq = [1 2];\nend", [0, 1], "the number of results changes with time"),
     ],
 )
-def test_reports_wrong_trajectories(text, times, said, tmp_path):
+def test_reports_wrong_trajectories(text, times, message, tmp_path):
     (tmp_path / "trajectory.m").write_text(text)
     with pytest.raises(ModelFileError) as caught:
         read_trajectory(tmp_path / "trajectory.m", times)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_check_command_reports_open_loops(tmp_path, capsys):

@@ -667,18 +667,18 @@ WRONG = (
 )
 
 
-def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def paths_in(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     for key, entry in data.items() if isinstance(data, dict) else enumerate(data):
         yield (*path, key)
         if isinstance(entry, dict | list):
-            yield from places(entry, (*path, key))
+            yield from paths_in(entry, (*path, key))
 
 
 def test_wrong_values_raise_only_model_file_errors():
     text = HEAD + CART + DRIVEN
     random = Random(7)
-    said = []
-    for place in places(tomllib.loads(text)):
+    messages = []
+    for place in paths_in(tomllib.loads(text)):
         for wrong in random.sample(WRONG, 3):
             data = tomllib.loads(text)
             inner = data
@@ -688,9 +688,9 @@ def test_wrong_values_raise_only_model_file_errors():
             try:
                 from_sections(data, "sample.toml")
             except ModelFileError as error:
-                said.append(str(error))
-    assert len(said) > 250
-    assert max(map(len, said)) < 40_000
+                messages.append(str(error))
+    assert len(messages) > 250
+    assert max(map(len, messages)) < 40_000
 
 
 def test_the_name_is_required():
@@ -788,17 +788,17 @@ def test_rejects_binary_content(data, message, tmp_path):
 def test_reports_paths_that_are_not_files(tmp_path: Path):
     (tmp_path / "pendulum.toml").write_text("name = 'a'")
 
-    def said(path) -> str:
+    def error_of(path) -> str:
         with pytest.raises(ModelFileError) as caught:
             read_toml(path)
         return str(caught.value)
 
-    assert "the path is a directory. Expected the path of a model file" in said(tmp_path)
-    assert said(tmp_path / "pendlum.toml").endswith("there is no such file. Did you mean 'pendulum.toml'?")
-    assert "there is no such file. There is no directory" in said(tmp_path / "no" / "a.toml")
+    assert "the path is a directory. Expected the path of a model file" in error_of(tmp_path)
+    assert error_of(tmp_path / "pendlum.toml").endswith("there is no such file. Did you mean 'pendulum.toml'?")
+    assert "there is no such file. There is no directory" in error_of(tmp_path / "no" / "a.toml")
     (tmp_path / "empty").mkdir()
-    assert said(tmp_path / "empty" / "a.toml").endswith("there is no such file. Check the name and the directory.")
-    assert "there is no such file." in said("a\0b") or "cannot be opened" in said("a\0b")
+    assert error_of(tmp_path / "empty" / "a.toml").endswith("there is no such file. Check the name and the directory.")
+    assert "there is no such file." in error_of("a\0b") or "cannot be opened" in error_of("a\0b")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")

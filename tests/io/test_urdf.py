@@ -62,12 +62,12 @@ def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
     state = States(q[:, None], np.zeros((len(q), 1)), np.zeros(1))
     M = np.zeros((len(q), len(q)))
     for body in random_states.at(model, state).bodies:
-        B, D, inertia = (plain(x) for x in (body.B, body.D, body.inertia))
+        B, D, inertia = (as_floats(x) for x in (body.B, body.D, body.inertia))
         M += real(body.mass) * B.T @ B + D.T @ inertia @ D
     return M
 
 
-def plain(entries: np.ndarray) -> np.ndarray:
+def as_floats(entries: np.ndarray) -> np.ndarray:
     return np.array([float(np.squeeze(x)) for x in entries.flat]).reshape(entries.shape)
 
 
@@ -76,7 +76,7 @@ def frame(model: Model, name: str, **q: float) -> tuple[np.ndarray, np.ndarray]:
     starts = zip(model.coordinate_names, model.initial[0], strict=True)
     at = np.array([[q.get(coordinate, start)] for coordinate, start in starts])
     found = random_states.at(model, States(at, np.zeros_like(at), np.zeros(1))).frames[name]
-    return plain(found.R), plain(found.p)
+    return as_floats(found.R), as_floats(found.p)
 
 
 def links(*names: str, mass: float = 1.0) -> str:
@@ -145,7 +145,7 @@ def test_double_pendulum_is_the_model_written_by_hand():
     assert read.check() == []
 
 
-def test_the_file_and_its_text_are_the_same(tmp_path):
+def test_a_file_and_its_content_give_the_same_model(tmp_path):
     path = tmp_path / "pendulum.urdf"
     path.write_text(DOUBLE_PENDULUM, encoding="utf-8")
     read, text = read_urdf(path), loads_urdf(DOUBLE_PENDULUM)
@@ -400,9 +400,9 @@ def test_names_become_identifiers_and_clashes_are_resolved():
     model = loads_urdf(text)
     assert [body.name for body in model.bodies] == ["base", "left_arm_2", "left_arm", "link_world", "link_t"]
     assert model.coordinate_names == ("joint_1_2", "joint_1", "joint_sin", "joint_2nd")
-    said = "\n".join(model.notes)
-    assert "left_arm_2 for link 'left arm' (line 3)" in said
-    assert "joint_1_2 for joint 'joint 1' (line 7)" in said
+    notes = "\n".join(model.notes)
+    assert "left_arm_2 for link 'left arm' (line 3)" in notes
+    assert "joint_1_2 for joint 'joint 1' (line 7)" in notes
     assert model.check() == []
 
 

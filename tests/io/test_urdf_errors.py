@@ -174,13 +174,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "said"), WRONG)
-def test_reports_problems_with_lines(old, new, said):
+@pytest.mark.parametrize(("old", "new", "message"), WRONG)
+def test_reports_problems_with_lines(old, new, message):
     assert SOUND.count(old) == 1
     found = problems(SOUND.replace(old, new))
     # a link without a name is also missing elsewhere; otherwise one mistake is one problem
-    assert len(found) == (2 if said.startswith("line 3, link: the attribute 'name'") else 1)
-    assert found[0].startswith(f"sample.urdf, {said}")
+    assert len(found) == (2 if message.startswith("line 3, link: the attribute 'name'") else 1)
+    assert found[0].startswith(f"sample.urdf, {message}")
 
 
 def test_reports_all_problems():
@@ -227,8 +227,8 @@ def test_a_floating_robot_needs_mass():
 def test_inconsistent_inertia_is_accepted_without_strict():
     text = SOUND.replace('ixy="0"', 'ixy="2"')
     model = loads_urdf(text, strict=False)
-    said = "a physically inconsistent inertia is accepted: 'arm' (line 7): a principal moment is negative"
-    assert any(note.startswith(said) for note in model.notes)
+    message = "a physically inconsistent inertia is accepted: 'arm' (line 7): a principal moment is negative"
+    assert any(note.startswith(message) for note in model.notes)
     assert float(model.bodies[1].inertia[0][1]) == 2
 
 
@@ -262,7 +262,7 @@ def test_inertia_that_is_only_rounding_is_zero():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "line 1: not valid XML: no element found. Unexpected end"),
         (SOUND[:400], "not valid XML: "),
@@ -288,9 +288,9 @@ def test_inertia_that_is_only_rounding_is_zero():
         (f"{SOUND}" + " " * 20_000_001, "the file is larger than 20000000 bytes."),
     ],
 )
-def test_rejects_other_documents(text, said):
+def test_rejects_other_documents(text, message):
     (problem,) = problems(text)
-    assert said in problem
+    assert message in problem
 
 
 def test_billion_laughs():
@@ -301,7 +301,7 @@ def test_billion_laughs():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("<robot>" + "<a/>" * 300_000 + "</robot>", "the file has more than 200000 elements."),
         ("<a>" * 1_000_000, "elements are nested deeper than 64 levels."),
@@ -319,9 +319,9 @@ def test_billion_laughs():
     ],
     ids=["elements", "depth", "attributes", "name", "number", "vector", "links"],
 )
-def test_rejects_oversized_input(text, said):
+def test_rejects_oversized_input(text, message):
     (problem,) = problems(text)
-    assert said in problem
+    assert message in problem
     assert len(problem) < 500
 
 
@@ -374,17 +374,17 @@ def test_pipes_are_not_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (SOUND.encode().replace(b"arm", b"\xe4rm", 1), r"line 3: the byte 0xe4 is not UTF-8"),
         (SOUND.encode("utf-16"), r"line 1: the line contains a NUL character"),
         (b"<robot>" + b" " * 20_000_001, r"the file is larger than 20000000 bytes"),
     ],
 )
-def test_rejects_invalid_utf8(tmp_path, data, said):
+def test_rejects_invalid_utf8(tmp_path, data, message):
     path = tmp_path / "arm.urdf"
     path.write_bytes(data)
-    with pytest.raises(ModelFileError, match=said):
+    with pytest.raises(ModelFileError, match=message):
         read_urdf(path)
 
 

@@ -203,32 +203,32 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("said", REFUSED)
-def test_rejects_elements_unsupported_by_urdf(said):
+@pytest.mark.parametrize("message", REFUSED)
+def test_rejects_elements_unsupported_by_urdf(message):
     to_urdf(pendulum())
     model = pendulum()
-    REFUSED[said](model)
+    REFUSED[message](model)
     with pytest.raises(InputError) as caught:
         to_urdf(model)
-    assert str(caught.value).startswith(said)
-    assert len(str(caught.value)) > len(said) + 20
+    assert str(caught.value).startswith(message)
+    assert len(str(caught.value)) > len(message) + 20
 
 
 @pytest.mark.parametrize(
-    ("motion", "said"),
+    ("motion", "message"),
     [
         ("2*a", "body 'rod', joint 0 (revolute): its motion is the formula 2*a."),
         ("a + t", "body 'rod', joint 0 (revolute): its motion is the formula a + t."),
         ("b", "body 'rod', joint 0 (revolute): the coordinate b moves several joints."),
     ],
 )
-def test_rejects_formulas_as_motions(motion, said):
+def test_rejects_formulas_as_motions(motion, message):
     model = pendulum(motion)
     if motion == "b":
         model.body("other", joint=model.revolute((1, 0, 0), "a"), mass=1)
     with pytest.raises(InputError) as caught:
         to_urdf(model)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 def test_rejects_unsupported_urdf_joints():

@@ -23,9 +23,9 @@ def notes(share: str) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize(("share", "kept"), [("1e-8", True), ("1e-9", False)])
 def test_a_rank_within_three_decades_of_the_tolerance_is_noted(share, kept):
-    said = "all of them are used" if kept else "'second' counts as dependent"
+    message = "all of them are used" if kept else "'second' counts as dependent"
     for found in notes(share):
-        assert any("decided close to the tolerance" in note and said in note for note in found)
+        assert any("decided close to the tolerance" in note and message in note for note in found)
 
 
 @pytest.mark.parametrize("share", ["0", "1e-4"])

@@ -90,7 +90,7 @@ def pair() -> Model:
 
 
 def screwdriver() -> Model:
-    """A body that turns about z by `turn` and slides along it by `slide`, both through formulas of the coordinates."""
+    """A body that rotates about z by `turn` and slides along it by `slide`, both through formulas of the coordinates."""
     model = Model("screwdriver").coordinates("turn", "slide")
     joint = model.cylindrical((0, 0, 1), "turn - 2*slide", "slide + 0.1*turn**2")
     return model.body("bit", joint=joint, mass=1.0, center=(0.1, 0, 0), inertia=(0.1, 0.1, 0.2))
@@ -109,7 +109,7 @@ def _spring_length(theta):
 
 
 def _between(x, theta):
-    """From the wall at (−2, 0) to the point 1 below the pivot of the rod on the cart, and its slopes."""
+    """From the wall at (−2, 0) to the point 1 below the pivot of the rod on the cart, and its derivatives."""
     along, down = x + 2 + np.sin(theta), -np.cos(theta)
     length = np.hypot(along, down)
     return length, np.array([along, along * np.cos(theta) + down * np.sin(theta)]) / length
@@ -141,7 +141,7 @@ def _gravity(x, y, z, theta):
 
 
 def _mesh(q):
-    """slide + 0.1 turn² + 3 (turn − 2 slide) and its slopes."""
+    """slide + 0.1 turn² + 3 (turn − 2 slide) and its derivatives."""
     return q[1] + 0.1 * q[0] ** 2 + 3 * (q[0] - 2 * q[1]), np.array([0.2 * q[0] + 3, -5.0])
 
 
@@ -234,7 +234,7 @@ ORACLES = (
         lambda: pendulum().force("rod", (3, -2, 5), point=(0, -1.5, 0.7)),
         lambda q, qd, t: [1.5 * (3 * np.cos(q[0]) - 2 * np.sin(q[0]))],
     ),
-    # a follower force keeps its arm: torque 3 × 1.5 whatever the angle
+    # a follower force has a constant arm: torque 3 × 1.5 whatever the angle
     Oracle(
         "force in body axes",
         lambda: pendulum().force("rod", (3, -2, 5), point=(0, -1.5, 0.7), frame="rod"),
@@ -246,7 +246,7 @@ ORACLES = (
         lambda q, qd, t: [3, 1.5 * (3 * np.cos(q[1]) - 2 * np.sin(q[1]))],
     ),
     Oracle("torque", lambda: pendulum().torque("rod", (7, 8, "3*t")), lambda q, qd, t: [3 * t]),
-    # seen from the rod, y of the rod's torque points along (−sin θ, cos θ): it does no work
+    # relative to the rod, y of the rod's torque points along (−sin θ, cos θ): it does no work
     Oracle("torque in body axes", lambda: pair().torque("rod", (0, 8, 3), frame="rod"), lambda q, qd, t: [0, 3]),
     Oracle(
         "torque and its reaction",
@@ -330,7 +330,7 @@ ORACLES = (
         lambda: screwdriver().joint_friction("bit", coulomb=(2, "3"), static=(5, 4), stribeck=0.1, smoothing="1/10"),
         lambda q, qd, t: _stribeck(qd[0] - 2 * qd[1], (2, 3), (5, 4), 0.1, 0.1) * np.array([1, -2]),
     ),
-    # q = (0.35, −0.6): the cart is 0.15 beyond, the rod 0.2 below and on its way out, faster than the law can follow in the third
+    # q = (0.35, −0.6): the cart is 0.15 beyond, the rod 0.2 below and moving out, faster than the law can follow in the third
     Oracle(
         "joint stop",
         lambda: pair().joint_stop("cart", lower=-1, upper=0.2, stiffness=900, damping=30),
@@ -364,7 +364,7 @@ ORACLES = (
         lambda: screwdriver().motor("bit", stall_torque=6, no_load_speed=8, command="cos(t)"),
         lambda q, qd, t: 6 * (np.cos(t) - (qd[0] - 2 * qd[1]) / 8) * np.array([1, -2]),
     ),
-    # 40 · 0.1 · (12 sin t + 40 · 0.2 θ̇) / 3 the other way round
+    # 40 · 0.1 · (12 sin t + 40 · 0.2 θ̇) / 3 with the opposite sign
     Oracle(
         "direct current motor",
         lambda: pair().dc_motor("rod", voltage="12*sin(t)", resistance=3, torque_constant=0.1, back_emf=0.2, ratio=-40),
@@ -383,7 +383,7 @@ ORACLES = (
         lambda: pair().drag("rod", density="2", area=0.6, coefficient=1),
         lambda q, qd, t: _drag(qd[0] + 0.6 * qd[1] * np.cos(q[1]), 0.6 * qd[1] * np.sin(q[1]), 0, 0.6, q[1]),
     ),
-    # the mass centre 0.6 below the pivot on the cart, pulled by the cart's mass centre: at 0.6 from it, always downwards
+    # the mass center 0.6 below the pivot on the cart, attracted by the cart's mass center: at 0.6 from it, always downwards
     Oracle("gravity along a rod", lambda: pair().point_gravity(("cart", "rod"), mu=5), lambda q, qd, t: [0, 0]),
     Oracle(
         "gravity of a fixed centre",
@@ -413,7 +413,7 @@ ORACLES = (
             - 2 * np.cos(q[0] / 2) ** 2 * qd[0]
         ],
     ),
-    # K couples x and the turn: −δ(½ 2·6 x·θ) with x = sin θ − 0.8 in axes turned by a right angle about z
+    # K couples x and the rotation: −δ(½ 2·6 x·θ) with x = sin θ − 0.8 in axes rotated by a right angle about z
     Oracle(
         "bushing with coupling, in turned frames",
         lambda: pendulum().bushing(stiffness=_coupled(), rotations=((0, 0, np.pi / 2), (0, 0, np.pi / 2)), **TO_WALL),
@@ -481,7 +481,7 @@ ORACLES = (
         lambda: pair().sphere_on_plane("rod", ground="cart", push="90*depth", friction=0.4, viscous=2, **ON_FLOOR),
         _on_floor(lambda depth, rate: 90 * depth, lambda N, s: np.sign(s) * min(2 * abs(s), 0.4 * N)),
     ),
-    # the force of a rigid contact is given: N = 5, and 2 + 0.4 N along x, against the slip along −x
+    # the force of a rigid contact is prescribed: N = 5, and 2 + 0.4 N along x, against the slip along −x
     Oracle(
         "rigid sphere on a plane",
         lambda: (
@@ -501,7 +501,7 @@ ORACLES = (
         lambda: pendulum().sphere_on_sphere("rod", radius=0.2, ground_radius=0.15, ground_center=(0.4, -1.2, 0), **END),
         _touching(_from(np.array([0.4, -1.2, 0]), 0.2, 0.15)),
     ),
-    # the edge of the box at (0.3, −1) is next to the centre; its top at −0.9 is next to the point
+    # the edge of the box at (0.3, −1) is next to the center; its top at −0.9 is next to the point
     Oracle(
         "sphere on the edge of a box",
         lambda: pendulum().sphere_on_box("rod", (2, 4, 6), radius=0.2, position=(-0.7, -3, 0.1), **END),

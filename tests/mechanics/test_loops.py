@@ -59,7 +59,7 @@ def at(model, q, qd, t):
     return move(model, FLOATS, t, vector(list(q)), vector(list(qd)), model.parameter_values)
 
 
-def plain(array):
+def as_floats(array):
     return numbers(np.asarray(array, dtype=object), 1)[..., 0]
 
 
@@ -79,7 +79,7 @@ def test_the_table_of_this_file_is_complete():
     assert made == {joint.kind for joint in JOINTS} - {
         "quaternion",
         "free",
-    }  # these need coordinates, or constrain nothing
+    }  # these need coordinates, or constrain no motion
 
 
 @every_cut
@@ -93,7 +93,7 @@ def test_a_and_b_are_the_derivatives_of_the_row(cut, ends):
         by_t = np.imag(phi(model, q, t + 1j * STEP)) / STEP
         assert len(rows) == len(model.constraint_names)
         assert np.abs([row.phi for row in rows]).max() > 1e-3
-        assert np.allclose([plain(row.a) for row in rows], by_q, atol=1e-12)
+        assert np.allclose([as_floats(row.a) for row in rows], by_q, atol=1e-12)
         assert np.allclose([row.b for row in rows], by_t, atol=1e-12)
 
 
@@ -103,8 +103,8 @@ def test_the_velocity_level_is_the_rate_of_the_position_level(cut):
     q, qd, t = state(model, 3)
     known = Constraints(at(model, q, qd, t), levels(model))
     rate = np.imag(phi(model, q + 1j * STEP * qd, t + 1j * STEP)) / STEP
-    assert np.allclose(plain(known.velocity), rate, atol=1e-12)
-    assert np.allclose(plain(known.A) @ qd + plain(known.b), rate, atol=1e-12)
+    assert np.allclose(as_floats(known.velocity), rate, atol=1e-12)
+    assert np.allclose(as_floats(known.A) @ qd + as_floats(known.b), rate, atol=1e-12)
 
 
 @every_cut
@@ -119,8 +119,8 @@ def test_wrench_of_a_row_matches_virtual_work(cut, ends):
         for name, sign in zip(ends, (-1, 1), strict=True):
             body = motion.frames[name]
             _, J, _ = body.point(body.R.T @ (row.point - body.p))
-            work += sign * (plain(row.force) @ plain(J) + plain(row.moment) @ plain(body.R @ body.D))
-        assert np.allclose(plain(row.a), work, atol=1e-12)
+            work += sign * (as_floats(row.force) @ as_floats(J) + as_floats(row.moment) @ as_floats(body.R @ body.D))
+        assert np.allclose(as_floats(row.a), work, atol=1e-12)
 
 
 def test_rows_are_between_formulas_in_order_of_declaration():
@@ -135,11 +135,11 @@ def test_rows_are_between_formulas_in_order_of_declaration():
     rows = loop_rows(motion)
     assert tuple(row.name for row in rows) == names[1:-1]
     assert known.levels.held == 7
-    A = plain(known.A)
+    A = as_floats(known.A)
     assert np.array_equal(A[0], [1, -1, 0, 0, 0, 0, 0, 0, 0])
-    assert np.allclose(A[1:7], [plain(row.a) for row in rows])
+    assert np.allclose(A[1:7], [as_floats(row.a) for row in rows])
     assert np.allclose(A[7], [0, 0, 1, -q[0], 0, 0, 0, 0, 0])
-    assert plain(known.velocity)[7] == pytest.approx(qd[2] - q[0] * qd[3])
+    assert as_floats(known.velocity)[7] == pytest.approx(qd[2] - q[0] * qd[3])
 
 
 def test_batch_of_states_equals_single_states():
@@ -148,9 +148,9 @@ def test_batch_of_states_equals_single_states():
     together = Constraints(at(model, q, qd, t), levels(model))
     for k in range(4):
         alone = Constraints(at(model, q[:, k], qd[:, k], t[k]), levels(model))
-        assert np.allclose(numbers(together.phi, 4)[:, k], plain(alone.phi), atol=1e-14)
-        assert np.allclose(numbers(together.A, 4)[..., k], plain(alone.A), atol=1e-14)
-        assert np.allclose(numbers(together.velocity, 4)[:, k], plain(alone.velocity), atol=1e-14)
+        assert np.allclose(numbers(together.phi, 4)[:, k], as_floats(alone.phi), atol=1e-14)
+        assert np.allclose(numbers(together.A, 4)[..., k], as_floats(alone.A), atol=1e-14)
+        assert np.allclose(numbers(together.velocity, 4)[:, k], as_floats(alone.velocity), atol=1e-14)
 
 
 # displacement of a cut joint
@@ -194,11 +194,11 @@ def after(model, q, qd, qdd, t):
     """d/dt of the velocity level along (q̇, q̈, 1), and the levels themselves."""
     moved = Constraints(at(model, q + 1j * STEP * qd, qd + 1j * STEP * qdd, t + 1j * STEP), levels(model))
     here = Constraints(at(model, q, qd, t), levels(model))
-    return np.imag(plain(moved.velocity)) / STEP, plain(here.velocity), plain(here.phi)
+    return np.imag(as_floats(moved.velocity)) / STEP, as_floats(here.velocity), as_floats(here.phi)
 
 
 @pytest.mark.parametrize("cut", ["spherical", "universal", "screw"])
-def test_accelerations_keep_the_velocity_level(cut):
+def test_accelerations_satisfy_the_velocity_level(cut):
     model = frame(cut, ("left", "right"))
     start = dl.assemble(model, *state(model, 6)[:2], t=0.7)
     qdd = dl.derive(model, "lagrange").accelerations(start.q, start.qd, 0.7)

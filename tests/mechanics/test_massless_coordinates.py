@@ -90,16 +90,16 @@ def polar(r: float) -> dl.Model:
 
 
 def test_coordinates_that_are_singular_at_a_state_are_named():
-    said = r"the coordinates r, theta are singular at r = 0: a rate of theta produces no motion there"
-    with pytest.raises(dl.SingularError, match=said):
+    message = r"the coordinates r, theta are singular at r = 0: a rate of theta produces no motion there"
+    with pytest.raises(dl.SingularError, match=message):
         dl.derive(polar(0.0), "lagrange")
-    with pytest.raises(dl.SingularError, match=said):
+    with pytest.raises(dl.SingularError, match=message):
         dl.dynamics(polar(1.0)).forward([0.0, 0.2], [0.5, 0.0], [0.0, 0.0])
     for key in ("lagrange", "denoc"):
         eom = dl.derive(polar(1.0), key)
-        with pytest.raises(dl.SingularError, match=said):
+        with pytest.raises(dl.SingularError, match=message):
             eom.accelerations([0.0, 0.2], [0.5, 1.0])
-        with pytest.raises(dl.SimulationError, match=said):
+        with pytest.raises(dl.SimulationError, match=message):
             eom.simulate(1.0, q0=[0.0, 0.2], qd0=[0.5, 0.0])
 
 

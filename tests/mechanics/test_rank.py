@@ -83,7 +83,7 @@ def test_nearly_dependent_constraints_count_as_two(factor):
     report = dl.mobility(model)
     assert (report.degrees_of_freedom, report.redundant) == (1, ())
     assert any("nearly dependent" in warning for warning in report.warnings)
-    expected = np.array([0.0, 0.0, 1.5])  # F_z / m; x and y are held
+    expected = np.array([0.0, 0.0, 1.5])  # F_z / m; x and y are constrained
     q, qd = np.array([0.0, 0.0, 0.3]), np.array([0.0, 0.0, 0.7])
     assert np.allclose(dl.forward_dynamics(model, q, qd), expected, atol=1e-9)
     for mode in (None, "assembled"):

@@ -19,7 +19,7 @@ from dalembert.symbolic.symbols import rate
 def residuals(model, states):
     """φ, φ̇ and ψ at every state, by substitution into the formulas themselves; φ̇ by differences.
 
-    Their step is wide, since a bicycle that lies nearly flat loses digits in the root of its lowest point.
+    Their step is wide, since a bicycle that is nearly flat on the ground loses digits in the root of its lowest point.
     """
     out, h = [], 4e-5
     names = model.coordinate_names
@@ -128,7 +128,7 @@ def test_a_fast_drive_is_followed(pace):
     assert (agreement.states, agreement.agrees) == (10, True)
 
 
-def test_a_fast_crank_turns_a_loop_in_all_positions():
+def test_a_fast_crank_rotates_a_loop_in_all_positions():
     model = gallery.load("crank-rocker")
     name = model.coordinate_names[0]
     q0, _ = model.initial
@@ -146,7 +146,7 @@ def test_times_are_those_of_the_model():
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e6])
-def test_states_are_drawn_as_far_as_the_model_is_large(unit):
+def test_random_positions_scale_with_the_size_of_the_model(unit):
     model = ring(unit).start([unit, 0], [0, 0])
     states = random_states.consistent(model, 20)
     assert np.allclose(np.hypot(*states.q), unit, rtol=1e-12)
@@ -154,6 +154,6 @@ def test_states_are_drawn_as_far_as_the_model_is_large(unit):
 
 
 def test_few_states_of_a_linkage_with_singular_branches_are_found():
-    """The first of four states lie on a singular branch of the linkage, which passed for the usual one."""
+    """The first of four states lie on a singular branch of the linkage, which was mistaken for a regular one."""
     model = with_contacts(dl.load("bricard").description)
     assert len(random_states.consistent(model, 4, seed=0)) == 4

@@ -60,8 +60,8 @@ def test_reduced_speeds_avoid_ignorable_velocities_and_note_the_others():
     model = orbit(("turn", "dot(phi)"), ("mixed", "dot(r) + dot(z)"), ("pure", "2*dot(r)"))
     reduced = dl.derive(model, "volterra_reduced", engine="python")
     assert tuple(reduced.speeds) == ("pure",)
-    (told,) = [note for note in reduced.notes if "left out" in note]
-    assert told == (
+    (message,) = [note for note in reduced.notes if "left out" in note]
+    assert message == (
         "of the 3 user-defined speeds 1 serves as u_NI; turn, mixed were left out: they contain velocities of ignorable "
         "coordinates, and the constant momenta replace them"
     )

@@ -159,7 +159,7 @@ def test_ball_on_a_cart_conserves_momentum():
     run = dl.simulate(model, 2.0, samples=5)
     assert np.allclose(2 * run.qd[0] + 3 * run.qd[3], 4.0, atol=1e-12)
     assert run.qd[0, -1] - 0.1 * run.qd[2, -1] == pytest.approx(run.qd[3, -1], abs=1e-9)
-    # the slip 2 goes down by μ g (1 + 5/2 + 2/3) a second
+    # the slip 2 decreases by μ g (1 + 5/2 + 2/3) a second
     assert run.switchings[0].t == pytest.approx(2 / (0.3 * G * (3.5 + 2 / 3)), rel=1e-9)
 
 
@@ -272,7 +272,7 @@ def test_contact_from_a_file_equals_the_model():
     stiffness = 2e4
     damping = 30
     """
-    said = falling(1.0).sphere_on_plane("ball", radius=0.1, stiffness=2e4, damping=30)
-    assert loads_toml(text).loads == said.loads
+    expected = falling(1.0).sphere_on_plane("ball", radius=0.1, stiffness=2e4, damping=30)
+    assert loads_toml(text).loads == expected.loads
     with pytest.raises(ModelFileError, match="there is no key 'stifness' here"):
         loads_toml(text.replace("stiffness", "stifness"))

@@ -54,7 +54,7 @@ def test_a_load_on_the_last_wheel_is_lifted_by_less():
 
 
 @pytest.mark.parametrize(("crossed", "way"), [(False, 1), (True, -1)])
-def test_a_belt_keeps_the_speed_of_its_rim(crossed, way):
+def test_a_belt_has_the_speed_of_its_rim(crossed, way):
     model = shafts(0.2, 1.5).belt(("w0", "w1"), ("r", "2*r"), crossed=crossed).joint_torque("w0", 3)
     first = 3 / (0.2 + 1.5 / 4)
     assert accelerations(model) == pytest.approx([first, way * first / 2], rel=1e-13)
@@ -166,7 +166,7 @@ def test_two_masses_on_rods_are_a_double_pendulum():
     assert np.abs(np.abs(runs[0].multipliers[1]) - pull).max() < 1e-8 * pull.max()
 
 
-def test_a_bead_on_a_line_that_turns_runs_away_as_in_the_gallery():
+def test_a_bead_on_a_rotating_line_moves_outward_as_in_the_gallery():
     known = gallery.load("bead-on-wire")
     model = Model("bead").parameters(w=0.8).coordinates("x", "y").start([0.1, 0], {"y": 0.08})
     slides = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
@@ -195,7 +195,7 @@ def test_bead_on_a_cycloid_is_isochronous():
     model.point_on_surface(("world", "particle"), "x - a*acos(1 - y/a) - sqrt(2*a*y - y**2)")
     quarter = np.pi * np.sqrt(a / G)
     run = dl.simulate(model, 0.9 * quarter, samples=4, integrator="dop853", rtol=1e-11, atol=1e-12)
-    # the way along the curve, 4a sin(s/2) = √(8 a y), swings like a pendulum of length 4a
+    # the arc length along the curve, 4a sin(s/2) = √(8 a y), swings like a pendulum of length 4a
     swing = 4 * a * np.sin(s / 2) * np.cos(np.sqrt(G / (4 * a)) * run.t)
     assert np.sqrt(8 * a * run.q[1]) == pytest.approx(swing, rel=1e-8)
 
@@ -215,7 +215,7 @@ def test_eccentric_cam_follows_the_cosine_law():
     assert up == pytest.approx(0.1 * (G + run.qdd[1]), rel=1e-9)
 
 
-def test_a_plane_that_turns_carries_a_point():
+def test_a_rotating_plane_moves_a_point():
     # a point in a plane across (1, 2, 2) is pushed along this normal only
     model = particle(axes="xyz").point_in_plane(("world", "particle"), (1, 2, 2))
     normal = np.array([1, 2, 2]) / 3
@@ -226,7 +226,7 @@ def test_a_plane_that_turns_carries_a_point():
 # points of application of the forces
 
 
-def test_a_rod_pushes_at_its_ends_so_that_free_joints_transmit_nothing():
+def test_a_rod_force_acts_at_its_ends_so_that_free_joints_transmit_no_force():
     model = Model("seesaw", gravity=(0, -G, 0)).coordinates("a", "x", "y").start([0.4, 0.8, 0.2], {})
     bar = {"mass": 1, "center": (0.3, 0, 0), "inertia": (0, 0, 0.1)}
     model.body("bar", joint=model.revolute(Z, "a"), **bar)

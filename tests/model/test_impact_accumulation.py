@@ -116,10 +116,10 @@ def test_endless_impacts_are_assessed_by_their_energy(monkeypatch):
     begun = time.process_time()
     with pytest.raises(
         SimulationError, match=r"at t = 0.00913\d* impacts of .* Give the contacts rest_speed = "
-    ) as told:
+    ) as caught:
         dl.simulate(slider_crank(0.0), 0.02)
     assert time.process_time() - begun < 2.0
-    advice = float(re.search(r"rest_speed = ([\d.e-]+),", str(told.value))[1])
+    advice = float(re.search(r"rest_speed = ([\d.e-]+),", str(caught.value))[1])
     assert dl.simulate(slider_crank(0.0, rest_speed=advice), 0.02, samples=21).energy_error < 1e-11
 
 

@@ -58,7 +58,7 @@ def test_static_friction_exceeds_sliding_friction():
 
 @pytest.mark.parametrize("key", ["lagrange", pytest.param("newton_euler", marks=pytest.mark.nightly)])
 def test_the_period_of_stick_and_slip_is_that_of_the_textbook(key):
-    # sticks while the spring goes from 2 Fk − Fs to Fs; slides on the circle x = Fk/k + ΔF/k cos + v/ω sin until ẋ = v again
+    # sticks while its force rises from 2 Fk − Fs to Fs; slides on the circle x = Fk/k + ΔF/k cos + v/ω sin until ẋ = v again
     k, v, omega, extra = 40.0, 0.2, 20.0, 0.3
     period = 2 * extra / (k * v) + 2 / omega * (math.pi - math.atan(extra * omega / (k * v)))
     run = dl.derive(belt(coulomb=0.3, static=0.6), key).simulate(2.0, samples=3)

@@ -62,7 +62,7 @@ MOVING = {name: joint for name, joint in EVERY.items() if joint.values}
 every_moving_joint = pytest.mark.parametrize("joint", MOVING.values(), ids=MOVING.keys())
 
 
-def plain(array) -> np.ndarray:
+def as_floats(array) -> np.ndarray:
     """Convert an object array to a numeric array, complex if necessary."""
     found: np.ndarray[Any, np.dtype[np.complex128]] = np.array(array, dtype=complex)
     return found if found.imag.any() else found.real
@@ -85,7 +85,7 @@ def some_values(joint: Joint, seed: int = 1) -> list[float]:
         four = random.normal(size=4)
         found[-4:] = four / np.linalg.norm(four) * (1 if four[0] > 0 else -1)
     elif isinstance(attitude, Spherical) and attitude.sequence[0] == attitude.sequence[2]:
-        found[-2] = abs(found[-2]) + 0.2  # the middle angle of a sequence such as zxz lies between 0 and π
+        found[-2] = abs(found[-2]) + 0.2  # the middle angle of a sequence such as zxz is between 0 and π
     return found.tolist()
 
 
@@ -121,38 +121,38 @@ def test_every_motion_has_a_name(joint):
 
 
 @every_joint
-def test_turn_is_a_rotation_matrix(joint):
-    R = plain(joint.turn(FLOATS, some_values(joint)))
+def test_rotations_are_orthogonal_matrices(joint):
+    R = as_floats(joint.turn(FLOATS, some_values(joint)))
     assert np.allclose(R.T @ R, np.eye(3), atol=1e-14)
     assert np.linalg.det(R) == pytest.approx(1)
 
 
 @every_moving_joint
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_angular_and_linear_are_the_derivatives_of_turn_and_shift(joint, seed):
+def test_motion_subspaces_are_the_derivatives_of_rotation_and_translation(joint, seed):
     values = some_values(joint, seed)
-    R = plain(joint.turn(FLOATS, values))
+    R = as_floats(joint.turn(FLOATS, values))
     turning = np.einsum("ji,jkv->ikv", R, slopes(lambda v: joint.turn(FLOATS, v), values))
     assert np.allclose(turning, -np.swapaxes(turning, 0, 1), atol=1e-13)
     angular = np.array([turning[2, 1], turning[0, 2], turning[1, 0]])
-    assert np.allclose(plain(joint.angular(FLOATS, values)), angular, atol=1e-13)
+    assert np.allclose(as_floats(joint.angular(FLOATS, values)), angular, atol=1e-13)
     linear = slopes(lambda v: joint.shift(FLOATS, v), values)
-    assert np.allclose(plain(joint.linear(FLOATS, values)), linear, atol=1e-13)
+    assert np.allclose(as_floats(joint.linear(FLOATS, values)), linear, atol=1e-13)
 
 
-def test_a_fixed_joint_moves_by_nothing():
+def test_a_fixed_joint_has_no_motion():
     joint = EVERY["fixed"]
     assert isinstance(joint, Fixed)
-    assert np.array_equal(plain(joint.turn(FLOATS, [])), np.eye(3))
-    assert np.array_equal(plain(joint.shift(FLOATS, [])), np.zeros(3))
+    assert np.array_equal(as_floats(joint.turn(FLOATS, [])), np.eye(3))
+    assert np.array_equal(as_floats(joint.shift(FLOATS, [])), np.zeros(3))
     assert joint.angular(FLOATS, []).shape == joint.linear(FLOATS, []).shape == (3, 0)
 
 
 @every_joint
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_measure_inverts_turn_and_shift(joint, seed):
+def test_measure_inverts_rotation_and_translation(joint, seed):
     values = some_values(joint, seed)
-    R, p = plain(joint.turn(FLOATS, values)), plain(joint.shift(FLOATS, values))
+    R, p = as_floats(joint.turn(FLOATS, values)), as_floats(joint.shift(FLOATS, values))
     assert np.allclose(joint.measure(R, p), values, atol=1e-12)
 
 
@@ -163,17 +163,19 @@ def test_rotation_about_an_axis_agrees_with_scipy(name):
         joint = EVERY[f"{kind} {name}"]
         values = [0.0] * len(joint.values)
         values[joint.motions.index("angle")] = 0.7
-        assert np.allclose(plain(joint.turn(FLOATS, values)), Rotation.from_rotvec(0.7 * unit).as_matrix(), atol=1e-15)
-    along = plain(EVERY[f"prismatic {name}"].shift(FLOATS, [0.7]))
+        assert np.allclose(
+            as_floats(joint.turn(FLOATS, values)), Rotation.from_rotvec(0.7 * unit).as_matrix(), atol=1e-15
+        )
+    along = as_floats(EVERY[f"prismatic {name}"].shift(FLOATS, [0.7]))
     assert np.allclose(along, 0.7 * unit, atol=1e-15)
-    assert np.allclose(plain(EVERY[f"cylindrical {name}"].shift(FLOATS, [0.2, 0.7])), 0.7 * unit, atol=1e-15)
+    assert np.allclose(as_floats(EVERY[f"cylindrical {name}"].shift(FLOATS, [0.2, 0.7])), 0.7 * unit, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ACROSS)
 def test_a_universal_joint_turns_first_about_the_axis_on_the_parent(name):
     first, second = (np.array(axis) / np.linalg.norm(axis) for axis in ACROSS[name])
     R = Rotation.from_rotvec(0.4 * first) * Rotation.from_rotvec(-0.9 * second)
-    assert np.allclose(plain(EVERY[f"universal {name}"].turn(FLOATS, [0.4, -0.9])), R.as_matrix(), atol=1e-15)
+    assert np.allclose(as_floats(EVERY[f"universal {name}"].turn(FLOATS, [0.4, -0.9])), R.as_matrix(), atol=1e-15)
 
 
 def test_a_universal_joint_is_measured_in_every_quadrant():
@@ -181,7 +183,7 @@ def test_a_universal_joint_is_measured_in_every_quadrant():
     assert isinstance(joint, Universal)
     for first in (-3.0, -1.6, 0.1, 1.7, 3.1):
         for second in (-2.9, -0.4, 2.2):
-            found = joint.measure(plain(joint.turn(FLOATS, [first, second])), np.zeros(3))
+            found = joint.measure(as_floats(joint.turn(FLOATS, [first, second])), np.zeros(3))
             assert np.allclose(found, [first, second], atol=1e-12)
 
 
@@ -195,7 +197,7 @@ def test_euler_angles_are_those_of_scipy(sequence):
     angles = [0.3, 0.8, -1.1]
     R = Rotation.from_euler(sequence.upper(), angles).as_matrix()  # upper case: axes that are carried along
     joint = EVERY[f"spherical {sequence}"]
-    assert np.allclose(plain(joint.turn(FLOATS, angles)), R, atol=1e-15)
+    assert np.allclose(as_floats(joint.turn(FLOATS, angles)), R, atol=1e-15)
     assert np.allclose(joint.measure(R, np.zeros(3)), angles, atol=1e-14)
 
 
@@ -203,8 +205,8 @@ def test_quaternions_are_those_of_scipy():
     joint = EVERY["quaternion"]
     for x, y, z, w in turns(10, 4).as_quat():
         R = Rotation.from_quat([x, y, z, w])
-        assert np.allclose(plain(joint.turn(FLOATS, [w, x, y, z])), R.as_matrix(), atol=1e-14)
-        assert np.allclose(plain(joint.turn(FLOATS, [-w, -x, -y, -z])), R.as_matrix(), atol=1e-14)
+        assert np.allclose(as_floats(joint.turn(FLOATS, [w, x, y, z])), R.as_matrix(), atol=1e-14)
+        assert np.allclose(as_floats(joint.turn(FLOATS, [-w, -x, -y, -z])), R.as_matrix(), atol=1e-14)
         sign = 1 if w > 0 else -1
         assert np.allclose(joint.measure(R.as_matrix(), np.zeros(3)), sign * np.array([w, x, y, z]), atol=1e-14)
 
@@ -212,10 +214,10 @@ def test_quaternions_are_those_of_scipy():
 def test_rotation_does_not_depend_on_the_quaternion_norm():
     joint = EVERY["quaternion"]
     values = np.array(some_values(joint))
-    once, twice = (plain(joint.turn(FLOATS, (k * values).tolist())) for k in (1, 2.5))
+    once, twice = (as_floats(joint.turn(FLOATS, (k * values).tolist())) for k in (1, 2.5))
     assert np.allclose(once, twice, atol=1e-15)
     # a change along q does not rotate, and 2 G(q) / |q|² has orthogonal rows
-    angular = plain(joint.angular(FLOATS, values.tolist()))
+    angular = as_floats(joint.angular(FLOATS, values.tolist()))
     assert np.allclose(angular @ values, 0, atol=1e-15)
     assert np.allclose(angular @ angular.T, 4 * np.eye(3), atol=1e-14)
 
@@ -235,7 +237,7 @@ def test_closure_rows_are_independent_and_complement_the_freedoms(joint):
     R, p = joint.turn(FLOATS, values), joint.shift(FLOATS, values)
     rows = joint.closure(FLOATS, R, p)
     assert tuple(row.name for row in rows) == names
-    wrenches = np.array([[*plain(row.force), *plain(row.moment)] for row in rows]).reshape(-1, 6)
+    wrenches = np.array([[*as_floats(row.force), *as_floats(row.moment)] for row in rows]).reshape(-1, 6)
     assert np.linalg.matrix_rank(wrenches, tol=1e-9) == len(rows)
 
 
@@ -243,11 +245,11 @@ def test_closure_rows_are_independent_and_complement_the_freedoms(joint):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_rows_vanish_on_the_motions_of_the_joint_and_their_wrenches_do_no_work(joint, seed):
     values = some_values(joint, seed)
-    R, p = plain(joint.turn(FLOATS, values)), plain(joint.shift(FLOATS, values))
-    v, w = plain(joint.linear(FLOATS, values)), R @ plain(joint.angular(FLOATS, values))
+    R, p = as_floats(joint.turn(FLOATS, values)), as_floats(joint.shift(FLOATS, values))
+    v, w = as_floats(joint.linear(FLOATS, values)), R @ as_floats(joint.angular(FLOATS, values))
     for row in joint.closure(FLOATS, exact(R), exact(p)):
         assert abs(row.phi) < 1e-14
-        assert np.allclose(plain(row.force) @ v + plain(row.moment) @ w, 0, atol=1e-13)
+        assert np.allclose(as_floats(row.force) @ v + as_floats(row.moment) @ w, 0, atol=1e-13)
 
 
 @every_joint
@@ -260,18 +262,20 @@ def test_the_wrenches_are_the_derivatives_of_the_rows_also_off_the_constraint(jo
     moved = joint.closure(FLOATS, exact(R + 1j * STEP * skewed(spin) @ R), exact(p + 1j * STEP * velocity))
     for row, stepped in zip(still, moved, strict=True):
         rate = np.imag(stepped.phi) / STEP
-        assert plain(row.force) @ velocity + plain(row.moment) @ spin == pytest.approx(rate, abs=1e-12)
+        assert as_floats(row.force) @ velocity + as_floats(row.moment) @ spin == pytest.approx(rate, abs=1e-12)
         assert np.isreal(row.phi)
 
 
 @every_joint
 def test_displaced_or_rotated_frame_violates_a_row(joint):
-    # six small movements from the assembled position: exactly those in the span of the motions keep every row
+    # six small displacements from the assembled position: exactly those in the span of the motions satisfy every row
     values = some_values(joint, 5)
-    R, p = plain(joint.turn(FLOATS, values)), plain(joint.shift(FLOATS, values))
-    S = np.concatenate([plain(joint.linear(FLOATS, values)), R @ plain(joint.angular(FLOATS, values))]).reshape(6, -1)
+    R, p = as_floats(joint.turn(FLOATS, values)), as_floats(joint.shift(FLOATS, values))
+    S = np.concatenate([as_floats(joint.linear(FLOATS, values)), R @ as_floats(joint.angular(FLOATS, values))]).reshape(
+        6, -1
+    )
     rows = joint.closure(FLOATS, exact(R), exact(p))
-    wrenches = np.array([[*plain(row.force), *plain(row.moment)] for row in rows]).reshape(-1, 6)
+    wrenches = np.array([[*as_floats(row.force), *as_floats(row.moment)] for row in rows]).reshape(-1, 6)
     allowed = np.linalg.matrix_rank(S, tol=1e-9) if S.size else 0
     assert allowed == freedoms(joint)
     assert allowed + (np.linalg.matrix_rank(wrenches, tol=1e-9) if len(rows) else 0) == 6
@@ -284,21 +288,21 @@ def test_a_screw_has_no_seam(name):
     axis = np.array(joint.axis, dtype=float)
     around = np.concatenate([[k * math.pi + e for e in (-1e-6, 0, 1e-6)] for k in range(-9, 10)])
     for angle in [*around, *np.linspace(-40, 40, 37)]:
-        R, p = plain(joint.turn(FLOATS, [angle])), plain(joint.shift(FLOATS, [angle]))
+        R, p = as_floats(joint.turn(FLOATS, [angle])), as_floats(joint.shift(FLOATS, [angle]))
         assert np.allclose(p, lead * angle * axis, atol=1e-13)
         assert joint.measure(R, p) == pytest.approx((angle,), abs=1e-9)
         thread = joint.closure(FLOATS, exact(R), exact(p))[-1]
         assert abs(thread.phi) < 1e-14
-        # the thread pushes along the axis, and turns by its lead, at every angle alike
-        assert np.allclose(plain(thread.force), -axis, atol=1e-12)
-        assert plain(thread.moment) @ axis == pytest.approx(lead, abs=1e-12)
+        # the thread transmits a force along the axis and the moment of its lead, at every angle
+        assert np.allclose(as_floats(thread.force), -axis, atol=1e-12)
+        assert as_floats(thread.moment) @ axis == pytest.approx(lead, abs=1e-12)
 
 
-def test_a_turn_of_a_screw_is_its_pitch():
+def test_one_revolution_of_a_screw_advances_by_its_pitch():
     joint: Any = EVERY["screw oblique"]
-    ahead = plain(joint.shift(FLOATS, [2 * math.pi])) - plain(joint.shift(FLOATS, [0.0]))
+    ahead = as_floats(joint.shift(FLOATS, [2 * math.pi])) - as_floats(joint.shift(FLOATS, [0.0]))
     assert np.linalg.norm(ahead) == pytest.approx(0.3)
-    # advancing a whole pitch without turning keeps the thread; a part of it does not, half a pitch least of all
+    # advancing a full pitch without rotation satisfies the thread; a fraction does not, and half a pitch has the largest error
     axis = vector(list(joint.axis))
     phi = [joint.closure(FLOATS, exact(np.eye(3)), 0.3 * k * axis)[-1].phi for k in (0, 0.2, 0.4, 0.6, 0.8, 1)]
     lead = 0.3 / (2 * math.pi)
@@ -335,7 +339,7 @@ def test_batches_of_values_move_as_each_alone(joint):
         together = function(FLOATS, list(batch))
         for k in range(4):
             one = [np.broadcast_to(entry, 4)[k] for entry in together.ravel()]
-            assert np.allclose(one, plain(function(FLOATS, batch[:, k].tolist())).ravel(), atol=1e-15)
+            assert np.allclose(one, as_floats(function(FLOATS, batch[:, k].tolist())).ravel(), atol=1e-15)
 
 
 # what cannot be made

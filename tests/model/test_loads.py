@@ -63,7 +63,7 @@ def test_a_torsion_spring_swings_a_wheel_and_its_damping_dies_out():
 
 
 def test_a_spring_acts_along_the_motion_of_the_joint_not_along_a_coordinate():
-    # the joint turns by b − a, and so the spring ties both
+    # the joint angle is b − a, so the spring couples both
     model = Model("two").coordinates("a", "b").parameters(k=5.0, r=0.1)
     model.body("first", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 2))
     model.body("second", parent="first", joint=model.revolute((0, 0, 1), "b - a"), mass=1, inertia=(2, 2, 3))
@@ -143,6 +143,7 @@ def test_a_rotor_adds_its_reflected_inertia(key):
     assert np.allclose(run.kinetic, 0.5 * (0.4 + 0.64) * run.qd[0] ** 2, rtol=1e-10)
 
 
+@pytest.mark.slow(7)
 def test_all_formalisms_agree_on_an_arm_with_geared_motors():
     model = Model("arm", gravity=(0, -G, 0)).parameters(J=0.02, N=5.0).coordinates("a", "b")
     rod = {"mass": 1.2, "center": (0.3, 0, 0), "inertia": (0, 0.05, 0.05)}
@@ -150,7 +151,7 @@ def test_all_formalisms_agree_on_an_arm_with_geared_motors():
     model.body("lower", parent="upper", joint=model.revolute((0, 0, 1), "b - a", position=(0.6, 0, 0)), **rod)
     without = dl.mass_matrix(model, [0.3, 0.8])
     model.rotor("upper", "J", ratio="N").rotor("lower", "2*J", ratio="N/2")
-    # the second rotor turns with b − a
+    # the second rotor rotates with b − a
     added = 0.02 * 25 * np.array([[1, 0], [0, 0]]) + 0.04 * 6.25 * np.array([[1, -1], [-1, 1]])
     assert np.allclose(dl.mass_matrix(model, [0.3, 0.8]) - without, added)
     agreement = dl.verify(model, states=20, engines=["native"])
@@ -432,7 +433,7 @@ def test_gravity_points_anywhere_or_nowhere(g):
     assert dl.derive(model).ignorable == tuple(c for c, x in zip("xyz", g, strict=True) if x == 0)
 
 
-def test_gravity_pulls_at_the_mass_centre_of_a_body_that_hangs_askew():
+def test_gravity_acts_at_the_mass_center_of_a_tilted_body():
     # a pendulum about an axis that leans by 0.6 from the horizontal feels g cos 0.6
     model = Model("leaning", gravity=(0, 0, -G)).coordinate("a", 0.3)
     hinge = model.revolute((0, 1, 0), "a", rotation=(0.6, 0, 0))

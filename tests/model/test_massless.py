@@ -27,7 +27,7 @@ def springs() -> Model:
     return model.joint_spring("knot", stiffness="k1").spring(("knot", "block"), stiffness="k2")
 
 
-def test_massless_body_held_by_loads_only_is_reported_with_advice():
+def test_massless_body_with_loads_only_is_reported_with_advice():
     message = (
         r"has no inertia(.|\n)*Bodies without mass that carry no mass: knot\.(.|\n)*by the constraint that they balance"
     )
@@ -35,7 +35,7 @@ def test_massless_body_held_by_loads_only_is_reported_with_advice():
         dl.simulate(springs(), 1.0)
 
 
-def test_a_knot_that_is_held_where_its_loads_balance_makes_one_spring_of_two():
+def test_a_massless_knot_in_equilibrium_connects_two_springs_in_series():
     model = springs().holonomic("k1*knot - k2*(x - knot)", name="balance")
     eom = dl.derive(model, engine="python")
     assert eom.accelerations([1 / 3, 0.5], [2.0, 3.0])[1] == pytest.approx(-200 / 30 * 0.5, rel=1e-13)
@@ -47,7 +47,7 @@ def test_a_knot_that_is_held_where_its_loads_balance_makes_one_spring_of_two():
 
 
 def test_a_coupler_without_mass_is_a_rod_of_fixed_length():
-    # the same four-bar linkage with a coupler in the loop, and with a distance in its place
+    # the same four-bar linkage with a coupler in the loop, and with a distance instead of it
     start = {"crank": 1.0, "coupler": -0.596675965605159, "rocker": 1.2346695398172722}
     found = []
     for light in (True, False):
@@ -71,7 +71,7 @@ def test_a_coupler_without_mass_is_a_rod_of_fixed_length():
 
 @pytest.mark.parametrize("spin", ["time", "coordinate"])
 def test_a_spinning_disc_whirls_forward_and_backward(spin):
-    # λ² A ∓ λ C Ω − k = 0 for small angles; the spin is kept by a drive, or by itself
+    # λ² A ∓ λ C Ω − k = 0 for small angles; the spin is constant by a drive, or by itself
     model = Model("Laval").parameters(A=2.0, C=3.0, k=50.0, Omega=4.0).coordinate("u", 1e-5).coordinate("v")
     angle = "Omega*t"
     if spin == "coordinate":

@@ -22,7 +22,7 @@ def sample() -> Model:
     return Model("sample").parameters(m=2.0, l=0.5).coordinates("x", "theta")
 
 
-def refusal(work) -> str:
+def error_message(work) -> str:
     with pytest.raises(InputError) as caught:
         work()
     return str(caught.value)
@@ -92,7 +92,7 @@ def test_copies_are_independent():
     other = model.copy().coordinates("y")
     assert other.coordinate_names == ("x", "theta", "y")
     assert model.coordinate_names == ("x", "theta")
-    assert "y" not in refusal(lambda: model.formula("y + 1")).split("Known names:")[1]
+    assert "y" not in error_message(lambda: model.formula("y + 1")).split("Known names:")[1]
 
 
 def test_with_parameters_changes_a_copy():
@@ -117,10 +117,10 @@ def test_energies_take_forces_by_name_or_in_order():
     assert [str(force) for force in model.energies.forces] == ["0", "sin(t)"]
     model.set_energies("dot(x)**2", forces=["t", "-t"])
     assert [str(force) for force in model.energies.forces] == ["t", "-t"]
-    assert refusal(lambda: sample().set_energies("0", forces=["t"])) == (
+    assert error_message(lambda: sample().set_energies("0", forces=["t"])) == (
         "energies, forces: got ['t']. Expected 2 values, for x, theta."
     )
-    assert refusal(lambda: sample().set_energies("0", forces={"tetha": 1})) == (
+    assert error_message(lambda: sample().set_energies("0", forces={"tetha": 1})) == (
         "energies, forces: there is no coordinate 'tetha'. Did you mean 'theta'?"
     )
 
@@ -218,13 +218,13 @@ def test_simulation_defaults():
     ],
 )
 def test_invalid_arguments(work, message):
-    assert refusal(lambda: work(sample())) == message
+    assert error_message(lambda: work(sample())) == message
 
 
 def test_invalid_element_does_not_modify_the_model():
     model = sample()
-    refusal(lambda: model.body("a", joint=model.fixed(), mass="k"))
-    refusal(lambda: model.force("a", (0, 0, "k")))
-    refusal(lambda: model.parameter("k", "j"))
+    error_message(lambda: model.body("a", joint=model.fixed(), mass="k"))
+    error_message(lambda: model.force("a", (0, 0, "k")))
+    error_message(lambda: model.parameter("k", "j"))
     assert model.bodies == model.loads == ()
     assert model.parameter_values == {"m": 2.0, "l": 0.5}

@@ -1,6 +1,6 @@
-"""An exercise: a new joint and a new load, each a record that is added to the list of its family, and nothing else.
+"""An exercise: a new joint and a new load, each a record that is added to the list of its family, without other changes.
 
-A rack joint rolls: it turns about its axis and advances at a right angle to it. A cubic spring in a joint pulls by k s³.
+A rack joint rolls: it rotates about its axis and advances at a right angle to it. A cubic spring in a joint has the force k s³.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class Rack(Joint):
-    """A joint that turns by `angle` about `axis` and rolls by radius × angle along the first direction across it."""
+    """A joint that rotates by `angle` about `axis` and rolls by radius × angle along the first direction across it."""
 
     kind: ClassVar[str] = "rack"
 
@@ -44,11 +44,11 @@ class Rack(Joint):
 
     @property
     def steps(self) -> Sequence[Step]:
-        """A turn about the axis that goes on along the rack."""
+        """A rotation about the axis with a translation along the rack."""
         return [Step(self.axis, [e * self.radius for e in plane(self.axis)[0]])]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """On the line of the rack; the turn is left free in a loop of this exercise."""
+        """On the line of the rack; the rotation is unconstrained in a loop of this exercise."""
         return [*on_line(plane(self.axis)[0], p), along("start", plane(self.axis)[0], p)]
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:

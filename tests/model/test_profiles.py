@@ -85,7 +85,7 @@ def test_functions_are_sampled_to_their_accuracy_and_kinks_raise() -> None:
         dl.sampled(lambda t: float(t > math.sqrt(0.5)), 1.0)
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(4)
 def test_all_kinds_of_laws_drive_the_same_motion() -> None:
     t = sympy.Symbol("t")
     times = np.linspace(0, 1, 201)
@@ -136,7 +136,7 @@ def test_path_outside_the_workspace_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("made", "message"),
     [
         (lambda: dl.cycloidal(0, 1, 0.0), "cycloidal, duration: got 0.0"),
         (lambda: dl.cycloidal([0, 1], [1, 2, 3], 1.0), "got the shapes"),
@@ -148,8 +148,8 @@ def test_path_outside_the_workspace_is_reported() -> None:
         (lambda: dl.circle("puma560", "flange", (0, 0, 0), (0, 0, 0), 1.0), "a nonzero axis"),
     ],
 )
-def test_invalid_values_are_reported(made, said: str) -> None:
-    with pytest.raises((InputError, IndexError), match=said):
+def test_invalid_values_are_reported(made, message: str) -> None:
+    with pytest.raises((InputError, IndexError), match=message):
         made()
 
 
@@ -190,7 +190,7 @@ def test_drives_through_points_survive_model_files_bit_for_bit(way, feedback) ->
 
 
 @pytest.mark.parametrize(
-    ("motion", "said"),
+    ("motion", "message"),
     [
         ("{ times = [0, 1], values = [0] }", r"spline, points: got shape \(1,\). Expected \(2,\)"),
         (
@@ -202,12 +202,12 @@ def test_drives_through_points_survive_model_files_bit_for_bit(way, feedback) ->
         ('{ times = [0, "x"], values = [0, 1] }', r"times\[1\].*expected a number"),
     ],
 )
-def test_invalid_points_in_a_file_are_reported(motion, said) -> None:
+def test_invalid_points_in_a_file_are_reported(motion, message) -> None:
     from dalembert.io.toml_reader import loads_toml
     from dalembert.io.toml_writer import to_toml
 
     text = to_toml(dl.load("two-link-robot"))
-    with pytest.raises(dl.DalembertError, match=f"(?is){said}"):
+    with pytest.raises(dl.DalembertError, match=f"(?is){message}"):
         loads_toml(f'{text}\n[[drive]]\ncoordinate = "q1"\nmotion = {motion}\n')
 
 

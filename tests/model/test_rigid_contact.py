@@ -110,7 +110,7 @@ def test_initial_rest_persists_and_initial_approach_rebounds():
     assert thrown.energy_error < 1e-12
 
 
-def test_a_run_with_impulses_is_saved_and_read_again(tmp_path):
+def test_a_run_with_impulses_is_saved_and_loaded(tmp_path):
     run = dl.simulate(falling(0.1, restitution=0.5), 0.2, samples=3, integrator="dop853")
     again = dl.load_run(run.save(tmp_path / "run.nc"))
     assert [(x.name, x.t, x.energy, *x.vector) for x in again.impulses] == [
@@ -122,7 +122,7 @@ def test_a_run_with_impulses_is_saved_and_read_again(tmp_path):
 # friction
 
 
-def test_a_block_on_an_incline_slides_to_rest_where_coulomb_says_and_stays():
+def test_a_block_on_an_incline_stops_where_coulombs_law_predicts_and_stays():
     slope, mu = np.pi / 6, 0.8
     run = dl.simulate(block(slope, mu, 1.0), 1.0, samples=3, integrator="dop853")
     slowed = G * (mu * np.cos(slope) - np.sin(slope))
@@ -239,7 +239,7 @@ def test_a_sliding_rod_has_a_motion_up_to_a_friction_of_four_thirds_and_none_abo
         dl.simulate(rod(angle, 4 / 3 + 1e-3, -1.0), 1e-4, **run)
     with pytest.raises(SimulationError, match="2 different motions satisfy"):
         dl.simulate(rod(angle, 4 / 3 + 1e-3, -1.0, turning=8.0), 1e-4, **run)
-    dl.simulate(rod(angle, 4 / 3 + 1e-3, 1.0), 1e-4, **run)  # slides the other way
+    dl.simulate(rod(angle, 4 / 3 + 1e-3, 1.0), 1e-4, **run)  # slides in the opposite direction
 
 
 @nightly
@@ -252,11 +252,11 @@ def test_a_rod_that_slides_into_the_paradox_is_stopped_where_normal_force_and_ga
 
 
 def test_energy_gain_of_newtons_law_with_friction_is_reported():
-    for law, told in (("newton", ["adds the energy 0.0265"]), ("poisson", [])):
+    for law, messages in (("newton", ["adds the energy 0.0265"]), ("poisson", [])):
         model = rod(0.7, 0.6, 0.3, restitution=0.9, impact=law)
         run = dl.simulate(model, 0.01, samples=2, integrator="dop853", qd0=model.initial[1] - [0, 1, 0])
-        assert [note.split(": ")[0].split("tip' ")[1] for note in run.notes] == told
-        assert (run.impulses[0].energy > 0) == bool(told)
+        assert [note.split(": ")[0].split("tip' ")[1] for note in run.notes] == messages
+        assert (run.impulses[0].energy > 0) == bool(messages)
         assert run.energy_error < 1e-9
 
 

@@ -36,7 +36,7 @@ def accelerations(model: Model) -> np.ndarray:
 # closed forms
 
 
-def test_a_ball_goes_down_a_slope_with_five_sevenths_of_the_pull():
+def test_a_ball_rolls_down_a_slope_with_five_sevenths_of_the_acceleration():
     tilt = 0.3
     n, down = np.array([np.sin(tilt), 0, np.cos(tilt)]), np.array([np.cos(tilt), 0, -np.sin(tilt)])
     point = np.array([0.3, 0.1, -0.2])
@@ -156,7 +156,7 @@ def test_rattleback_reverses_its_spin():
     known = gallery.expected("rattleback")["motion"]
     run = dl.simulate(gallery.load("rattleback"), 6.0, formalism="kane", samples=601, **TIGHT)
     assert run["gamma"].min() == pytest.approx(known["turned_back"], abs=1e-4)
-    assert run.qd[3, -1] > 4.5  # it spins the other way round, nearly as fast
+    assert run.qd[3, -1] > 4.5  # it spins in the opposite direction, nearly as fast
     assert run.energy_error < 1e-9
     assert np.abs(run.violation).max() < 1e-12
 
@@ -171,7 +171,7 @@ def test_rattleback_keeps_spinning_in_its_preferred_direction():
 
 
 def test_jelletts_integral_while_a_tippe_top_turns_over():
-    # what acts at the contact leaves L·r alone, r from the mass centre to the contact: L̇ = r × F, ṙ = a ω × e₃, L·(ω × e₃) = 0
+    # contact forces do not change L·r, r from the mass center to the contact: L̇ = r × F, ṙ = a ω × e₃, L·(ω × e₃) = 0
     model = gallery.load("tippe-top")
     model.loads = model.loads[:1]  # the stem never touches
     run = dl.simulate(model, 3.0, formalism="kane", samples=31, **TIGHT)
@@ -185,7 +185,7 @@ def test_jelletts_integral_while_a_tippe_top_turns_over():
     L = np.einsum("kij,jk->ik", turn, np.array([[I1], [I1], [I3]]) * w)
     r = a * turn[:, :, 2].T - np.array([[0], [0], [R]])
     assert np.sum(L * r, axis=0) == pytest.approx(np.full(31, I3 * spin * (a - R * np.cos(0.1))), rel=1e-9)
-    assert np.degrees(theta[-1]) > 120  # it has turned over, and its mass centre has risen
+    assert np.degrees(theta[-1]) > 120  # it has flipped, and its mass center has risen
     assert run["z"][-1] > run["z"][0] + 4e-3
     assert run.energy_error < 1e-9
 
@@ -316,7 +316,7 @@ def test_rolling_from_a_file_equals_the_model():
     semi_axes = [1, 2, 3]
     rotation = { axis = [0, 0, 1], angle = 0.3 }
     """
-    said = ball().rolling_ball("stone", 0.1).rolling_ellipsoid("stone", (1, 2, 3), rotation=(0, 0, 0.3))
-    assert loads_toml(text).contacts == said.contacts
+    expected = ball().rolling_ball("stone", 0.1).rolling_ellipsoid("stone", (1, 2, 3), rotation=(0, 0, 0.3))
+    assert loads_toml(text).contacts == expected.contacts
     with pytest.raises(ModelFileError, match="there is no key 'radius' here"):
         loads_toml(text.replace("semi_axes", "radius"))

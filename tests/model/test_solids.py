@@ -76,7 +76,7 @@ def test_a_round_solid_has_the_inertia_of_its_slices(kind):
     found = numbers(model, model.solid(kind, size, density="rho"))
     for got, expected in zip(found, (2 * mass, (0, 0, middle), 2 * inertia), strict=True):
         assert np.allclose(got, expected, rtol=1e-12, atol=1e-14)
-    # by its mass in place of its density
+    # by its mass instead of its density
     again = numbers(model, model.solid(kind, size, mass=4 * mass))
     assert np.allclose(again[2], 4 * inertia, rtol=1e-12)
 

@@ -30,7 +30,7 @@ def test_door_rebounds_from_both_stops():
 
 
 def test_damped_stop_never_pulls_and_its_work_is_the_energy_loss():
-    # δ̈ + 2 D ω δ̇ + ω² δ = 0 from δ = 0; it leaves where k δ + c δ̇ = 0, at the angle that tan of it says
+    # δ̈ + 2 D ω δ̇ + ω² δ = 0 from δ = 0; it separates where k δ + c δ̇ = 0, at the angle given by its tangent
     omega, D = 10.0, 0.2
     run = dl.simulate(door().joint_stop("door", stiffness=400, damping=2 * D * omega * 4, name="stop"), 1.2, samples=9)
     fast = omega * math.sqrt(1 - D * D)
@@ -82,15 +82,15 @@ def test_limits_of_a_urdf_become_stops():
     assert (stop.body, stop.law()[1]) == ("b", "below -1/2 and above 5/4: stiffness 100")
 
 
-def gears(**said: Any) -> Model:
+def gears(**changes: Any) -> Model:
     """A pinion of inertia 1 and a wheel of inertia 4 that rotates half as fast."""
     model = Model("gears").coordinate("a", 0.0, 1.0).coordinate("b")
     model.body("pinion", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(0, 0, 1))
     model.body("wheel", joint=model.revolute((0, 0, 1), "b", position=(3, 0, 0)), mass=8, inertia=(0, 0, 4))
-    return model.backlash(("pinion", "wheel"), 2, **{"play": 0.02, "stiffness": 1e4, "name": "teeth"} | said)
+    return model.backlash(("pinion", "wheel"), 2, **{"play": 0.02, "stiffness": 1e4, "name": "teeth"} | changes)
 
 
-def test_flanks_hit_in_turns_and_swap_all_of_the_momentum():
+def test_flanks_hit_alternately_and_exchange_all_momentum():
     # the inertia of the mesh is 1/(1/1 + 2²/4) = 1/2: half a period π √(0.5/1e4) in touch, then 0.02 of flight
     run = dl.simulate(gears(), 0.09, samples=31)
     touch = math.pi * math.sqrt(0.5 / 1e4)
@@ -98,7 +98,7 @@ def test_flanks_hit_in_turns_and_swap_all_of_the_momentum():
     assert [each.t for each in run.switchings] == pytest.approx(expected, abs=1e-12)
     assert [*run.switchings[1].qd, *run.switchings[3].qd] == pytest.approx([0, -0.5, 1, 0], abs=1e-11)
     assert run.energy_error < 1e-12
-    assert run["a"] - 0.5 * 4 * run["b"] == pytest.approx(run.t, abs=1e-12)  # nothing else turns them
+    assert run["a"] - 0.5 * 4 * run["b"] == pytest.approx(run.t, abs=1e-12)  # no other torque acts on them
 
 
 @pytest.mark.nightly
@@ -154,7 +154,7 @@ def test_missing_arguments_of_a_stop(ruin, message):
         ruin(door())
 
 
-def test_a_flank_that_is_met_again_soon_after_it_was_left_is_not_missed():
+def test_a_second_contact_shortly_after_separation_is_detected():
     # small bounces, each within the first part of a long step: 2 ms in flight, and steps of a second
     model = Model("table").coordinates("motor", "table")
     model.body("pinion", joint=model.revolute((0, 0, 1), "motor"), mass=1, inertia=(0, 0, 1e-4))

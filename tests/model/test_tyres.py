@@ -21,8 +21,8 @@ def wheel(**law) -> Model:
 
 def force(model: Model, qd, heading=0.0) -> np.ndarray:
     found = dl.derive(model, engine="python").accelerations([0, 0, heading, 0.4], qd)
-    assert found[2] == pytest.approx(0, abs=1e-9)  # it acts below the centre: no moment about the vertical
-    assert found[3] * 1.2 == pytest.approx(  # and turns the wheel by its part along the heading
+    assert found[2] == pytest.approx(0, abs=1e-9)  # it acts below the center: no moment about the vertical
+    assert found[3] * 1.2 == pytest.approx(  # and its part along the heading rotates the wheel
         -RADIUS * MASS * (found[0] * np.cos(heading) + found[1] * np.sin(heading)), rel=1e-9, abs=1e-9
     )
     return MASS * found[:2]
@@ -49,12 +49,12 @@ def test_longitudinal_slip_is_the_ratio_of_speeds(brake):
 
 
 def test_locked_wheel_slides_against_its_velocity():
-    # C = 1 and full slip of a stiff tyre: sin(arctan φ) → 1, so μ N against the velocity
+    # C = 1 and full slip of a stiff tire: sin(arctan φ) → 1, so μ N against the velocity
     found = force(wheel(stiffness=1e6, mu=0.8, shape=1), [3, -4, 0, 0])
     assert found == pytest.approx(-0.8 * LOAD * np.array([3, -4]) / 5, rel=1e-9)
 
 
-def test_the_magic_formula_has_its_peak_and_the_slope_of_the_linear_tyre():
+def test_the_magic_formula_has_its_peak_and_the_slope_of_the_linear_tire():
     law = {"stiffness": 20, "mu": 0.9, "shape": 1.65, "low_speed": 1e-9}
     slips = np.concatenate([[1e-4], np.linspace(0.01, 0.6, 60)])
     eom = dl.derive(wheel(**law), engine="python")

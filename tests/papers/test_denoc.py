@@ -1,6 +1,6 @@
 """papers/denoc: reproduced tables and figures, and physical checks of the figures without printed numbers.
 
-The paper plots and prints few numbers. What stands behind the figures is known: the motion (34)(35), the design of the step, and
+The paper plots and prints few numbers. The data of the figures are known: the motion (34)(35), the design of the step, and
 the numbers of ReDySim's own runs, in denoc_runs.json.
 """
 

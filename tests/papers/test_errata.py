@@ -184,11 +184,13 @@ def velocities_accelerate():
 def a_corner_of_the_platform():
     radius, corner, h = 1.084, -0.47, 1e-6
 
-    def place(x):
+    def corner_position(x):
         return np.array([x[0] + radius * np.cos(corner + x[2]), x[1] + radius * np.sin(corner + x[2])])
 
     at = np.array([0.3, 2.0, 0.4])
-    slopes = np.stack([(place(at + h * e) - place(at - h * e)) / (2 * h) for e in np.eye(3)], axis=1)
+    slopes = np.stack(
+        [(corner_position(at + h * e) - corner_position(at - h * e)) / (2 * h) for e in np.eye(3)], axis=1
+    )
     as_printed = [[-1, 0, -1.08 * np.sin(0.47 - 0.4)], [0, -1, -1.08 * np.cos(0.47 - 0.4)]]  # (5.125)
     assert_allclose(slopes, -np.array(as_printed), atol=0.01)
 

@@ -204,7 +204,7 @@ def test_all_printed_entries_of_the_gyroscope_are_computed():
 
 
 @pytest.mark.parametrize("name", papers.NAMES)
-def test_every_claim_has_a_text_a_place_and_a_measurement(name):
+def test_every_claim_has_a_description_a_location_and_a_measurement(name):
     known, recipe = papers.choices(name), papers._recipe(name)
     assert known.claims
     assert set(known.claims) == set(recipe.claims)

@@ -128,7 +128,7 @@ def test_initial_state_is_that_of_the_file(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_links_without_mass_leave_the_model_regular(name):
-    # hips, knees and ankles of the legged robots are massless links; the bodies they carry keep M regular
+    # hips, knees and ankles of the legged robots are massless links; with the bodies they carry, M is regular
     model = read_redysim(FILE, name)
     for q, qd in states(model, 5):
         M = mass_matrix(motion(model, q, qd)).astype(float)

@@ -126,7 +126,7 @@ def test_norms_of_the_published_files_agree_with_the_tables():
 # the same cases to machine precision
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(29)
 def test_taylor_conserves_the_energy_balance(exact):
     case, comparison = exact
     bound = 1e-11 if case == "cart-pendulum" else 1e-12

@@ -251,7 +251,7 @@ class _Converter:
         raise NotImplementedError(f"{contact.title} in other units")
 
     def _event(self, event: Event) -> Event:
-        """Only the sign of `when` matters; parameters keep their values; rates are those of the new units."""
+        """Only the sign of `when` matters; parameters are unchanged; rates are those of the new units."""
         rates = {name: self.formula(f, self.size(name) / self.units.time) for name, f in event.reset.items()}
         values = {name: self.formula(f, Fraction(1)) for name, f in event.set.items()}
         return replace(event, when=self.formula(event.when, Fraction(1)), set=Frozen(values), reset=Frozen(rates))
@@ -324,7 +324,7 @@ class _Converter:
         return self.sized(replace(load, pull=pull, **curves), points=L)
 
     def _sliding(self, contact: Touch) -> dict[str, Fraction]:
-        """The dimensions of what friction and impacts depend on; a field that is not used must keep its default value."""
+        """The dimensions of what friction and impacts depend on; a field that is not used must have its default value."""
         speed = self.units.length / self.units.time
         smoothed = contact.friction != 0 and contact.viscous == 0 and contact.planar is None
         used = {"viscous": True, "smoothing": smoothed, "rest_speed": contact.restitution is not None}

@@ -36,7 +36,7 @@ KINDS = {
 }
 
 
-def plain(array) -> np.ndarray:
+def as_floats(array) -> np.ndarray:
     return numbers(np.asarray(array, dtype=object), 1)[..., 0]
 
 
@@ -61,7 +61,7 @@ def cut_from_arm(kind: str, by_quaternion: bool, swapped: bool = False) -> Model
     tree = on_arm(kind)
     q, qd = tree.initial
     frame = frames_of(tree, q, qd)["link"]
-    R, p, v, w = plain(frame.R), plain(frame.p), plain(frame.J) @ qd, plain(frame.D) @ qd
+    R, p, v, w = as_floats(frame.R), as_floats(frame.p), as_floats(frame.J) @ qd, as_floats(frame.D) @ qd
     names = ("w", "x", "y", "z") if by_quaternion else ("yaw", "pitch", "roll")
     model = Model("loop", gravity=(0.4, 0, -G)).coordinates("q", "X", "Y", "Z", *names)
     if by_quaternion:
@@ -88,7 +88,7 @@ def motion_of_bodies(run) -> np.ndarray:
     rows = []
     for q, t in zip(run.q.T, run.t, strict=True):
         frames = frames_of(run.model, q, 0 * q, t)
-        rows.append(np.concatenate([plain(x).ravel() for b in ("arm", "link") for x in (frames[b].R, frames[b].p)]))
+        rows.append(np.concatenate([as_floats(x).ravel() for b in ("arm", "link") for x in (frames[b].R, frames[b].p)]))
     return np.array(rows)
 
 
@@ -115,7 +115,7 @@ def test_a_loop_joint_has_the_motion_and_forces_of_a_tree_joint(kind, by_quatern
     in_tree, in_loop = by_tree.joint_reactions(), by_loop.joint_reactions()
     assert np.allclose(in_tree["arm"].force, in_loop["arm"].force, atol=1e-7)
     assert np.allclose(in_tree["arm"].moment, in_loop["arm"].moment, atol=1e-7)
-    # the free joint of the tree transmits nothing
+    # the free joint of the tree transmits no force
     assert np.allclose(in_loop["link"].force, 0, atol=1e-7)
     assert np.allclose(in_loop["link"].moment, 0, atol=1e-7)
 
@@ -138,7 +138,7 @@ def test_reversing_a_spherical_cut_reverses_its_force():
     assert np.allclose(cut.moment, 0, atol=1e-7)
 
 
-def test_a_screw_joint_keeps_its_lead_over_many_turns():
+def test_a_screw_joint_preserves_its_lead_over_many_revolutions():
     # a nut on a standing spindle under gravity: (m h² + J) φ̈ = −m g h with h the lead
     model = Model("nut", gravity=(0, 0, -G)).coordinates("z", "phi").start([0, 0], [0, 0])
     guide = [model.prismatic((0, 0, 1), "z"), model.revolute((0, 0, 1), "phi")]
@@ -295,7 +295,7 @@ def test_ground_reactions_equal_the_rate_of_momentum():
     crank, rocker = found["crank"], found["rocker"]
     carried = (crank.force + rocker.force)[:, 3:-3] + np.array([[0], [-3.0 * G], [0]])
     assert np.allclose(carried, force, atol=1e-6)
-    centers = sum(np.array([plain(b.p_WG)[0] for b in bodies]) for bodies in moving(run, 3))
+    centers = sum(np.array([as_floats(b.p_WG)[0] for b in bodies]) for bodies in moving(run, 3))
     about = (crank.moment + rocker.moment)[2, 3:-3] + 1.5 * rocker.force[1, 3:-3] - G * centers
     assert np.allclose(about, moment[2], atol=1e-6)
 
@@ -356,13 +356,8 @@ def by_scipy(inertia, mass, center, gravity, omega, times):
 INERTIA = [[0.2, 0.02, 0.0], [0.02, 0.5, -0.03], [0.0, -0.03, 0.6]]
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "kane",
-        *(pytest.param(key, marks=pytest.mark.nightly) for key in ("lagrange", "hamilton", "boltzmann_hamel", "gauss")),
-    ],
-)
+@pytest.mark.slow(4)  # kane
+@pytest.mark.parametrize("key", ["kane", "lagrange", "hamilton", "boltzmann_hamel", "gauss"])
 def test_a_free_rigid_body_obeys_eulers_equations(key):
     # rotation about the intermediate axis of inertia: it tumbles repeatedly
     omega = (0.05, 3.0, 0.02)
@@ -455,9 +450,10 @@ def test_quaternion_and_angles_describe_the_same_top():
     for k in range(6):
         by_angles = frames_of(gallery.model, gallery.q[:, k], 0 * gallery.q[:, k])["top"].R
         R = Rotation.from_quat(np.roll(run.q[:, k], -1)).as_matrix()
-        assert np.allclose(R, plain(by_angles), atol=1e-10)
+        assert np.allclose(R, as_floats(by_angles), atol=1e-10)
 
 
+@pytest.mark.slow(13)
 def test_every_formalism_agrees_on_the_top():
     found = dl.verify(heavy_top(), states=20, engines=["native"])
     assert set(found.formalisms) == set(catalogue.KEYS)

@@ -26,13 +26,13 @@ def test_linear_momentum_of_free_flight_is_conserved(flight):
 
 
 def test_the_mass_center_in_free_flight_moves_straight(flight):
-    center = mass_centre(flight)
+    center = mass_center(flight)
     steps = np.diff(center, axis=1)
     assert np.allclose(steps, steps[:, :1], atol=1e-12)
     assert np.allclose(steps[:, 0] / np.diff(flight.t)[0] * 120, flight.linear_momentum[:, 0], rtol=1e-12)
 
 
-def mass_centre(run):
+def mass_center(run):
     states = random_states.States(run.q, run.qd, run.t)
     bodies = random_states.at(run.model, states).bodies
     masses = [real(body.mass) for body in bodies]
@@ -40,7 +40,7 @@ def mass_centre(run):
 
 
 def test_angular_momentum_about_the_mass_center_is_conserved(flight):
-    spin = flight.angular_momentum - np.cross(mass_centre(flight), flight.linear_momentum, axis=0)
+    spin = flight.angular_momentum - np.cross(mass_center(flight), flight.linear_momentum, axis=0)
     assert np.abs(spin[:, 0]).max() > 1
     assert np.abs(spin - spin[:, :1]).max() <= 1e-11 * np.abs(spin).max()
 

@@ -198,9 +198,9 @@ def loaded(kind: str) -> Callable[[], Model]:
     return make
 
 
-def given() -> Model:
+def by_energies() -> Model:
     """A bead on a tilted line that oscillates, by its energies."""
-    model = Model("given").parameters(m=1.3, k=4.0).coordinates("x", "y").start([0.4, 0.2], [1, 0])
+    model = Model("by-energies").parameters(m=1.3, k=4.0).coordinates("x", "y").start([0.4, 0.2], [1, 0])
     return model.set_energies(
         "m*(dot(x)**2 + (1 + x**2)*dot(y)**2 + x*dot(x)*dot(y)*cos(t))/2", "k*(x**2 + y**4)/2", ["-dot(x)", 0]
     )
@@ -342,7 +342,7 @@ def detections(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[s
 # mutations
 
 
-def _turned_over(axis: Axis) -> Axis:
+def _reversed(axis: Axis) -> Axis:
     """A reversed motion."""
     return Axis(times(-1, axis.about), times(-1, axis.along))
 
@@ -470,7 +470,7 @@ def loop_row(**changes: Callable) -> Callable[[pytest.MonkeyPatch], None]:
 
 
 def first_shifted(b):
-    """The first entry off by 0.1; without entries nothing."""
+    """The first entry off by 0.1; without entries unchanged."""
     out = b.copy()
     out[:1] = [x + 0.1 for x in out[:1]]
     return out
@@ -496,7 +496,7 @@ def frame(name: str, position: int, change: Callable) -> Callable[[pytest.Monkey
 
 
 def unturned(self, algebra, position, angles):
-    """A placed frame without the rotation of the angular velocity into its axes."""
+    """A fixed frame without the rotation of the angular velocity into its axes."""
     p, J, c = self.point(position)
     return motion.Frame(self.R @ roll_pitch_yaw(algebra, angles), p, J, c, self.D, self.E)
 
@@ -529,7 +529,7 @@ MATRIX = (
         function(links._body, lambda b: replace(b, inertia=tuple(x + 1 for x in b.inertia))),
         "R",
     ),
-    Mutation("axes in the tree", arm, function(links._axes, lambda a: tuple(_turned_over(axis) for axis in a)), "R"),
+    Mutation("axes in the tree", arm, function(links._axes, lambda a: tuple(_reversed(axis) for axis in a)), "R"),
     Mutation("own frames", arm, function(frames._in_frame, lambda b: replace(b, h=times(1.1, b.h))), "R"),
     Mutation("moment of mass in the tree", arm, function(links._body, lambda b: replace(b, h=times(-1, b.h))), "R"),
     # joints: rotation and displacement against the velocities they give
@@ -722,9 +722,9 @@ MATRIX = (
     # quantities shared by formalisms
     Mutation("kinetic energy", arm, function(energies.kinetic, lambda T: T * 1.1), "FRP"),
     Mutation("potential energy", arm, function(energies.potential, lambda V: V * 1.1), "FRP"),
-    Mutation("given kinetic energy", given, function(energies._user_kinetic, lambda T: T * 1.1), "P"),
-    Mutation("given potential energy", given, function(energies.potential, lambda V: V * 1.1), "P"),
-    Mutation("given forces", given, function(applied.generalized_forces, negated), "P"),
+    Mutation("user kinetic energy", by_energies, function(energies._user_kinetic, lambda T: T * 1.1), "P"),
+    Mutation("user potential energy", by_energies, function(energies.potential, lambda V: V * 1.1), "P"),
+    Mutation("user forces", by_energies, function(applied.generalized_forces, negated), "P"),
     Mutation(
         "free motion", arm, function(common_quantities.free_equations, lambda f: (f[0], f[1] * 1.1)), "F", ("maggi",)
     ),

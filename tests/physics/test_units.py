@@ -154,10 +154,10 @@ def test_motion_is_independent_of_units(scaled, name, unit, size):
     found = dl.simulate(other.model, SHARES.get(name, SHARE) * other.model.duration, samples=11)
     assert gap(other.positions_before(found.q), expected.q, other.lengths) < 1e-8
     assert gap(other.velocities_before(found.qd), expected.qd, other.lengths) < 1e-8
-    assert behind_the_start(found) == behind_the_start(expected)
+    assert switchings_after_the_start(found) == switchings_after_the_start(expected)
 
 
-def behind_the_start(run: Trajectory) -> list[bool]:
+def switchings_after_the_start(run: Trajectory) -> list[bool]:
     """Which of the events are switchings; their names contain formulas, which differ between units.
 
     At the start a foot may touch the ground to rounding, which decides whether contact begins at t = 0 or exists already.
@@ -181,7 +181,7 @@ def test_contact_onset_is_independent_of_units(scaled, law, unit, size):
     other = scaled(model, **{unit: size})
     found = dl.simulate(other.model, samples=5)
     assert gap(other.positions_before(found.q), expected.q, other.lengths) < 1e-11
-    assert behind_the_start(found) == behind_the_start(expected)
+    assert switchings_after_the_start(found) == switchings_after_the_start(expected)
 
 
 @cache

@@ -110,7 +110,7 @@ def make():
 def draw():
     """A function that draws random q, s, ṡ and t for a model, with unit quaternions."""
 
-    def drawn(model: Model, count: int, seed: int = 0):
+    def random_state(model: Model, count: int, seed: int = 0):
         rng = np.random.default_rng(seed)
         q = rng.uniform(-1, 1, (len(model.coordinate_names), count))
         for body in model.bodies:
@@ -121,4 +121,4 @@ def draw():
         s, sd = rng.uniform(-1, 1, (2, len(speed_names(model)), count))
         return q, s, sd, rng.uniform(0, 5, count)
 
-    return drawn
+    return random_state

@@ -61,7 +61,7 @@ def grown(n, kinds, seed, branches=0.3, rotors=0.2):
     return model
 
 
-def drawn(tree, K, seed=1):
+def random_states(tree, K, seed=1):
     """Random states and accelerations, with unit quaternions."""
     random = np.random.default_rng(seed)
     q, s, sd = (random.uniform(-1, 1, (rows, K)) for rows in (tree.n, tree.n_speeds, tree.n_speeds))

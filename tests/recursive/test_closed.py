@@ -67,7 +67,7 @@ def test_rows_by_recursion_agree_with_the_kinematics(name, make, draw):
     assert found == pytest.approx(expected, abs=1e-12 * np.abs(expected).max())
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(5)
 def test_a_long_chain_between_two_pins():
     """Its accelerations close the loop, and the open tree needs only forces of the pin to produce them."""
     model = arc(200)

@@ -49,7 +49,7 @@ def test_gallery_models_agree_with_lagrange(name):
 
 @pytest.mark.parametrize("name", ["every joint", "floating"])
 def test_bias_and_gravity_satisfy_the_equations(name, make, draw):
-    """Gravity is the gradient of the potential: M, c + g and g satisfy τ(ṡ) − τ(0) = M ṡ, and g alone keeps equilibrium."""
+    """Gravity is the gradient of the potential: M, c + g and g satisfy τ(ṡ) − τ(0) = M ṡ, and g alone maintains equilibrium."""
     known = dl.dynamics(make(name))
     q, s, sd, t = draw(make(name), 4)
     loads = known.inverse(q, s, 0 * sd, t) - known.bias(q, s, t)
@@ -211,7 +211,7 @@ def test_an_unknown_execution_is_reported():
 
 
 def test_coordinates_without_effect_must_be_finite():
-    """Nothing depends on the position of a cart, but a position that is not finite is not a state."""
+    """No term depends on the position of a cart, but a position that is not finite is not a state."""
     known = dl.dynamics("cart-pendulum")
     q = np.zeros(len(known.speed_names))
     q[0] = np.nan

@@ -43,7 +43,7 @@ def chain(n, *, loads=False, base=False):
     return model
 
 
-def drawn(model, count=5):
+def random_states(model, count=5):
     known = dl.dynamics(model)
     random = np.random.default_rng(4)
     q = random.uniform(-1, 1, (len(model.coordinate_names), count))
@@ -62,7 +62,7 @@ def test_rolled_long_chains_agree_with_floats(friction):
     model = chain(100, loads=True)
     known, t = dl.dynamics(model), 0.7
     assert choose_execution(known.plan, "forward", None) == "rolled"
-    q, s, sd = drawn(model)
+    q, s, sd = random_states(model)
     tau = known.inverse(q, s, sd, t, friction=friction)
     assert off(tau, dl.inverse_dynamics(model, q, s, sd, t, friction=friction)) <= 1e-9
     forces = 10 * sd
@@ -76,7 +76,7 @@ def test_rolled_long_chains_agree_with_floats(friction):
 
 def test_one_state_a_batch_and_threads_have_the_same_bits():
     model = chain(100, loads=True)
-    known, (q, s, x) = dl.dynamics(model), drawn(model, 70)
+    known, (q, s, x) = dl.dynamics(model), random_states(model, 70)
     for call, arguments in (
         (known.inverse, (q, s, x)),
         (known.forward, (q, s, x)),
@@ -98,7 +98,7 @@ def test_one_state_a_batch_and_threads_have_the_same_bits():
 def test_one_state_runs_in_machine_code(loads, base):
     """Loads, zero speeds and validity check as in a batch, without NumPy in between."""
     model = chain(9, loads=loads, base=base)
-    known, (q, s, x) = dl.dynamics(model, execution="rolled"), drawn(model, 8)
+    known, (q, s, x) = dl.dynamics(model, execution="rolled"), random_states(model, 8)
     for task, arguments in (("inverse", (q, s, x)), ("forward", (q, s, x)), ("bias", (q, s)), ("gravity", (q,))):
         call: Any = known._calls[task, True]
         many, quiet = call.many(arguments, 0.7, None, 1)
@@ -117,7 +117,7 @@ def test_both_executions_are_the_same_functions():
     model = chain(12, loads=True, base=True)
     rolled, unrolled = (dl.dynamics(model, execution=name) for name in ("rolled", "unrolled"))
     assert rolled != unrolled
-    q, s, x = drawn(model)
+    q, s, x = random_states(model)
     for friction in (False, True):
         tau = unrolled.inverse(q, s, x, 0.7, friction=friction)
         assert off(rolled.inverse(q, s, x, 0.7, friction=friction), tau) <= 1e-13
@@ -133,7 +133,7 @@ def test_rolled_dynamics_pickles():
     model = chain(8)
     known = dl.dynamics(model, execution="rolled")
     again = pickle.loads(pickle.dumps(known))  # noqa: S301 (our own)
-    q, s, x = drawn(model)
+    q, s, x = random_states(model)
     assert again == known
     assert np.array_equal(again.forward(q, s, x), known.forward(q, s, x))
 
@@ -141,7 +141,7 @@ def test_rolled_dynamics_pickles():
 def test_the_validity_check_fails():
     """Invalid states, and links without inertia, are reported as in unrolled programs."""
     known = dl.dynamics(chain(3, base=True), execution="rolled")
-    q, s, x = drawn(chain(3, base=True))
+    q, s, x = random_states(chain(3, base=True))
     with pytest.raises(InputError, match="qd contains values that are not finite"):
         known.bias(q, s * np.nan)
     with pytest.raises(InputError, match="t contains values that are not finite"):
@@ -179,6 +179,7 @@ def test_small_trees_and_tasks_without_loops_are_unrolled():
     assert dl.dynamics(chain(3), execution="rolled").mass_matrix(np.zeros(3)).shape == (3, 3)
 
 
+@pytest.mark.slow(3)
 def test_programs_that_would_compile_for_hours_are_rejected():
     large, zero = dl.dynamics(chain(LARGEST_MATRIX + 1)), np.zeros(LARGEST_MATRIX + 1)
     with pytest.raises(

@@ -131,7 +131,7 @@ class Counted:
 
 
 def operations(count: int) -> int:
-    """The operation count of forward dynamics of a chain, checked against plain floats."""
+    """The operation count of forward dynamics of a chain, checked against evaluation in floats."""
     known, values = tree_of(chain(count)), [0.1 * i for i in range(count)]
     lists: list[Any] = [[Counted(x) for x in values] for _ in range(3)]
     q, s, tau = lists

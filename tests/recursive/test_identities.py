@@ -5,7 +5,7 @@ The matrices N_l, N_d, U, D are in world axes and are multiplied explicitly; the
 
 import numpy as np
 import pytest
-from grown_trees import MOTIONS, drawn, grown
+from grown_trees import MOTIONS, grown, random_states
 
 import dalembert as dl
 from dalembert.mechanics.motion import move
@@ -43,7 +43,7 @@ class Tree:
         self.model = grown(2 + 2 * seed, list(MOTIONS), seed)
         known = dl.dynamics(self.model)
         plan = known.plan
-        self.q, self.s, self.sd = (x[:, 0] for x in drawn(plan.tree, 1, seed)[:3])
+        self.q, self.s, self.sd = (x[:, 0] for x in random_states(plan.tree, 1, seed)[:3])
         self.parts = complement_of(
             moving(plan.tree, FLOATS, 0.0, self.q.tolist(), self.s.tolist(), plan.parameters), centred=seed % 2 == 0
         )

@@ -29,7 +29,10 @@ def required(model, q, qd, qdd, t):
     return np.einsum("Knm,mK->nK", M, qdd) - h.T
 
 
-@pytest.mark.parametrize("name", unconstrained())
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow(4) if name == "rope" else ()) for name in unconstrained()],
+)
 def test_gallery_models_agree_with_lagrange(name):
     model = dl.load(name)
     states = random_states.consistent(model, 4, seed=5)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grown_trees import MOTIONS, UNITS, drawn, grown
+from grown_trees import MOTIONS, UNITS, grown, random_states
 
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.model.model import Model
@@ -35,7 +35,7 @@ def in_floats(plan, q, s, sd):
 def check(model):
     plan = plan_of(model)
     assert can_roll(plan.tree) is None
-    q, s, sd, t = drawn(plan.tree, 5)
+    q, s, sd, t = random_states(plan.tree, 5)
     tau = rolled_function(plan, "inverse")(np.concatenate([q, s, sd, t]), NONE)
     for k in (0, 4):
         known = in_floats(plan, q[:, k], s[:, k], sd[:, k])
@@ -52,12 +52,13 @@ def test_joints_of_one_kind(kind):
     assert np.abs(rolled_function(plan, "forward")(x, NONE) - sd).max() <= 1e-10
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 40])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, pytest.param(40, marks=pytest.mark.slow(4))])
 def test_trees_of_all_kinds(n):
     plan, x, sd = check(grown(n, list(MOTIONS), seed=n))
     assert np.abs(rolled_function(plan, "forward")(x, NONE) - sd).max() <= 1e-8
 
 
+@pytest.mark.slow(3)
 def test_a_tree_of_two_hundred():
     plan, x, sd = check(grown(200, ["revolute", "prismatic", "fixed"], seed=8))
     assert np.abs(rolled_function(plan, "forward")(x, NONE) - sd).max() <= 1e-8
@@ -65,7 +66,7 @@ def test_a_tree_of_two_hundred():
 
 def test_one_state_every_lane_and_every_thread_have_the_same_bits():
     plan = plan_of(grown(12, list(MOTIONS), seed=5))
-    q, s, given, t = drawn(plan.tree, 130)
+    q, s, given, t = random_states(plan.tree, 130)
     x = np.concatenate([q, s, given, t])
     for task in ("inverse", "forward"):
         function = rolled_function(plan, task)
@@ -118,7 +119,7 @@ def test_a_falling_rope_conserves_energy():
 
 def test_rates_of_coordinates_and_speeds():
     plan = plan_of(grown(6, ["quaternion", "revolute", "floating"], seed=2))
-    q, s, _, t = drawn(plan.tree, 5)
+    q, s, _, t = random_states(plan.tree, 5)
     rates = rolled_function(plan, "rates")(np.concatenate([q, s, t]), NONE)
     known = rolled_function(plan, "forward")(np.concatenate([q, s, 0 * s, t]), NONE)
     assert np.abs(rates[plan.tree.n :] - known).max() <= 1e-12 * np.abs(known).max()
@@ -152,7 +153,7 @@ def test_compiled_integrators_step_on_the_rolled_recursion(method):
 
 def test_forward_inverts_inverse_on_a_long_rope():
     plan = plan_of(rope(100))
-    q, s, sd, t = drawn(plan.tree, 4)
+    q, s, sd, t = random_states(plan.tree, 4)
     q, s = 0.1 * q, 0.1 * s
     tau = rolled_function(plan, "inverse")(np.concatenate([q, s, sd, t]), NONE)
     back = rolled_function(plan, "forward")(np.concatenate([q, s, tau, t]), NONE)

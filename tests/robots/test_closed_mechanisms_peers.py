@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from closed_mechanisms import FAMILIES, as_model, random_mechanism, reference_solution, well_conditioned
-from closed_twins import PinocchioReference, drake_reference
+from closed_references import PinocchioReference, drake_reference
 
 from dalembert.api.equations import Equations
 from dalembert.formalisms import catalogue

@@ -1,7 +1,7 @@
 """Modes of linkages against Exudyn's ComputeODE2Eigenvalues, which projects M and K onto the constraints.
 
 Springs are at rest, so no constraint carries a force that would add to the stiffness. Modes under load are compared with
-closed forms in tests/api/test_linearizing.py.
+closed forms in tests/api/test_linearize.py.
 """
 
 from dataclasses import dataclass, field

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pinocchio_twins import PARTS, condition, kind_of, make_possible, pin, placed_at, random_states, rebuilt
+from pinocchio_models import PARTS, condition, configuration_at, kind_of, make_possible, pin, random_states, rebuilt
 
 from dalembert.io.urdf._urdf_reader import read_urdf
 from dalembert.recursive.constraint_batch import rows_of
@@ -141,7 +141,7 @@ def test_mimic_joints_agree_with_pinocchio(name):
     rng = np.random.default_rng(len(name))
     for _ in range(STATES):
         x, v, a = rng.uniform(-1, 1, (3, theirs.nv))
-        q = np.concatenate([placed_at(joint, x[joint.idx_v]) for joint in joints])
+        q = np.concatenate([configuration_at(joint, x[joint.idx_v]) for joint in joints])
         motion = completed(x, offset), completed(v, 0 * offset), completed(a, 0 * offset)
         tau = inverse_dynamics(model, *motion, actuated=leading)
         close(tau[lead], pin.rnea(theirs, data, q, v, a))

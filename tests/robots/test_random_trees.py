@@ -7,7 +7,7 @@ Pinocchio computes for them, to 1e-11 of the forces |M| |v̇| + |c + g| that add
 
 import numpy as np
 import pytest
-from pinocchio_twins import condition, physical_inertia, pin, random_joint, random_states, rebuilt
+from pinocchio_models import condition, physical_inertia, pin, random_joint, random_states, rebuilt
 
 import dalembert as dl
 
@@ -103,7 +103,7 @@ def body_errors(dynamics, theirs):
 
 
 def walked_errors(model, theirs):
-    """Errors of the interpreted evaluation, which compiles nothing."""
+    """Errors of the interpreted evaluation, which does not compile."""
     turned = theirs.T.T
     forward, forces = theirs.forward_errors(dl.forward_dynamics(model, theirs.at, theirs.s, theirs.push))
     return {

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pinocchio_twins import pin, random_states, rebuilt
+from pinocchio_models import pin, random_states, rebuilt
 from test_pinocchio import read_by_pinocchio
 
 import dalembert as dl

@@ -19,7 +19,7 @@ pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio is not installed:
 
 
 @functools.cache
-def places() -> dict[str, Path]:
+def urdf_files() -> dict[str, Path]:
     """The URDF files of the package example-robot-data, by their path from its folder of robots."""
     try:
         found = [Path(str(file.locate())) for file in files("example-robot-data") or () if str(file).endswith(".urdf")]
@@ -28,7 +28,7 @@ def places() -> dict[str, Path]:
     return {path.as_posix().split("/robots/", 1)[1]: path for path in found}
 
 
-if not places():
+if not urdf_files():
     pytest.skip("the package example-robot-data is not installed", allow_module_level=True)
 
 ROBOTS = {
@@ -56,7 +56,7 @@ class Pair:
     """One robot in both programs, and the same random state for both."""
 
     def __init__(self, robot: str, floating: bool, merge_fixed: bool = False) -> None:
-        self.path = places()[ROBOTS[robot]]
+        self.path = urdf_files()[ROBOTS[robot]]
         self.model = read_urdf(self.path, floating=floating, merge_fixed=merge_fixed)
         free = [pinocchio.JointModelFreeFlyer()] if floating else []
         self.pin = pinocchio.buildModelFromUrdf(str(self.path), *free)
@@ -235,18 +235,18 @@ def test_notes_and_elements_of_robot_files():
     icub = pair("icub", False).model
     assert any("negligible and set to 0" in note and "'head' (line 50)" in note for note in icub.notes)
     anymal = pair("anymal c", False).model
-    said = "violate the triangle inequality"
-    assert any(said in note and "'depth_camera_front_camera'" in note for note in anymal.notes)
+    message = "violate the triangle inequality"
+    assert any(message in note and "'depth_camera_front_camera'" in note for note in anymal.notes)
 
 
 def test_invalid_files_are_reported_with_line_numbers():
     from dalembert.errors import ModelFileError
 
-    path = places()["romeo_description/urdf/romeo_laas_small.urdf"]
+    path = urdf_files()["romeo_description/urdf/romeo_laas_small.urdf"]
     with pytest.raises(ModelFileError, match=r"line 331, link 'body', inertia: a principal moment is negative"):
         read_urdf(path)
     assert len(read_urdf(path, strict=False).coordinate_names) == 33
-    path = places()["alex_description/urdf/alex_psyonic_hands.urdf"]
+    path = urdf_files()["alex_description/urdf/alex_psyonic_hands.urdf"]
     with pytest.raises(ModelFileError, match=r"line 1037, joint 'Left_index_q2', mimic: there is no joint 'index_q1'"):
         read_urdf(path)
 

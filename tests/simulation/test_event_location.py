@@ -285,8 +285,14 @@ def test_event_at_the_end_of_a_run_fires():
     assert [each.t for each in run.events] == pytest.approx([2.0], abs=1e-12)
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
-@pytest.mark.parametrize("name", ["falling", "oscillator"])
+@pytest.mark.parametrize(
+    ("name", "integrator"),
+    [
+        *(("falling", integrator) for integrator in INTEGRATORS),
+        *(("oscillator", integrator) for integrator in INTEGRATORS if integrator != "radau"),
+        pytest.param("oscillator", "radau", marks=pytest.mark.slow(6)),
+    ],
+)
 def test_locates_all_random_events(name, integrator):
     require_all_crossings(name, integrator, 1, 9)
 

@@ -75,7 +75,7 @@ def failures(name: str, folder: Folder, kinds: list[str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", ["simple-pendulum", "backlash-gears"])
+@pytest.mark.parametrize("name", ["simple-pendulum", pytest.param("backlash-gears", marks=pytest.mark.slow(10))])
 def test_download_buttons_of_a_run(name, tmp_path):
     kinds = ["toml", "urdf", "script", "page", "plot-png", "csv", "mat"]
     assert failures(name, Folder(tmp_path), kinds) == []

@@ -77,6 +77,7 @@ def test_values_agree_with_symengine_and_floats(recipe):
     np.testing.assert_allclose(found, cooked(FLOATS, recipe, POINT.tolist()).astype(float), atol=1e-12)
 
 
+@pytest.mark.slow(2)
 @COMMON
 @given(recipes)
 def test_jacobians_are_those_of_symengine(recipe):
@@ -103,6 +104,7 @@ def test_forward_and_reverse_derivatives_equal_the_complex_step(recipe):
     np.testing.assert_allclose(values(moving), expected @ rates, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow(3)
 @COMMON
 @given(recipes, recipes)
 def test_substitution_is_the_function_at_other_arguments(recipe, other):
@@ -264,6 +266,7 @@ def test_shared_parts_are_processed_once():
     assert len(ordered(GRAPH.total_derivative(slope, (symbols, symbols)))) < 25 * 60
 
 
+@pytest.mark.slow(7)
 def test_depth_does_not_matter():
     (x,) = symbols = GRAPH.symbols(["x"])
     y = x

@@ -27,7 +27,7 @@ def read(expr, **options):
     return from_sympy(expr, coordinates=COORDINATES, parameters=PARAMETERS, where="force 'push'", **options)
 
 
-def refusal(expr, **options):
+def error_message(expr, **options):
     with pytest.raises(FormulaError) as caught:
         read(expr, **options)
     return str(caught.value)
@@ -147,14 +147,14 @@ def test_deep_expression_does_not_recurse():
     ],
 )
 def test_errors_name_the_problem_and_its_location(expr, message):
-    error = refusal(expr)
+    error = error_message(expr)
     assert error.startswith("force 'push', SymPy expression ")
     assert message in error
 
 
 def test_velocities_are_rejected_where_not_allowed():
     expected = "velocities are not allowed here, got 'Derivative(q1(t), t)'. Expected coordinates and parameters only"
-    assert expected in refusal(M * Q1.diff(T), rates=False)
+    assert expected in error_message(M * Q1.diff(T), rates=False)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_velocities_are_rejected_where_not_allowed():
     ],
 )
 def test_values_that_are_not_expressions_are_rejected(given, message):
-    assert refusal(given).startswith(message)
+    assert error_message(given).startswith(message)
 
 
 def test_conversion_to_sympy_uses_dynamic_symbols():

@@ -85,6 +85,7 @@ def test_a_node_of_a_table_pickles_and_folds():
     assert GRAPH.substitute(vector([formula]), {"t": 1.0})[0] is node(float(POINTS.at(1.0)))
 
 
+@pytest.mark.slow(4)
 def test_a_million_rows():
     times = np.linspace(0, 100, 1_000_000)
     start = time.process_time()
@@ -94,6 +95,7 @@ def test_a_million_rows():
     np.testing.assert_allclose(run.q[0], (1 - np.cos(run.t)) / 2, atol=1e-7)
 
 
+@pytest.mark.slow(5)
 def test_tables_are_proved_like_other_loads():
     model = slider().torque_table("block", [0, 1, 2], [1, 3, 1])
     proof = dl.prove(model)

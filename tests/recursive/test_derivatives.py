@@ -64,6 +64,7 @@ def test_recursive_derivatives_agree_with_the_graph(name, make, draw):
         assert np.abs(part - expected).max() < 1e-12 * np.abs(expected).max()
 
 
+@pytest.mark.slow(3)
 def test_derivatives_of_a_free_base_agree_with_finite_differences():
     """Legs with rotors, whose inertia matrix is factored as a sparse block."""
     known = dl.dynamics(tripod())

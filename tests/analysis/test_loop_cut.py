@@ -70,12 +70,12 @@ def made(first: str, close: str) -> Model:
     }[close]
     # the half on the rocker sits where it has to
     frames = at_state(model).frames
-    R, p = plain(frames["rod"].R), plain(frames["rod"].p)
+    R, p = as_floats(frames["rod"].R), as_floats(frames["rod"].p)
     p, R = p + R @ at["position"], R @ Rotation.from_euler("xyz", at["rotation"]).as_matrix()
     p, R = p + R @ joint.shift(FLOATS, values).astype(float), R @ joint.turn(FLOATS, values).astype(float)
-    on = plain(frames["rocker"].R)
+    on = as_floats(frames["rocker"].R)
     half = {
-        "position": (on.T @ (p - plain(frames["rocker"].p))).tolist(),
+        "position": (on.T @ (p - as_floats(frames["rocker"].p))).tolist(),
         "rotation": Rotation.from_matrix(on.T @ R).as_euler("xyz").tolist(),
     }
     return dl.assembled(model.loop("cut", ("rod", "rocker"), joint, **half))
@@ -86,7 +86,7 @@ def spatial(first: str, close: str) -> Model:
     return made(first, close).copy()
 
 
-def plain(array) -> np.ndarray:
+def as_floats(array) -> np.ndarray:
     return numbers(np.asarray(array, dtype=object), 1)[..., 0]
 
 
@@ -109,7 +109,9 @@ def poses(run) -> dict[str, np.ndarray]:
     """Rotation and origin of every body along a run."""
     motions = at_samples(run)
     return {
-        body.name: np.array([[*plain(m.frames[body.name].R).ravel(), *plain(m.frames[body.name].p)] for m in motions])
+        body.name: np.array(
+            [[*as_floats(m.frames[body.name].R).ravel(), *as_floats(m.frames[body.name].p)] for m in motions]
+        )
         for body in run.model.bodies
     }
 
@@ -121,10 +123,10 @@ def pairs(run) -> dict[frozenset, tuple[str, np.ndarray, np.ndarray, np.ndarray]
     out = {}
     for name, reaction in found.items():
         if any(body.name == name for body in model.bodies):
-            point = np.array([plain(m.body(name).p_WJ) for m in motions]).T
+            point = np.array([as_floats(m.body(name).p_WJ) for m in motions]).T
         else:
             first = next(row for row in loop_rows(motions[0]) if row.name.startswith(f"{name}, ")).name
-            point = np.array([plain(next(r for r in loop_rows(m) if r.name == first).point) for m in motions]).T
+            point = np.array([as_floats(next(r for r in loop_rows(m) if r.name == first).point) for m in motions]).T
         out[frozenset((reaction.body, reaction.parent))] = (reaction.body, reaction.force, reaction.moment, point)
     return out
 
@@ -171,7 +173,7 @@ def test_four_bars_cut_at_every_body_are_the_same_mechanism(at):
     assert set(other.coordinate_names) == {"a", "b", "c", "pin"} - {{"crank": "a", "coupler": "b", "rocker": "c"}[at]}
     assert [loop.name for loop in other.loops] == [f"{at} joint"]
     assert other.check() == []
-    assert model.coordinate_names == ("a", "b", "c")  # the given model is as it was
+    assert model.coordinate_names == ("a", "b", "c")  # the original model is unchanged
     same_mechanism(model, other)
 
 
@@ -184,16 +186,11 @@ CHAINS = [
     ("screw and revolute", "screw", ["crank", "rod", "rocker"]),
     ("prismatic and revolute", "prismatic", ["crank", "rod", "rocker"]),
 ]
-DAILY = ("universal",)  # chains that are cut on every day
 
 
+@pytest.mark.slow(3)  # cylindrical-universal-rocker
 @pytest.mark.parametrize(
-    ("first", "close", "at"),
-    [
-        pytest.param(first, close, at, marks=() if at == bodies[-1] and close in DAILY else pytest.mark.nightly)
-        for first, close, bodies in CHAINS
-        for at in bodies
-    ],
+    ("first", "close", "at"), [(first, close, at) for first, close, bodies in CHAINS for at in bodies]
 )
 def test_chains_in_space_cut_at_every_body_are_the_same_mechanism(first, close, at):
     model = spatial(first, close)
@@ -203,7 +200,7 @@ def test_chains_in_space_cut_at_every_body_are_the_same_mechanism(first, close, 
     same_mechanism(known(first, close), other)
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(4)
 def test_recutting_twice_restores_the_model():
     model = spatial("universal", "spherical")
     there = dl.recut(model, "cut", "link")
@@ -264,13 +261,13 @@ def test_a_quaternion_ball_joint_becomes_a_cut_without_coordinates():
         dl.recut(model, "cross", "input")
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(5)
 def test_one_of_two_loops_is_cut_elsewhere():
-    # six bars: a second pair of rods from the coupler to a pivot that lies where the rods end
+    # six bars: a second pair of rods from the coupler to a pivot at the end of the rods
     model = four_bars().coordinate("e", 0.6).coordinate("f", 2.0)
     model.body("strut", parent="coupler", joint=model.revolute((0, 0, 1), "e", position=(0.5, 0.2, 0)), **ROD)
     tip = at_state(model).frames["strut"].point(np.array([0.7, 0, 0], dtype=object))[0]
-    pivot = (plain(tip) - 0.6 * np.array([np.cos(2.0), np.sin(2.0), 0])).tolist()
+    pivot = (as_floats(tip) - 0.6 * np.array([np.cos(2.0), np.sin(2.0), 0])).tolist()
     model.body("prop", joint=model.revolute((0, 0, 1), "f", position=pivot), **ROD)
     knee = model.revolute((0, 0, 1), 0, position=(0.7, 0, 0))
     model = dl.assembled(model.loop("knee", ("strut", "prop"), knee, position=(0.6, 0, 0)))
@@ -280,7 +277,7 @@ def test_one_of_two_loops_is_cut_elsewhere():
         same_mechanism(model, other)
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("ends", [("base", "third"), ("third", "base")], ids=["down", "up"])
 def test_a_ring_that_hangs_on_a_moving_body(ends):
     # a loop between a body and one that it carries; the ring is closed where the rods end
@@ -294,8 +291,8 @@ def test_a_ring_that_hangs_on_a_moving_body(ends):
     ):
         model.body(name, parent=parent, joint=model.revolute((0, 0, 1), angle, position=(x, 0, 0)), **ROD)
     frames = at_state(model).frames
-    tip = plain(frames["third"].point(np.array([0.7, 0, 0], dtype=object))[0])
-    foot = (plain(frames["base"].R).T @ tip).tolist()
+    tip = as_floats(frames["third"].point(np.array([0.7, 0, 0], dtype=object))[0])
+    foot = (as_floats(frames["base"].R).T @ tip).tolist()
     on = {"base": foot, "third": (0.7, 0, 0)}
     pin = model.revolute((0, 0, 1), 0, position=on[ends[0]])
     model = dl.assembled(model.loop("pin", ends, pin, position=on[ends[1]]))
@@ -361,7 +358,7 @@ def loaded(model: Model, body: str) -> Model:
 
 @pytest.mark.parametrize(("body", "at"), [("coupler", "crank"), ("crank", "coupler"), ("rocker", "crank")])
 def test_loads_in_joints_move_with_their_sign(body, at):
-    # at the crank the coupler's joint is reversed; the others keep their direction
+    # at the crank the coupler's joint is reversed; the others are not
     model = loaded(four_bars(), body)
     other: Any = dl.recut(model, "pin", at)
     turned = body == "coupler"
@@ -404,7 +401,7 @@ def test_loads_in_a_reversed_planar_joint():
     same_mechanism(model, other)
 
 
-@pytest.mark.nightly
+@pytest.mark.slow(3)
 def test_branches_on_the_chain_move_with_it():
     model = four_bars()
     model.coordinate("swing", 0.4)
@@ -488,7 +485,7 @@ def test_dropped_limits_are_noted():
 # the default cut
 
 
-def test_the_joint_with_the_most_freedoms_is_cut_by_default():
+def test_the_joint_with_the_largest_freedom_is_cut_by_default():
     # revolute, universal, universal and revolute, cut at a revolute joint: better a universal one
     model = spatial("universal", "prismatic")
     other = dl.recut(model, "cut")

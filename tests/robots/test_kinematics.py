@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pinocchio_twins import make_possible, pin, random_states, rebuilt
+from pinocchio_models import make_possible, pin, random_states, rebuilt
 from test_pinocchio import ROBOTS, read_by_pinocchio
 
 import dalembert as dl

@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as dl
 
-ASKED = {
+SWEEP = {
     "model": "cart-pendulum",
     "vary": {"l": (0.1, 0.3), "m2": (0.3, 0.6)},
     "observe": ["max(x)", "energy"],
@@ -24,21 +24,21 @@ ASKED = {
 SCRIPT = """
 import sys, json
 import dalembert as dl
-asked = json.loads(sys.argv[1])
-dl.sweep(asked.pop("model"), asked.pop("vary"), checkpoint=sys.argv[2], workers=2, **asked)
+options = json.loads(sys.argv[1])
+dl.sweep(options.pop("model"), options.pop("vary"), checkpoint=sys.argv[2], workers=2, **options)
 """
 
 
-def asked(**more):
-    known = {**ASKED, **more}
+def run_sweep(**more):
+    known = {**SWEEP, **more}
     return dl.sweep(known.pop("model"), known.pop("vary"), **known)
 
 
 def children(parent):
-    told = subprocess.run(
+    listing = subprocess.run(
         ["ps", "-ww", "--ppid", str(parent), "-o", "pid=,args="], capture_output=True, text=True, check=False
     )
-    return [int(line.split()[0]) for line in told.stdout.splitlines() if "sweeps.worker_pool" in line]
+    return [int(line.split()[0]) for line in listing.stdout.splitlines() if "sweeps.worker_pool" in line]
 
 
 def lines(folder):
@@ -57,7 +57,7 @@ def waited_for(true, seconds=240):
 
 def driver(folder):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return subprocess.Popen([sys.executable, "-c", SCRIPT, json.dumps(ASKED), str(folder)], env=environment)
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, json.dumps(SWEEP), str(folder)], env=environment)
 
 
 @pytest.mark.nightly
@@ -71,7 +71,7 @@ def test_a_killed_worker_is_replaced_without_loss(tmp_path):
     finally:
         process.kill()
     assert lines(tmp_path) == 32
-    assert asked(checkpoint=tmp_path).equals(asked(workers=1))
+    assert run_sweep(checkpoint=tmp_path).equals(run_sweep(workers=1))
 
 
 @pytest.mark.nightly
@@ -88,9 +88,9 @@ def test_a_killed_driver_loses_nothing_and_leaves_no_processes(tmp_path):
     assert 6 <= finished < 32
     assert waited_for(lambda: not any(_alive(worker) for worker in workers), 60)
     made = []
-    found = asked(checkpoint=tmp_path, workers=1, progress=lambda fraction: made.append(fraction) or None)
+    found = run_sweep(checkpoint=tmp_path, workers=1, progress=lambda fraction: made.append(fraction) or None)
     assert len(made) == 32 - finished
-    assert found.equals(asked(workers=1))
+    assert found.equals(run_sweep(workers=1))
 
 
 def _alive(pid):
@@ -112,7 +112,7 @@ def test_a_killed_dask_worker_loses_nothing():
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        known = asked(workers=1)
+        known = run_sweep(workers=1)
         victim = []
 
         def strike(fraction):
@@ -120,5 +120,5 @@ def test_a_killed_dask_worker_loses_nothing():
                 victim.append(next(iter(client.run(os.getpid).values())))
                 os.kill(victim[0], signal.SIGKILL)
 
-        assert asked(executor=client, progress=strike).equals(known)
+        assert run_sweep(executor=client, progress=strike).equals(known)
         assert victim

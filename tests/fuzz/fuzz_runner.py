@@ -1,6 +1,6 @@
 """Run cases one by one, each with a time and memory limit; as a program, print statistics.
 
-python tests/fuzz/fuzz_watch.py FIRST COUNT
+python tests/fuzz/fuzz_runner.py FIRST COUNT
 """
 
 from __future__ import annotations

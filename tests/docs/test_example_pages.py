@@ -7,18 +7,16 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
-    *(
-        "loads.md",
-        "contact.md",
-        "rolling.md",
-        "events.md",
-        "controllers.md",
-        "equilibrium.md",
-        "export.md",
-        "scaling.md",
-        "walking.md",
-        "sensitivity.md",
-    ),
+    "contact.md",
+    "events.md",
+    "controllers.md",
+    "equilibrium.md",
+    "export.md",
+    "scaling.md",
+    pytest.param("loads.md", marks=pytest.mark.slow(6)),
+    pytest.param("rolling.md", marks=pytest.mark.slow(8)),
+    pytest.param("sensitivity.md", marks=pytest.mark.slow(5)),
+    pytest.param("walking.md", marks=pytest.mark.slow(6)),
     pytest.param("linearization.md", marks=pytest.mark.nightly),
 ]
 

@@ -27,37 +27,37 @@ def coordinates(model, name, *endings):
     return names
 
 
-def rebuilt_joint(model, joint, name, place):
+def rebuilt_joint(model, joint, name, placement):
     """Our joint, or sequence of joints, for one of Pinocchio's."""
     kind = kind_of(joint)
     if kind == "FreeFlyer":
         x, y, z, *attitude = coordinates(model, name, "x", "y", "z", *PARTS)
-        return model.free((x, y, z), quaternion=attitude, **place)
+        return model.free((x, y, z), quaternion=attitude, **placement)
     if kind == "Spherical":
-        return model.spherical(quaternion=coordinates(model, name, *PARTS), **place)
+        return model.spherical(quaternion=coordinates(model, name, *PARTS), **placement)
     if kind == "SphericalZYX":
-        return model.spherical(coordinates(model, name, "a", "b", "c"), "zyx", **place)
+        return model.spherical(coordinates(model, name, "a", "b", "c"), "zyx", **placement)
     if kind == "Planar":
         x, y, angle = coordinates(model, name, "x", "y", "angle")
-        return model.planar((0, 0, 1), (x, y), angle, **place)
+        return model.planar((0, 0, 1), (x, y), angle, **placement)
     if kind == "Translation":
         names = coordinates(model, name, "x", "y", "z")
         slides = [model.prismatic(axis, along) for axis, along in zip(AXES.values(), names, strict=True)]
-        return [model.fixed(**place), *slides]
+        return [model.fixed(**placement), *slides]
     own = joint.extract()
     if kind == "Composite" and joint.nv == 2:  # about an axis and along it
         angle, along = coordinates(model, name, "angle", "along")
-        return model.cylindrical(AXES[kind_of(own.joints[0])[-1]], angle, along, **place)
+        return model.cylindrical(AXES[kind_of(own.joints[0])[-1]], angle, along, **placement)
     if kind == "Composite":
         x, y, z, *angles = coordinates(model, name, *"xyzabc")
-        return model.free((x, y, z), angles, "zyx", **place)
+        return model.free((x, y, z), angles, "zyx", **placement)
     if kind == "Universal":
-        return model.universal((own.axis1, own.axis2), coordinates(model, name, "a", "b"), **place)
+        return model.universal((own.axis1, own.axis2), coordinates(model, name, "a", "b"), **placement)
     (q,) = coordinates(model, name, "q")
     axis = axis_of(joint) if kind.endswith("Unaligned") else AXES[kind[-1]]
     if kind.startswith("H"):
-        return model.screw(axis, q, 2 * np.pi * own.pitch, **place)
-    return (model.prismatic if kind.startswith("P") else model.revolute)(axis, q, **place)
+        return model.screw(axis, q, 2 * np.pi * own.pitch, **placement)
+    return (model.prismatic if kind.startswith("P") else model.revolute)(axis, q, **placement)
 
 
 def axis_of(joint):
@@ -91,11 +91,11 @@ def rebuilt(theirs):
     names = ["world", *(f"link{index}" for index in range(1, theirs.njoints))]
     for index in range(1, theirs.njoints):
         at, body, joint = theirs.jointPlacements[index], theirs.inertias[index], theirs.joints[index]
-        place = {"position": at.translation.tolist(), "rotation": pin.rpy.matrixToRpy(at.rotation).tolist()}
+        placement = {"position": at.translation.tolist(), "rotation": pin.rpy.matrixToRpy(at.rotation).tolist()}
         model.body(
             names[index],
             parent=names[theirs.parents[index]],
-            joint=rebuilt_joint(model, joint, f"joint{index}", place),
+            joint=rebuilt_joint(model, joint, f"joint{index}", placement),
             mass=body.mass,
             center=body.lever.tolist(),
             inertia=rebuilt_inertia(body.inertia),
@@ -106,7 +106,7 @@ def rebuilt(theirs):
     return model
 
 
-def placed(joint, v, rng):
+def random_configuration(joint, v, rng):
     """A random configuration of one joint: Pinocchio's q, ours, and T and d of s = T v, ṡ = T v̇ + d."""
     kind, T, drift = kind_of(joint), np.eye(joint.nv), np.zeros(joint.nv)
     if kind in ("FreeFlyer", "Spherical"):
@@ -124,7 +124,7 @@ def placed(joint, v, rng):
         T[:2, :2] = R = np.array([[c, -s], [s, c]])
         drift[:2] = R @ (v[2] * np.array([-v[1], v[0]]))
         return [x, y, c, s], values, T, drift
-    return placed_at(joint, values[0]) if joint.nv == 1 else values, values, T, drift
+    return configuration_at(joint, values[0]) if joint.nv == 1 else values, values, T, drift
 
 
 def random_states(theirs, seed, count):
@@ -135,12 +135,12 @@ def random_states(theirs, seed, count):
         q, ours, T, drift = [], [], np.zeros((theirs.nv, theirs.nv)), np.zeros(theirs.nv)
         for joint in list(theirs.joints)[1:]:
             own = slice(joint.idx_v, joint.idx_v + joint.nv)
-            first, second, T[own, own], drift[own] = placed(joint, v[own], rng)
+            first, second, T[own, own], drift[own] = random_configuration(joint, v[own], rng)
             q, ours = [*q, *first], [*ours, *second]
         yield np.array(q), np.array(ours), v, a, T, drift
 
 
-def placed_at(joint, x):
+def configuration_at(joint, x):
     """Pinocchio's coordinates of a joint with one degree of freedom."""
     return [np.cos(x), np.sin(x)] if joint.nq == 2 else [x]
 

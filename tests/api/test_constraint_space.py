@@ -98,7 +98,7 @@ def test_energy_models_separate_b_and_g():
     assert_allclose(space.W, np.eye(2))
 
 
-def test_wrong_state_shapes_are_refused():
+def test_wrong_state_shapes_are_rejected():
     eom = dl.derive("simple-pendulum", engine="python")
     with pytest.raises(dl.InputError, match=r"qd has shape \(2,\)\. Expected \(1,\) for one state or \(1, batch\)"):
         eom.constraint_space([0.1], [0.1, 0.2])

@@ -10,7 +10,7 @@ from dalembert.errors import InputError
 
 
 def shaken_pendulum(height, omega):
-    """A pendulum whose pivot goes up and down as height·cos(omega t)."""
+    """A pendulum whose pivot oscillates vertically as height·cos(omega t)."""
     model = dl.Model("swing", gravity=(0, -9.81, 0)).parameters(h=height, w=omega).coordinates("theta")
     pivot = model.prismatic((0, 1, 0), "h*cos(w*t)")
     return model.body("bob", joint=[pivot, model.revolute((0, 0, 1), "theta")], mass=1, center=(0, -0.7, 0))
@@ -36,17 +36,17 @@ PUBLISHED = {"a1": (1.85818754, -1), "b2": (2.09946045, 1), "a0": (-5.80004602, 
 def test_stability_boundaries_match_published_values(name):
     (printed, multiplier), depth, length = PUBLISHED[name], 5.0, 0.7
 
-    def beside(a):
+    def boundary_distance(a):
         omega = np.sqrt(4 * 9.81 / (length * abs(a)))
         model = shaken_pendulum(length * depth / 2, omega)
         found = dl.floquet(model, 2 * np.pi / omega, at=[0.0 if a > 0 else np.pi])
         return np.trace(found.monodromy) - 2 * multiplier
 
-    edge = newton(beside, printed * (1 - 1e-5), x1=printed * (1 + 1e-5), tol=1e-9)
+    edge = newton(boundary_distance, printed * (1 - 1e-5), x1=printed * (1 + 1e-5), tol=1e-9)
     assert abs(edge - printed) < 6e-9  # eight decimals are printed
 
 
-def test_invalid_periods_are_refused():
+def test_invalid_periods_are_rejected():
     with pytest.raises(InputError, match="Expected a periodic motion"):
         dl.floquet("simple-pendulum", 0.1, at=[1.0])
     with pytest.raises(InputError, match="Expected a positive number"):

@@ -1,6 +1,6 @@
 """Display of equations: the time to write the page, all blocks and all laws of every gallery model and formalism.
 
-    python benchmarks/tidying.py [--model three-bodies] [--most 8] [--limit 60] [--prove] [--json]
+    python benchmarks/display.py [--model three-bodies] [--max-coordinates 8] [--limit 60] [--prove] [--json]
 
 Times are CPU seconds of one process for each model, without derivation and compilation. A star marks that the
 time budget of simplification was used up, a cross that a quantity is too long to be displayed. `--prove` adds the proofs that
@@ -107,12 +107,14 @@ def main() -> None:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", action="append", help="a model of the gallery (default: all); repeatable")
-    parser.add_argument("--most", type=int, default=8, help="coordinates of a model at most (default: 8)")
+    parser.add_argument("--max-coordinates", type=int, default=8, help="skip models with more coordinates (default: 8)")
     parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds for one derivation (default: 60)")
     parser.add_argument("--prove", action="store_true", help="prove every block and law")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
-    names = arguments.model or [n for n in gallery.names() if len(gallery.load(n).coordinate_names) <= arguments.most]
+    names = arguments.model or [
+        n for n in gallery.names() if len(gallery.load(n).coordinate_names) <= arguments.max_coordinates
+    ]
     found = {name: in_new_process(written, name, arguments.limit, arguments.prove) for name in names}
     if arguments.json:
         print(json.dumps({name: {key: asdict(cell) for key, cell in row.items()} for name, row in found.items()}))

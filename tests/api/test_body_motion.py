@@ -75,7 +75,7 @@ def test_quaternion_rates_match_angular_velocities():
     w = run.velocity("ball").angular
     momentum = run.pose("ball").rotation
     spin = np.einsum("ijk,jk->ik", momentum, np.array([[1], [2], [3]]) * np.einsum("jik,jk->ik", momentum, w))
-    np.testing.assert_allclose(spin, np.repeat(spin[:, :1], 5, axis=1), atol=1e-9)  # R I Rᵀ ω is kept
+    np.testing.assert_allclose(spin, np.repeat(spin[:, :1], 5, axis=1), atol=1e-9)  # R I Rᵀ ω is conserved
     np.testing.assert_allclose(spin[:, 0], [1, 0.4, -1.2], atol=1e-12)  # I · 2 (0.5, 0.1, −0.2)
 
 

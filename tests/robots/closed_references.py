@@ -14,8 +14,8 @@ from closed_mechanisms import Body, Joint, Mechanism, Transform, body_transforms
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: make robots installs it")
 
 
-def inverse(place: Transform) -> Transform:
-    return place[0].T, -place[0].T @ place[1]
+def inverse(transform: Transform) -> Transform:
+    return transform[0].T, -transform[0].T @ transform[1]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Halved:
         """The coordinates of the closing joint at which the halves coincide."""
         at = body_transforms(self.tree, np.concatenate([q, _still(self.tree.bodies[-1].joint)]))
         half = self.tree.bodies[-1]
-        base = compose(at[half.parent] if half.parent >= 0 else (np.eye(3), np.zeros(3)), half.joint.place)
+        base = compose(at[half.parent] if half.parent >= 0 else (np.eye(3), np.zeros(3)), half.joint.frame)
         return measured(half.joint, relative_transform(base, compose(at[self.whole], inverse(self.behind))))
 
 
@@ -39,9 +39,9 @@ def _still(joint: Joint) -> np.ndarray:
     return np.array([1.0, 0, 0, 0]) if joint.kind == "ball" else np.zeros(joint.n)
 
 
-def measured(joint: Joint, place: Transform) -> np.ndarray:
+def measured(joint: Joint, transform: Transform) -> np.ndarray:
     """The coordinates of a joint from the pose of its child."""
-    R, p = place
+    R, p = transform
     if joint.kind == "prismatic":
         return np.array([joint.axes[0] @ p])
     if joint.kind == "ball":
@@ -61,9 +61,9 @@ def halved(mechanism: Mechanism) -> Halved:
     """The mechanism as a tree with a body in two halves."""
     cut = mechanism.closing
     if cut.second >= 0:
-        whole, parent, base, behind, axes = cut.second, cut.first, cut.place, inverse(cut.other), cut.axes
+        whole, parent, base, behind, axes = cut.second, cut.first, cut.frame, inverse(cut.other), cut.axes
     else:  # the first body is attached to the world by the reversed joint
-        whole, parent, base, behind, axes = cut.first, -1, cut.other, inverse(cut.place), cut.axes[::-1]
+        whole, parent, base, behind, axes = cut.first, -1, cut.other, inverse(cut.frame), cut.axes[::-1]
     split = mechanism.bodies[whole]
     part = replace(split, mass=split.mass / 2, inertia=split.inertia / 2)
     bodies = [part if i == whole else body for i, body in enumerate(mechanism.bodies)]
@@ -77,8 +77,8 @@ def halved(mechanism: Mechanism) -> Halved:
 # Pinocchio
 
 
-def se3(place: Transform):
-    return pin.SE3(np.array(place[0]), np.array(place[1]))
+def se3(transform: Transform):
+    return pin.SE3(np.array(transform[0]), np.array(transform[1]))
 
 
 def pin_joint(joint: Joint):
@@ -104,7 +104,7 @@ class Tree:
             body, last = mechanism.bodies[i], behind is not None and i == len(mechanism.bodies) - 1
             own = behind if last and behind is not None else (np.eye(3), np.zeros(3))
             self.joints[i] = self.model.addJoint(
-                self.joints[body.parent], pin_joint(body.joint), se3(body.joint.place), f"joint{i}"
+                self.joints[body.parent], pin_joint(body.joint), se3(body.joint.frame), f"joint{i}"
             )
             inertia = pin.Inertia(body.mass, body.center, body.inertia)
             self.model.appendBodyToJoint(self.joints[i], inertia, se3(own))
@@ -194,6 +194,6 @@ def drake_reference(mechanism: Mechanism):
     """The same by Drake if it is installed, else None."""
     if importlib.util.find_spec("pydrake") is None:
         return None
-    from drake_twins import DrakeReference
+    from drake_reference import DrakeReference
 
     return DrakeReference(mechanism)

@@ -38,7 +38,7 @@ def test_benchmark_bicycle_has_published_eigenvalues(speeds):
         rest = linear.essential()
         values = rest.eigenvalues[np.argsort(np.abs(rest.eigenvalues))]
         assert apart(values[1:], printed) < published["tolerance"]  # the speed itself has the zero
-        # lean and steer by the printed matrices, beside the speed
+        # lean and steer by the printed matrices, and the speed
         M, C1, K0, K2 = (np.array(published[key]) for key in ("M", "C1", "K0", "K2"))
         assert rest.states == ("lean", "steer", "forward", "leaning", "steering")
         for found, wanted in ((rest.mass, M), (rest.damping, v * C1), (rest.stiffness, 9.81 * K0 + v**2 * K2)):
@@ -55,7 +55,7 @@ def test_benchmark_bicycle_is_stable_between_published_speeds():
     found = dl.root_locus("whipple-bicycle", "dot(x)", [published["weave"], published["capsize"]], at=at_speed)
     weave, capsize = found.eigenvalues.T
     assert np.abs(weave[np.abs(weave.imag) > 1].real).max() < 1e-11
-    assert np.sort(np.abs(capsize))[6] < 1e-11  # beside five followers and the speed
+    assert np.sort(np.abs(capsize))[6] < 1e-11  # in addition to five decoupled states and the speed
     beside = [share * published[key] for key in ("weave", "capsize") for share in (0.999, 1.001)]
     assert dl.root_locus("whipple-bicycle", "dot(x)", beside, at=at_speed).unstable.tolist() == [
         True,
@@ -180,7 +180,7 @@ def test_modes_of_two_equal_pendulums_on_a_spring():
     assert [channel.key for channel in scene.run.channels] == ["p", "q"]  # the page plots how they move
 
 
-def test_states_without_linearization_are_refused():
+def test_states_without_linearization_are_rejected():
     with pytest.raises(InputError, match=r"neither an equilibrium nor a steady motion: d/dt dot\(theta\) = -4.7"):
         dl.linearize("simple-pendulum", at=[0.5])
     assert dl.linearize("simple-pendulum", at=[0.5], moving=True).kind == "moment of a motion"
@@ -245,7 +245,7 @@ def test_symbolic_parameters():
 
 
 def stewart_by_hand():
-    """M and K of the platform's six freedoms, from straight struts between two points: positions, and nothing of ours."""
+    """M and K of the platform's six freedoms, from straight struts between two points: independent of the package."""
     p = dl.load("stewart-platform").parameter_values
     below = np.array([0, 0, 2, 2, 4, 4]) * np.pi / 3 + np.array([1, -1] * 3) * p["bb"]
     above = np.array([1, -1, 3, 1, 5, 3]) * np.pi / 3 + np.array([-1, 1] * 3) * p["bp"]
@@ -279,7 +279,9 @@ def stewart_by_hand():
 
     M = np.diag([p["mp"]] * 3 + [0.0] * 3)
     disc = p["mp"] * p["r"] ** 2
-    M[3:, 3:] = 4 * np.diag([disc / 4, disc / 4, disc / 2])  # Cayley's parameters turn by twice their size
+    M[3:, 3:] = 4 * np.diag(
+        [disc / 4, disc / 4, disc / 2]
+    )  # the rotation angle is twice the size of Cayley's parameters
     slopes = [
         [np.imag(np.concatenate([np.atleast_1d(y) for y in each])) / 1e-30 for each in struts(1e-30j * e)]
         for e in np.eye(6)
@@ -323,7 +325,7 @@ def test_stewart_platform_has_six_modes():
 
 @pytest.mark.nightly
 def test_disc_rolling_in_a_circle_is_a_steady_motion():
-    """Its rates along x and y are sines, but its speeds are constant; elsewhere it is not steady, and is refused."""
+    """Its rates along x and y are sines, but its speeds are constant; elsewhere it is not steady, and is rejected."""
     model, lean, turn = dl.load("rolling-disk"), 0.25, 1.0
     eom = dl.derive(model, "kane")
 
@@ -340,7 +342,7 @@ def test_disc_rolling_in_a_circle_is_a_steady_motion():
     assert np.abs(found.qd[:2]).max() > 0.1
     linear = dl.linearize(model, at=found)
     assert (linear.kind, linear.followers) == ("steady motion", ("x", "y", "psi", "theta"))
-    # a run beside it tilts with the frequency of the mode
+    # a perturbed run tilts with the frequency of the mode
     mode = linear.modes()[-1]
     small, period = 1e-6, 2 * np.pi / mode.frequency
     shift = small * np.concatenate([mode.shape, mode.rates]).real
@@ -355,8 +357,8 @@ def test_disc_rolling_in_a_circle_is_a_steady_motion():
 def wishbones_by_hand(p):
     """The square of the frequency of two arms and a wheel carrier in a plane, from where circles meet."""
 
-    def places(angle):
-        """Mass centres and angles of the lower arm, the carrier and the upper arm."""
+    def poses(angle):
+        """Mass centers and angles of the lower arm, the carrier and the upper arm."""
         a = p["a"] * np.array([np.cos(angle), np.sin(angle)])
         foot = np.array([p["x"], p["y"]])
         way = foot - a
@@ -371,14 +373,14 @@ def wishbones_by_hand(p):
     masses, lengths = np.array([p["m"], p["n"], p["m"]]), np.array([p["a"], p["c"], p["b"]])
 
     def potential(angle):
-        heights = [each[1] for each in places(angle)[:3]]
+        heights = [each[1] for each in poses(angle)[:3]]
         return 9.81 * sum(masses * heights) + p["k"] / 2 * (angle - p["rest"]) ** 2
 
     def moment(angle):
         return potential(angle + 1e-30j).imag / 1e-30
 
     angle: Any = brentq(moment, -0.5, 0.5, xtol=1e-15)
-    slopes = [np.imag(np.atleast_1d(each)) / 1e-30 for each in places(angle + 1e-30j)]
+    slopes = [np.imag(np.atleast_1d(each)) / 1e-30 for each in poses(angle + 1e-30j)]
     inertias = masses * lengths**2 / 12
     mass = sum(m * (v @ v) for m, v in zip(masses, slopes[:3], strict=True))
     mass += sum(inertia * float(w[0]) ** 2 for inertia, w in zip(inertias, slopes[3:], strict=True))

@@ -99,7 +99,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize(("name", "key"), MODELS)
-def test_the_shortened_graph_is_the_same_function(name, key):
+def test_the_optimized_graph_is_the_same_function(name, key):
     for outputs in right_side(name, key):
         short = shortened(outputs)
         assert operations(short) < operations(outputs)

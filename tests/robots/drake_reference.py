@@ -1,8 +1,8 @@
-"""Closed mechanisms in Drake: its mass matrix, bias and Jacobians, and the weld of two halves (`closed_twins`)."""
+"""Closed mechanisms in Drake: its mass matrix, bias and Jacobians, and the weld of two halves (`closed_references`)."""
 
 import numpy as np
-from closed_mechanisms import Joint, Mechanism, Transform, roll_pitch_yaw, turned_by
-from closed_twins import halved, inverse
+from closed_mechanisms import Joint, Mechanism, Transform, quaternion_rotation, roll_pitch_yaw
+from closed_references import halved, inverse
 from pydrake.math import RigidTransform, RotationMatrix  # pyright: ignore[reportMissingImports]
 from pydrake.multibody.plant import MultibodyPlant  # pyright: ignore[reportMissingImports]
 from pydrake.multibody.tree import (  # pyright: ignore[reportMissingImports]
@@ -18,8 +18,8 @@ from pydrake.multibody.tree import (  # pyright: ignore[reportMissingImports]
 HERE: Transform = (np.eye(3), np.zeros(3))
 
 
-def _transform(place: Transform):
-    return RigidTransform(RotationMatrix(RotationMatrix.ProjectToRotationMatrix(np.array(place[0]))), place[1])
+def _transform(transform: Transform):
+    return RigidTransform(RotationMatrix(RotationMatrix.ProjectToRotationMatrix(np.array(transform[0]))), transform[1])
 
 
 class DrakeReference:
@@ -40,13 +40,13 @@ class DrakeReference:
         about = RotationalInertia(*np.diag(body.inertia), *body.inertia[[0, 0, 1], [1, 2, 2]])
         inertia = SpatialInertia.MakeFromCentralInertia(body.mass, body.center, about)
         self.bodies[i] = self.plant.AddRigidBody(f"body{i}", inertia)
-        base = self._frame(f"base{i}", self.bodies[body.parent], body.joint.place)
+        base = self._frame(f"base{i}", self.bodies[body.parent], body.joint.frame)
         last = i == len(self.halved.tree.bodies) - 1
         child = self._frame(f"child{i}", self.bodies[i], inverse(self.halved.behind) if last else HERE)
         self.joints[i] = self._joint(i, body.joint, base, child)
 
-    def _frame(self, name: str, body, place: Transform):
-        return self.plant.AddFrame(FixedOffsetFrame(name, body.body_frame(), _transform(place)))
+    def _frame(self, name: str, body, transform: Transform):
+        return self.plant.AddFrame(FixedOffsetFrame(name, body.body_frame(), _transform(transform)))
 
     def _joint(self, i: int, joint: Joint, base, child) -> list:
         if joint.kind == "ball":
@@ -62,13 +62,13 @@ class DrakeReference:
     def _put(self, i: int, q: np.ndarray) -> None:
         for joint, value in zip(self.joints[i], q, strict=False):
             if isinstance(joint, BallRpyJoint):
-                joint.set_angles(self.context, np.array(roll_pitch_yaw(turned_by(q))))
+                joint.set_angles(self.context, np.array(roll_pitch_yaw(quaternion_rotation(q))))
             elif isinstance(joint, PrismaticJoint):
                 joint.set_translation(self.context, value)
             else:
                 joint.set_angle(self.context, value)
 
-    def _places(self, i: int) -> list[int]:
+    def _velocity_indices(self, i: int) -> list[int]:
         """Indices of the velocities of the joints of a body."""
         found = ((joint.velocity_start(), joint.num_velocities()) for joint in self.joints[i])
         return [k for start, count in found for k in range(start, start + count)]
@@ -78,7 +78,7 @@ class DrakeReference:
         if self.halved.tree.bodies[i].joint.kind != "ball":
             return qd
         w, x, y, z = q
-        return turned_by(q) @ (2 * np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]]) @ qd)
+        return quaternion_rotation(q) @ (2 * np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]]) @ qd)
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """v̇ of the tree without the closing joint, in the order of Drake's velocities."""
@@ -86,9 +86,9 @@ class DrakeReference:
         v = np.zeros(plant.num_velocities())
         for i, own in enumerate(self.mechanism.slices):
             self._put(i, q[own])
-            v[self._places(i)] = self._rates(i, q[own], qd[own])
+            v[self._velocity_indices(i)] = self._rates(i, q[own], qd[own])
         self._put(last, self.halved.joint_values(q))
-        free = self._places(last)
+        free = self._velocity_indices(last)
         J = self._jacobian(last) - self._jacobian(self.halved.whole)
         v[free] = -np.linalg.lstsq(J[:, free], J @ v, rcond=None)[0]
         plant.SetVelocities(context, v)
@@ -96,10 +96,10 @@ class DrakeReference:
         M, h = plant.CalcMassMatrix(context), plant.CalcGravityGeneralizedForces(context) - plant.CalcBiasTerm(context)
         free_motion, W = np.linalg.solve(M, h), np.linalg.solve(M, J.T)
         found = free_motion + W @ np.linalg.lstsq(J @ W, beta - J @ free_motion, rcond=1e-10)[0]
-        return found[self._tree_places()]
+        return found[self._tree_velocity_indices()]
 
-    def _tree_places(self) -> list[int]:
-        return [k for i in range(len(self.mechanism.bodies)) for k in self._places(i)]
+    def _tree_velocity_indices(self) -> list[int]:
+        return [k for i in range(len(self.mechanism.bodies)) for k in self._velocity_indices(i)]
 
     def _jacobian(self, i: int) -> np.ndarray:
         world = self.plant.world_frame()

@@ -45,26 +45,26 @@ def forbid() -> None:
     """Make everything that derives or compiles raise, wherever its name was imported."""
     from importlib import import_module
 
-    def refused(name):
-        def refuse(*arguments, **options):
+    def raising(name):
+        def fail(*arguments, **options):
             raise AssertionError(f"{name} was called while a run was read")
 
-        return refuse
+        return fail
 
     for module, name in FORBIDDEN:
         owner, _, attribute = name.rpartition(".")
         home = import_module(module)
         if owner:
-            setattr(getattr(home, owner), attribute, refused(name))
+            setattr(getattr(home, owner), attribute, raising(name))
             continue
         original = getattr(home, name)
         for each in [m for key, m in sys.modules.items() if key.startswith("dalembert")]:
             if getattr(each, name, None) is original:
-                setattr(each, name, refused(name))
+                setattr(each, name, raising(name))
 
 
 def read_everything(run, folder) -> None:
-    """All that can be read of a run, drawn and written."""
+    """Read, plot and write every quantity of a run."""
     assert repr(run)
     assert str(run)
     _ = run.energy_error, run.constraint_error, run.momentum_error
@@ -97,7 +97,7 @@ def simulated(kind):
 
 def in_fresh_process(text, *arguments):
     """Run Python with the functions of this module."""
-    here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from test_run_is_data import *\n"
+    here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from test_trajectory_data import *\n"
     found = subprocess.run(
         [sys.executable, "-c", here + text, *map(str, arguments)], capture_output=True, text=True, check=False
     )
@@ -150,7 +150,7 @@ def test_large_model_error_names_evaluate():
     np.testing.assert_allclose(full.path("rod70"), expected, atol=1e-12)
 
 
-def test_equations_of_another_model_are_refused():
+def test_equations_of_another_model_are_rejected():
     run = dl.simulate("simple-pendulum", 0.1, samples=2)
     with pytest.raises(dl.InputError, match="evaluate: the run belongs to 'simple-pendulum' by lagrange"):
         dl.derive("double-pendulum").evaluate(run)

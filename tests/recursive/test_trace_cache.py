@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def patch(tmp_path):
-    """A separate disk cache; not the fixture `monkeypatch`, whose tests store nothing."""
+    """A separate disk cache; not the fixture `monkeypatch`, whose tests do not write to it."""
     with pytest.MonkeyPatch.context() as context:
         context.setenv("DALEMBERT_CACHE", str(tmp_path))
         _next_process()
@@ -77,7 +77,7 @@ def test_the_next_process_neither_plans_nor_traces(patch, execution, base):
         assert np.array_equal(x, y)
 
 
-def test_another_model_or_task_finds_nothing(patch, tmp_path):
+def test_another_model_or_task_misses_the_cache(patch, tmp_path):
     """Every change creates a separate record, and new results."""
 
     def records(model, **options):
@@ -98,7 +98,7 @@ def test_another_model_or_task_finds_nothing(patch, tmp_path):
     ]
     for model, options in others:
         more = records(model, **options)
-        assert len(more) == len(known) + 2  # facts and the text
+        assert len(more) == len(known) + 2  # facts and the trace
         known = more
     handle = dl.dynamics(arm())
     state = np.zeros(2), np.zeros(2), np.zeros(2)
@@ -118,7 +118,7 @@ def _doubled(program):
     return program_of([2 * first, *rest], program.inputs)
 
 
-def test_another_source_of_the_package_finds_nothing(patch, tmp_path):
+def test_another_source_of_the_package_misses_the_cache(patch, tmp_path):
     """A record of a changed package would be wrong: it is not read."""
     right = dl.dynamics(arm()).mass_matrix(np.zeros(2))
     _next_process()

@@ -59,7 +59,7 @@ def test_numerical_minimizer_finds_the_same():
     assert_allclose(best.x, found.sd, rtol=1e-5, atol=1e-5)
 
 
-def test_inadmissible_arguments_are_refused():
+def test_inadmissible_arguments_are_rejected():
     _, state, found = here("slider-crank-2")
     with pytest.raises(dl.InputError, match="the constraints are violated, A_s ŝ̇ − b_s is"):
         found.gaussian(found.sd + 1.0)

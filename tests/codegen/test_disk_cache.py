@@ -57,7 +57,7 @@ def test_two_valid_objects_swapped_on_disk_are_not_run(folder):
     b.write_bytes(contents[0])
     assert multiple(3)(np.array([2.0]), np.zeros(0)) == first == [6.0]
     assert multiple(7)(np.array([2.0]), np.zeros(0)) == second == [14.0]
-    assert (a.read_bytes(), b.read_bytes()) == contents  # compiled again, and stored again
+    assert (a.read_bytes(), b.read_bytes()) == contents  # recompiled and stored
 
 
 DAMAGES = st.one_of(

@@ -29,6 +29,7 @@ def test_the_biped_follows_and_then_falls_without_a_controller(step):
     assert error[-1] > 0.3  # and then falls
 
 
+@pytest.mark.slow(7)
 def test_computed_torque_tracks_the_biped_step_and_errors_decay(step):
     biped = dl.load("biped")
     controlled = dl.computed_torque(biped, step, gains=(100.0, 20.0))

@@ -50,7 +50,7 @@ def test_pid_is_exact_in_discrete_time_and_tends_to_the_closed_form():
 
 
 def test_pid_does_not_wind_up():
-    """In saturation the plain integral overshoots, and the one with anti-windup does not."""
+    """In saturation the integral without anti-windup overshoots, and the one with it does not."""
 
     def overshoot(law, **how):
         run = dl.simulate(block().actuator("block", law=law, period=0.01, **how), 8.0, samples=401)
@@ -103,7 +103,7 @@ def test_operational_space_errors_decay_as_a_linear_oscillator():
 
 
 def test_null_space_motion_is_damped():
-    """A redundant robot: the point is held, and the null-space motion decays."""
+    """A redundant robot: the point is fixed, and the null-space motion decays."""
     model = dl.load("robot-3-link").copy()
     q = [0.4, 0.5, 0.6]
     goal = dl.position(model, q, model.bodies[-1].name)

@@ -44,7 +44,7 @@ def number(expression: Any) -> float:
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(trees())
-def test_tidy_keeps_the_value(expression: Any) -> None:
+def test_simplify_preserves_the_value(expression: Any) -> None:
     assert number(tidy(expression, ["v"])) == pytest.approx(number(expression), rel=1e-9, abs=1e-9)
 
 

@@ -23,7 +23,7 @@ def test_rotor_has_forward_and_backward_whirl():
         for root in np.roots([0.1, -0.15j * omega, 50.0]):
             assert np.abs(values - root).min() < 1e-12 * abs(root)
     assert not found.unstable.any()
-    assert np.abs(np.diff(found.eigenvalues, axis=1)).max() < 200  # each row is one eigenvalue on its way
+    assert np.abs(np.diff(found.eigenvalues, axis=1)).max() < 200  # each row is the path of one eigenvalue
     assert "largest Re" in str(found)
 
 
