@@ -43,7 +43,7 @@ _SPACE = {axis: ("m", f"position of the base along world {axis}") for axis in "x
 _PLANE = {"x": _SPACE["x"], "y": _SPACE["y"], "phi": ("rad", "angle of the base about world z")}
 _ANGLES = {
     "phi": ("rad", "first angle of the base, about world z"),
-    "theta": ("rad", "second angle of the base, about its turned x axis"),
+    "theta": ("rad", "second angle of the base, about its rotated x axis"),
     "psi": ("rad", "third angle of the base, about its own y axis"),
 }
 _QUATERNION = {
