@@ -434,7 +434,7 @@ def test_quaternion_that_is_not_a_unit_quaternion():
             "simulation: step is 0.1, but the integrator rk45 has adaptive steps.",
         ),
         ({"step": 0.1}, "simulation: step is 0.1, but no integrator is set. Set `integrator` to a fixed-step method"),
-        ({"integrator": "rk4", "step": -1}, "simulation: step is -1. Expected a positive time."),
+        ({"integrator": "rk4", "step": -1}, "simulation: step is -1. Expected a positive number of seconds."),
     ],
 )
 def test_invalid_simulation_settings(given, message):

@@ -241,7 +241,7 @@ def _choices(data: Table) -> Iterator[Problem]:
     for key in ("Tp", "steps"):
         value = data.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-            yield wrong(key, "a positive time", value)
+            yield wrong(key, "a positive number of seconds", value)
     if "Tp" in data and "simulation" in data:
         yield Problem("Tp", "the section [simulation] is also defined.", "Keep one of them.")
 
