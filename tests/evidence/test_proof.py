@@ -177,7 +177,7 @@ def test_constraints_that_are_always_redundant_are_proved_redundant():
     assert prove(model, ["lagrange", "gauss"]).notes == (
         "redundant constraints (again) are proved to follow from the others at every state",
     )
-    assert "found at samples" in prove(dl.load("bricard"), ["lagrange", "gauss"]).notes[0]
+    assert "at the sampled states" in prove(dl.load("bricard"), ["lagrange", "gauss"]).notes[0]
 
 
 def test_axis_length_without_a_root_in_the_field_uses_the_extension():
