@@ -122,7 +122,7 @@ def lineages() -> str:
     energies = [PRINCIPLE, *(about.lineage for about in ABOUTS if about.needs == "energies")]
     sentence = (
         f"The {len(ABOUTS)} formulations, the recursion and the principle form {independent_roads(known.values())} independent "
-        f"lineages for a model made of bodies. For a model given by its energies, {len(energies)} of them apply and form "
+        f"lineages for a model made of bodies. For a model defined by energies, {len(energies)} of them apply and form "
         f"{independent_roads(energies)}."
     )
     groups = [(", ".join(facts), ", ".join(f"`{key}`" for key in keys)) for facts, keys in grouped(known).items()]

@@ -10,7 +10,7 @@ and run them fast.
 
 from importlib import import_module
 
-__version__ = "0.2.0"  # the only place; pyproject.toml and CITATION.cff follow it
+__version__ = "0.2.0"  # the only definition; pyproject.toml and CITATION.cff follow it
 
 # the modules that define the public names, each imported when one of its names is first used (PEP 562)
 _PUBLIC = {

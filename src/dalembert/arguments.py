@@ -48,7 +48,7 @@ _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "str | tuple[str, str]": (lambda x: isinstance(x, str) or (are_names(x) and len(x) == 2), "a str or a pair of str"),  # type: ignore[arg-type]
     "str | Path": (lambda x: isinstance(x, str | Path), "a path"),
     "bool": (lambda x: isinstance(x, bool | np.bool_), "a bool"),
-    "Sequence[str]": (are_names, "a list or tuple of str"),
+    "Sequence[str]": (are_names, "a list of str"),
     "Mapping[str, float]": (lambda x: isinstance(x, Mapping), "a mapping of names to numbers"),
     "Mapping[Any, float | str]": (lambda x: isinstance(x, Mapping), "a mapping of names to numbers"),
     "Mapping[str, Any]": (lambda x: isinstance(x, Mapping), "a mapping with str keys"),

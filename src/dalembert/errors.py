@@ -93,8 +93,8 @@ class Problem:
 
     Examples
     --------
-    >>> print(Problem("body 'rod'", "the mass is -1.", "Give `mass` a value of at least 0."))
-    body 'rod': the mass is -1. Give `mass` a value of at least 0.
+    >>> print(Problem("body 'rod'", "the mass is -1.", "Give `mass` a value >= 0."))
+    body 'rod': the mass is -1. Give `mass` a value >= 0.
     """
 
     path: str

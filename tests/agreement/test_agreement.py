@@ -110,7 +110,7 @@ def test_energy_models_work_with_formalisms_that_need_no_bodies():
         "dirac": "refused",  # it rolls
     }
     assert agreement.formalisms["kane"].reason == (
-        "the model is given by its energies, and this formalism needs the momenta of bodies"
+        "the model is defined by energies, and this formalism needs the momenta of bodies"
     )
     # ẍ = (g sin 30° − c ẋ/(m r²)) · 2/3 with c = 1/5
     eom = dl.derive(disc(), "maggi")
@@ -124,7 +124,7 @@ def test_other_formalisms_reject_energy_models_and_list_alternatives(key):
     with pytest.raises(NotApplicableError) as caught:
         dl.derive(disc(), key)
     assert str(caught.value) == (
-        f"formalism '{key}' cannot treat model 'disc': the model is given by its energies, "
+        f"formalism '{key}' cannot treat model 'disc': the model is defined by energies, "
         "and this formalism needs the momenta of bodies. "
         f"Formalisms that can: {', '.join(key for key in OF_ENERGIES if key != 'dirac')}."
     )
@@ -169,7 +169,7 @@ def test_results_are_plain_data_and_progress_is_reported():
 
 
 def test_at_least_one_state_is_needed():
-    with pytest.raises(InputError, match=r"verify: states is 0\. Expected at least 1\."):
+    with pytest.raises(InputError, match=r"verify, states: got 0\. Expected an int >= 1\."):
         dl.verify(dl.load("simple-pendulum"), states=0)
 
 

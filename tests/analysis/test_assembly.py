@@ -381,7 +381,7 @@ def test_a_file_may_request_assembly(tmp_path):
     guess.write_text(FILE, encoding="utf-8")
     as_it_is = dl.load(guess)
     assert as_it_is.initial[0].tolist() == [1.0, -0.4, 1.3]
-    with pytest.raises(dl.InconsistentStateError, match="does not fulfil the constraints"):
+    with pytest.raises(dl.InconsistentStateError, match="does not satisfy the constraints"):
         dl.simulate(as_it_is)
     wanted = tmp_path / "wanted.toml"
     wanted.write_text(FILE + "assemble = true\n", encoding="utf-8")

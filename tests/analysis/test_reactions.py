@@ -78,7 +78,7 @@ def test_wrong_arguments_raise():
 
     x: Any = dynamicsymbols("x")
     free = dl.Model.from_energies("free", coordinates=[x], kinetic=x.diff() ** 2 / 2)
-    with pytest.raises(dl.InputError, match="given by its energies, so it has no joints"):
+    with pytest.raises(dl.InputError, match="defined by energies, so it has no joints"):
         dl.derive(free, "lagrange", engine="python").joint_reactions([0.1], [0.0])
 
 

@@ -121,7 +121,7 @@ def test_a_summary_counts_the_successful_runs():
         ({"l": [1.0]}, {"observe": "energie"}, "Did you mean 'energy'"),
         ({"l": [1.0]}, {"observe": []}, "observe: got no names"),
         ({"theta": [1.0]}, {"observe": "theta"}, "another name"),
-        ({"l": [1.0]}, {"workers": 0}, "at least 1"),
+        ({"l": [1.0]}, {"workers": 0}, "an int >= 1"),
         ({"l": [1.0]}, {"executor": 3}, "Dask client"),
         ({"l": [1.0]}, {"executor": 3, "workers": 2}, "Give one of them"),
         ({"l": (1.0, 2.0)}, {"samples": "random", "runs": 10**11, "observe": "theta"}, "Give `checkpoint`"),

@@ -106,5 +106,5 @@ def test_wrong_input(run):
     with pytest.raises(dl.InputError, match=r"there is no body 'rodd'"):
         run.pose("rodd")
     free = dl.Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2").start([0], [3])
-    with pytest.raises(dl.InputError, match="model 'free' is given by its energies"):
+    with pytest.raises(dl.InputError, match="model 'free' is defined by energies"):
         dl.simulate(free, 0.1, samples=2).frames()

@@ -229,7 +229,7 @@ def test_wrong_input():
     with pytest.raises(dl.InputError, match=r"q has shape \(3,\)\. Expected \(2,\)"):
         dl.velocity("double-pendulum", [0.0, 0.0, 0.0], [0.0, 0.0], "lower")
     free = dl.Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2")
-    with pytest.raises(dl.InputError, match=r"model 'free' is given by its energies.*Expected bodies"):
+    with pytest.raises(dl.InputError, match=r"model 'free' is defined by energies.*Expected bodies"):
         dl.pose(free, [0.0], "bob")
     light = dl.Model("light").coordinates("x")
     light.body("block", joint=light.prismatic((1, 0, 0), "x"), mass=0)

@@ -273,7 +273,7 @@ def test_runs_and_equations_with_picklable_laws_pickle():
         ({"effort": "x", "period": 0.1}, "need a control law in Python"),
         ({"law": 3.0}, r"Expected a function law\(t, state\)"),
         ({"law": twice_as_much, "period": -1.0}, "Expected a positive number of seconds"),
-        ({"law": twice_as_much, "period": 0.1, "delay": -1.0}, "nonnegative number"),
+        ({"law": twice_as_much, "period": 0.1, "delay": -1.0}, "a number >= 0"),
         ({"law": twice_as_much, "delay": 0.1}, "there is no period"),
         ({"law": Counter()}, "it has internal state"),
     ],

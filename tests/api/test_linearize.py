@@ -75,7 +75,7 @@ def by_kane(model, q, qd):
 
 
 def test_linearization_equals_derivatives_of_kanes_equations():
-    """At a moment of a motion, where all terms count: A of the states is that of the states of another formalism."""
+    """At a instant of a motion, where all terms count: A of the states is that of the states of another formalism."""
     compare_with_kane("cart-pendulum")
 
 
@@ -183,7 +183,7 @@ def test_modes_of_two_equal_pendulums_on_a_spring():
 def test_states_without_linearization_are_rejected():
     with pytest.raises(InputError, match=r"neither an equilibrium nor a steady motion: d/dt dot\(theta\) = -4.7"):
         dl.linearize("simple-pendulum", at=[0.5])
-    assert dl.linearize("simple-pendulum", at=[0.5], moving=True).kind == "moment of a motion"
+    assert dl.linearize("simple-pendulum", at=[0.5], moving=True).kind == "instant of a motion"
     with pytest.raises(InputError, match=r"d/dt theta = 1, not 0"):  # passes the lowest point
         dl.linearize("simple-pendulum", at=([0.0], [1.0]))
     with pytest.raises(InputError, match=r"there is no coordinate, parameter or load 'thta'"):

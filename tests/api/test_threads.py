@@ -51,6 +51,6 @@ def test_small_batches_use_no_threads():
 @pytest.mark.parametrize("threads", [0, -2, 1.5, True, "two", None])
 def test_invalid_numbers_of_threads_are_rejected(threads):
     eom = dl.derive(dl.load("simple-pendulum"), "kane")
-    message = f"accelerations: threads is {threads!r}. Expected an int of at least 1."
+    message = f"accelerations, threads: got {threads!r}. Expected an int >= 1."
     with pytest.raises(InputError, match=re.escape(message)):
         eom.accelerations([0.1], [0.0], threads=threads)

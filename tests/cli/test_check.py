@@ -142,7 +142,7 @@ def test_model_given_by_energies(run, tmp_path):
     found = run("check", "oscillator.toml")
     assert found.code == 0, found.err
     assert "kinetic energy" in found.out
-    assert "the model is given by its energies" in found.out
+    assert "the model is defined by energies" in found.out
     data = run("check", "oscillator.toml", "--json").data
     assert data["energies"]["forces"] == ["-dot(x)"]
     assert "gibbs_appell" in data["refused"]

@@ -61,7 +61,7 @@ def test_reports_why_formalisms_do_not_apply(run, tmp_path):
     )
     found = run("compare", "free.toml", *SHORT)
     assert found.code == 0
-    assert "gibbs_appell does not apply: the model is given by its energies" in found.out
+    assert "gibbs_appell does not apply: the model is defined by energies" in found.out
     selected = run("compare", "free.toml", *SHORT, "--formalism", "gibbs_appell")
     assert selected.code == 2
     assert "formalism 'gibbs_appell' cannot treat model 'free'" in selected.err

@@ -183,7 +183,7 @@ def test_failed_simulation_exits_with_code_1(run, tmp_path):
         (["--start", "theta3=1"], "there is no coordinate 'theta3'. Did you mean"),
         (["--start", "theta1=import"], "start, q, 'theta1', formula 'import', column 1"),
         (["--start", "theta1=nan"], "start, q, 'theta1', formula 'nan', column 1"),
-        (["--rate", "theta1=5"], "does not fulfil the constraints: velocity of 'wheel' is 0.8"),
+        (["--rate", "theta1=5"], "does not satisfy the constraints: velocity of 'wheel' is 0.8"),
         (["--duration", "0"], "argument --duration: got '0', expected a positive number"),
         (["--duration", "inf"], "argument --duration: got 'inf', expected a positive number"),
         (["--duration", "long"], "argument --duration: got 'long', expected a positive number"),

@@ -55,7 +55,7 @@ def test_reports_why_formalisms_do_not_apply(run, tmp_path):
     assert found.code == 0
     line = next(line for line in found.out.splitlines() if line.startswith("gibbs_appell"))
     assert "refused" in line
-    assert "the model is given by its energies" in line
+    assert "the model is defined by energies" in line
 
 
 def test_energy_models_have_two_independent_lineages(run, tmp_path):

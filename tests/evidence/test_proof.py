@@ -107,7 +107,7 @@ def test_detects_a_relative_error_of_1e_9_in_any_formalism(monkeypatch, key, par
     proof = prove(loaded(), ["lagrange", key])
     assert not proof.proved
     assert proof.formalisms[key].status == "different"
-    assert "other accelerations" in (proof.formalisms[key].reason or "")
+    assert "accelerations" in (proof.formalisms[key].reason or "")
 
 
 @pytest.mark.parametrize("key", [k for k in catalogue.KEYS if hasattr(catalogue.find(k), "reaction")])
@@ -137,7 +137,7 @@ def test_switching_elements_are_proved_on_every_branch_and_listed():
     assert not proof.proved
     assert list(proof.undecided) == ["force 'bumper'"]
     assert {claim.status for claim in proof.formalisms.values()} == {"proved"}
-    assert "Undecided (use dalembert verify)" in str(proof)
+    assert "Undecided (use dl.verify)" in str(proof)
 
 
 def test_reports_facts_that_hold_only_for_the_values_of_the_model():
@@ -177,7 +177,7 @@ def test_constraints_that_are_always_redundant_are_proved_redundant():
     assert prove(model, ["lagrange", "gauss"]).notes == (
         "redundant constraints (again) are proved to follow from the others at every state",
     )
-    assert "found at samples" in prove(dl.load("bricard"), ["lagrange", "gauss"]).notes[0]
+    assert "at the sampled states" in prove(dl.load("bricard"), ["lagrange", "gauss"]).notes[0]
 
 
 def test_axis_length_without_a_root_in_the_field_uses_the_extension():

@@ -285,8 +285,8 @@ def test_user_modules_are_displayed():
     assert at["N_l_modules"] @ at["N_d_modules"] == pytest.approx(usual["N"], abs=1e-12)
     assert not np.allclose(at["N_d_modules"], usual["N_d_modules"])
     headings = [step.heading for step in eom.steps()]
-    assert headings[:3] == ["Module driver: outwards", "Module arm: outwards", "Module hand: outwards"]
-    assert headings[3:6] == ["Module hand: inwards", "Module arm: inwards", "Module driver: inwards"]
+    assert headings[:3] == ["Module driver: outward", "Module arm: outward", "Module hand: outward"]
+    assert headings[3:6] == ["Module hand: inward", "Module arm: inward", "Module driver: inward"]
     assert pickle.loads(pickle.dumps(eom)) == eom  # noqa: S301 (our own)
     assert eom != dl.derive("four-bar", "denoc")
 
@@ -366,20 +366,20 @@ def test_blocks_have_the_order_and_numbers_of_the_paper(name):
 def test_steps_go_outwards_inwards_and_through_the_elimination():
     steps = list(dl.derive("robot-2-link", "denoc").steps())
     assert [step.heading for step in steps] == [
-        "Link 1, upper: outwards",
-        "Link 2, lower: outwards",
-        "Link 2, lower: inwards",
-        "Link 1, upper: inwards",
+        "Link 1, upper: outward",
+        "Link 2, lower: outward",
+        "Link 2, lower: inward",
+        "Link 1, upper: inward",
         "Link 2, lower: eliminated",
         "Link 1, upper: eliminated",
-        "Link 1, upper: accelerations outwards",
-        "Link 2, lower: accelerations outwards",
+        "Link 1, upper: accelerations outward",
+        "Link 2, lower: accelerations outward",
         "I θ̈ + C θ̇ = τ",
     ]
     assert {number for step in steps for number in step.equations} == {
         *("(22)", "(23)", "(24)", "(25)", "(28)", "(29)", "(30)", "(31)", "(32)", "(33)", "(17)")
     }
-    assert str(steps[0]).startswith("Link 1, upper: outwards\n  t₁ (22): twist; 6\n")
+    assert str(steps[0]).startswith("Link 1, upper: outward\n  t₁ (22): twist; 6\n")
 
 
 def test_steps_agree_with_the_compiled_equations():

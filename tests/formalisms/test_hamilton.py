@@ -147,7 +147,7 @@ def test_one_gain_stabilizes_a_run():
         ("kane", 5.0, "does not support stabilization"),
         ("hamilton", (1.0, 2.0, 3.0), "got \\(1.0, 2.0, 3.0\\)"),
         ("hamilton", "5", "got '5'"),
-        ("dirac", -1.0, "nonnegative"),
+        ("dirac", -1.0, "numbers >= 0"),
         ("dirac", True, "got True"),
         ("dirac", float("nan"), "finite"),
     ],

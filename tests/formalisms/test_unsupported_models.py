@@ -49,7 +49,7 @@ def test_suggested_formalisms_support_the_model():
 def test_energy_models_do_not_support_formalisms_of_bodies():
     model = dl.Model.from_energies("spring", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2/2")
     for key in ("kane", "gibbs_appell", "volterra", "newton_euler", "denoc", "dalembert"):
-        with pytest.raises(NotApplicableError, match="the model is given by its energies"):
+        with pytest.raises(NotApplicableError, match="the model is defined by energies"):
             dl.derive(model, key, engine="python")
 
 

@@ -198,7 +198,7 @@ def test_tp_and_steps_set_the_simulation():
         ({"nq": 3}, "nq: got 3. Expected 0 or 1."),
         ({"type": "open"}, "type: got 'open'. Expected 0 or 1."),
         ({"dof": 1.5}, "dof: got the number 1.5."),
-        ({"Tp": -1}, "Tp: got the number -1. Expected a positive time."),
+        ({"Tp": -1}, "Tp: got the number -1. Expected a positive number of seconds."),
         ({"steps": 0.1}, "steps: the time Tp is missing."),
         ({"Tp": 1, "steps": 1e-9}, "gives 1e+09 samples."),
         ({"Tp": 1, "simulation": {"duration": 2}}, "the section [simulation] is also defined."),

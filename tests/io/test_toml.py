@@ -173,7 +173,7 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
         ),
         ("speeds.x = 'dot(x)'", "speed 'x': invalid or used name. Expected an unused identifier."),
         ("speeds.u = []", "speed 'u', formula: got an array of 0. Expected a number or a formula in quotation marks."),
-        ("description = 1", "description: got the number 1. Expected text in quotation marks."),
+        ("description = 1", "description: got the number 1. Expected a string in quotation marks."),
         (
             'description = "\\u001b[2J"',
             "description: got the string '\\x1b[2J'. Expected a string without control characters.",
@@ -189,8 +189,8 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
             "body number 1: got the number 1. Expected a table with the keys name, description, parent, "
             "mass, center, inertia, inertia_axes, solid, joint.",
         ),
-        ("simulation = { duration = 0 }", "simulation: the duration is 0. Expected a positive time."),
-        ("simulation = { samples = 1 }", "simulation: samples is 1. Expected an int of at least 2."),
+        ("simulation = { duration = 0 }", "simulation, duration: got 0. Expected a positive number of seconds."),
+        ("simulation = { samples = 1 }", "simulation, samples: got 1. Expected an int >= 2."),
         (
             "simulation = { samples = 10.0 }",
             "simulation, samples: got the number 10.0. Expected an integer from 0 to 1000000.",
@@ -237,7 +237,7 @@ def test_sections(addition, message):
         ("m = {}", ["parameter 'm': the key 'value' is missing. Add a line value = ... to it."]),
         (
             "m = { value = 1, unit = 2 }",
-            ["parameter 'm', unit: got the number 2. Expected text in quotation marks."],
+            ["parameter 'm', unit: got the number 2. Expected a string in quotation marks."],
         ),
         ("m = 1\n'2m' = 1", ["parameter '2m': invalid name. Expected an identifier"]),
         ("m = 1\nsin = 1", ["parameter 'sin': invalid name."]),

@@ -73,7 +73,7 @@ WRONG = [
     (
         '<mass value="2"/>',
         '<mass value="-2"/>',
-        "line 6, link 'arm', inertial, mass: value is -2. Expected at least 0.",
+        "line 6, link 'arm', inertial, mass: value is -2. Expected a number >= 0.",
     ),
     ('<mass value="2"/>', "<mass/>", "line 6, link 'arm', inertial, mass: the attribute 'value' is missing."),
     ('<mass value="2"/>', "", "line 4, link 'arm', inertial: the mass is missing."),
@@ -100,7 +100,7 @@ WRONG = [
     ),
     ('lower="-1"', 'lower="2"', "line 18, joint 'turn', limit: the lower limit 2 is above the upper limit 1."),
     ('lower="-1"', 'lower="low"', "line 18, joint 'turn', limit: lower is 'low'. Expected a finite number."),
-    ('damping="0.1"', 'damping="-1"', "line 19, joint 'turn', dynamics: damping is -1. Expected at least 0."),
+    ('damping="0.1"', 'damping="-1"', "line 19, joint 'turn', dynamics: damping is -1. Expected a number >= 0."),
     ('size="1 1 1"', 'size="1 1"', "line 10, link 'arm', visual, box: size is '1 1'. Expected 3 finite numbers"),
     ('size="1 1 1"', 'size="1 -1 1"', "line 10, link 'arm', visual, box: an edge has the length -1."),
     ('<box size="1 1 1"/>', "<mesh/>", "line 10, link 'arm', visual, mesh: the attribute 'filename' is missing"),

@@ -83,7 +83,7 @@ def test_check_reports_invalid_bushings_and_friction():
         model.copy().joint_friction("rod", static=1, stribeck=0).require_sound()
     with pytest.raises(InputError, match=r"got stribeck without static\. Give both"):
         model.joint_friction("rod", stribeck=1)
-    with pytest.raises(InputError, match=r"coulomb: got 3 values. Expected one for both, or two: \(forwards"):
+    with pytest.raises(InputError, match=r"coulomb: got 3 values. Expected one for both, or two: \(forward,"):
         model.joint_friction("rod", coulomb=(1, 2, 3))
 
 

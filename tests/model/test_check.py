@@ -34,7 +34,7 @@ def test_sound_models_have_no_problems():
 def test_an_empty_model():
     assert messages(Model("empty")) == [
         "model 'empty': it is empty: there are no coordinates. Declare at least one coordinate and a body that moves with it.",
-        "model 'empty': it has neither bodies nor energies. Add a body, or describe the system by its energies.",
+        "model 'empty': it has neither bodies nor energies. Add a body, or define the system by energies.",
     ]
 
 
@@ -124,14 +124,14 @@ def test_loads_and_gravity_need_bodies():
     model.gravity_given = (0, -9.81, 0)
     advice = "Add it to the potential energy or the applied forces."
     assert messages(model) == [
-        f"force 'force1': it acts on a body, but the system is described by energies. {advice}",
-        f"gravity: it acts on bodies, but the system is described by energies. {advice}",
+        f"force 'force1': it acts on a body, but the system is defined by energies. {advice}",
+        f"gravity: it acts on bodies, but the system is defined by energies. {advice}",
     ]
 
 
 def test_a_negative_mass():
     assert messages(cart().with_parameters(m=-1)) == [
-        "body 'cart', mass: the mass is -1. Expected at least 0; correct `mass` or the parameters in it."
+        "body 'cart', mass: the mass is -1. Expected a number >= 0; correct `mass` or the parameters in it."
     ]
 
 
@@ -145,7 +145,7 @@ def test_a_negative_mass():
         (
             (1, 1, 1, 2, 0, 0),
             "a principal moment is negative; they are -1, 1, 3. "
-            "Expected moments of at least 0; check signs and the products of inertia.",
+            "Expected moments >= 0; check signs and the products of inertia.",
         ),
         (
             (1, 1, 3),
@@ -434,7 +434,7 @@ def test_quaternion_that_is_not_a_unit_quaternion():
             "simulation: step is 0.1, but the integrator rk45 has adaptive steps.",
         ),
         ({"step": 0.1}, "simulation: step is 0.1, but no integrator is set. Set `integrator` to a fixed-step method"),
-        ({"integrator": "rk4", "step": -1}, "simulation: step is -1. Expected a positive time."),
+        ({"integrator": "rk4", "step": -1}, "simulation: step is -1. Expected a positive number of seconds."),
     ],
 )
 def test_invalid_simulation_settings(given, message):
@@ -446,8 +446,8 @@ def test_loops_and_rotors_need_bodies():
     model = analytic()
     model.loop("pin", ("world", "b"), model.revolute((0, 0, 1), 0)).rotor("b", 1)
     assert messages(model) == [
-        "loop 'pin': it connects bodies, but the system is described by energies. Write it as a holonomic constraint.",
-        "rotor 'rotor1': it rotates with a body, but the system is described by energies. "
+        "loop 'pin': it connects bodies, but the system is defined by energies. Write it as a holonomic constraint.",
+        "rotor 'rotor1': it rotates with a body, but the system is defined by energies. "
         "Write it as a term of the kinetic energy.",
     ]
 

@@ -223,7 +223,7 @@ def test_ball_on_the_edge_of_a_box_matches_reference():
     ("law", "message"),
     [
         ({}, "no stiffness, no push and no restitution, so there is no contact force."),
-        ({"stiffness": -1}, "stiffness: the value is -1. Expected a nonnegative number."),
+        ({"stiffness": -1}, "stiffness: the value is -1. Expected a number >= 0."),
         ({"stiffness": 1, "push": "depth"}, "push defines the complete law, but stiffness is set, too."),
         ({"stiffness": 1, "exponent": 0}, "exponent: the value is 0. Expected a positive number"),
         ({"stiffness": 1, "viscous": 3}, "viscous is set without friction."),

@@ -155,7 +155,7 @@ def test_unknown_body_is_reported_with_a_suggestion():
 def test_a_contact_needs_a_body():
     model = Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2").knife_edge("body", (1, 0, 0))
     with pytest.raises(
-        ModelError, match=r"knife_edge 'knife_edge1': it acts on a body, but the system is described by energies"
+        ModelError, match=r"knife_edge 'knife_edge1': it acts on a body, but the system is defined by energies"
     ):
         dl.derive(model, "lagrange", engine="python")
 

@@ -81,8 +81,8 @@ def test_friction_that_fades_sticks_and_slips_too():
 @pytest.mark.parametrize(
     ("friction", "message"),
     [
-        ({"coulomb": 3, "static": 2}, r"static friction is 2 and Coulomb friction 3\. Expected 0 < coulomb ≤ static"),
-        ({"static": 2}, r"static friction is 2 and Coulomb friction 0\. Expected 0 < coulomb ≤ static"),
+        ({"coulomb": 3, "static": 2}, r"static friction is 2 and Coulomb friction 3\. Expected 0 < coulomb <= static"),
+        ({"static": 2}, r"static friction is 2 and Coulomb friction 0\. Expected 0 < coulomb <= static"),
         ({"coulomb": 1, "static": 2, "smoothing": 0.1}, r"at rest only cannot be smoothed\. Give `stribeck`"),
         (
             {"coulomb": 1, "smoothing": -1},

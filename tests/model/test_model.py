@@ -161,9 +161,9 @@ def test_simulation_defaults():
         (lambda m: m.start({}, {"tetha": 1}), "start, qd: there is no coordinate 'tetha'. Did you mean 'theta'?"),
         (lambda m: m.start([1], [0, 0]), "start, q: got shape (1,). Expected 2 values, for x, theta."),
         (lambda m: m.with_parameters(k=1), "model 'sample': there is no parameter 'k'. Known names: l, m."),
-        (lambda m: m.simulation(0), "simulation: the duration is 0. Expected a positive time."),
-        (lambda m: m.simulation(1, 1), "simulation: samples is 1. Expected an int of at least 2."),
-        (lambda m: m.simulation(1, 2.5), "simulation: samples is 2.5. Expected an int of at least 2."),
+        (lambda m: m.simulation(0), "simulation, duration: got 0. Expected a positive number of seconds."),
+        (lambda m: m.simulation(1, 1), "simulation, samples: got 1. Expected an int >= 2."),
+        (lambda m: m.simulation(1, 2.5), "simulation, samples: got 2.5. Expected an int >= 2."),
         (
             lambda m: m.revolute((0, 0, 0), "x"),
             "joint (revolute): the axis has length 0. Expected a nonzero vector, got (0, 0, 0). Give `axis` a "

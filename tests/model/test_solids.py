@@ -165,7 +165,7 @@ def test_a_solid_is_read_from_a_file_and_written_as_what_follows_from_it():
         (lambda m: m.solid("sphere", (1,)), "got neither density nor mass. Give one of them."),
         (lambda m: m.solid("sphere", (1,), mass=1, density=2), "got both density and mass."),
         (lambda m: m.solid("box", (1, 2), mass=1), "size: got 2 lengths. Expected 3 for a box."),
-        (lambda m: m.solid("sphere", ("-r",), mass=1), "size[0]: the length is -0.3. Expected at least 0."),
+        (lambda m: m.solid("sphere", ("-r",), mass=1), "size[0]: the length is -0.3. Expected a number >= 0."),
         (lambda m: m.solid("sphere", (1,), inner=(1,), mass=1), "its volume is not positive. Expected positive sizes"),
         (lambda m: m.solid("sphere", (0,), density=1), "its volume is not positive."),
         (lambda m: m.body("b", joint=m.fixed(), solid=3), "solid: got 3. Expected solids such as model.solid('box'"),

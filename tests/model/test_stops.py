@@ -119,7 +119,7 @@ def test_teeth_without_play_are_a_gear_with_a_spring():
             r"lower is 2 and upper is 1\. Expected lower <",
         ),
         (lambda m: m.joint_stop("door"), r"it has no stiffness and no push, so there is no contact"),
-        (lambda m: m.joint_stop("door", stiffness=-1), r"stiffness: the value is -1\. Expected a nonnegative number"),
+        (lambda m: m.joint_stop("door", stiffness=-1), r"stiffness: the value is -1\. Expected a number >= 0"),
         (
             lambda m: m.joint_stop("door", lower=0, push="depth", damping=1),
             r"push defines the complete law, but damping is",

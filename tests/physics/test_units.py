@@ -257,5 +257,5 @@ def test_initial_state_off_the_constraints_is_rejected_in_any_units(unit):
         return model.parameters(r=unit).holonomic("x**2 + y**2 - r**2")
 
     dl.simulate(wire(-0.8 * unit), 0.1, samples=2)
-    with pytest.raises(dl.InconsistentStateError, match="does not fulfil"):
+    with pytest.raises(dl.InconsistentStateError, match="does not satisfy"):
         dl.simulate(wire(-0.8 * unit * (1 + 1e-5)), 0.1, samples=2)

@@ -175,9 +175,9 @@ def test_loads_with_equal_names_stay_separate():
 
 def test_an_unknown_work_name_is_reported():
     run = dl.simulate(oscillator(), 0.1, samples=2)
-    with pytest.raises(KeyError, match=r"nothing called 'dashpott' does work\. Did you mean 'dashpot'"):
+    with pytest.raises(KeyError, match=r"no element 'dashpott' does work\. Did you mean 'dashpot'"):
         run.work["dashpott"]
-    with pytest.raises(dl.InputError, match=r"power: nothing called 'x' does work"):
+    with pytest.raises(dl.InputError, match=r"power: no element 'x' does work"):
         run.power("x")
 
 

@@ -184,7 +184,7 @@ def test_rates_of_quaternions_are_accepted(make, draw):
         (lambda d, q: d.inverse(q, q, q, out=np.zeros(3)), r"out is float64 of shape \(3,\)\. Expected .* \(2,\)"),
         (lambda d, q: d.inverse(q, q, q, out=np.zeros(2, np.float32)), r"out is float32 of shape"),
         (lambda d, q: d.gravity(q, out=[0, 0]), r"out is list\. Expected a writable float64 array of shape \(2,\)"),
-        (lambda d, q: d.gravity(np.zeros((2, 3)), threads=0), "threads: got 0. Expected an int of at least 1"),
+        (lambda d, q: d.gravity(np.zeros((2, 3)), threads=0), "threads: got 0. Expected an int >= 1"),
         (lambda d, q: d.gravity(q, threads=0), "threads: got 0."),
         (lambda d, q: d.inverse(q, q, q, actuated=["theta1"], threads=0), "threads: got 0."),
         (lambda d, q: d.forward([[0], [0, 1]], q), r"q: got \[\[0\], \[0, 1\]\]\. Expected numbers, in rows"),

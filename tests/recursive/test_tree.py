@@ -60,7 +60,7 @@ def test_decoupled_means_one_link_for_each_speed(make):
 
 def test_models_defined_by_energies_have_no_links():
     model = Model("oscillator").coordinates("x").set_energies("dot(x)**2/2", "x**2/2")
-    with pytest.raises(InputError, match=r"defined by its energies\. Expected bodies"):
+    with pytest.raises(InputError, match=r"defined by energies\. Expected bodies"):
         tree_of(model)
 
 

@@ -79,8 +79,8 @@ def test_names_states_that_are_not_finite():
 def test_rejects_inconsistent_positions(pendulum):
     message = rejection(pendulum, 1.0, q0=[2.0, 0.0], kind=InconsistentStateError)
     assert message == (
-        "the state at t = 0 does not fulfil the constraints: position of 'rod' is 3. Expected 0. "
-        "State: x = 2 (rate 0), y = 0 (rate 0). Start from a state that fulfils them."
+        "the state at t = 0 does not satisfy the constraints: position of 'rod' is 3. Expected 0. "
+        "State: x = 2 (rate 0), y = 0 (rate 0). Start from a state that satisfies them."
     )
 
 
@@ -107,12 +107,12 @@ def test_initial_state_by_name_overrides_the_default():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"duration": -1.0}, "simulate: the duration is -1.0. Expected a positive number of seconds."),
-        ({"duration": 0.0}, "simulate: the duration is 0.0. Expected a positive number of seconds."),
+        ({"duration": -1.0}, "simulate, duration: got -1.0. Expected a positive number of seconds."),
+        ({"duration": 0.0}, "simulate, duration: got 0.0. Expected a positive number of seconds."),
         ({"duration": float("inf")}, "simulate, duration: got inf. Expected a finite number."),
-        ({"samples": 1}, "simulate: samples is 1. Expected an int of at least 2."),
+        ({"samples": 1}, "simulate, samples: got 1. Expected an int >= 2."),
         ({"samples": 2.5}, "simulate, samples: got 2.5. Expected an int."),
-        ({"samples": 0}, "simulate: samples is 0. Expected an int of at least 2."),
+        ({"samples": 0}, "simulate, samples: got 0. Expected an int >= 2."),
         ({"t0": float("nan")}, "simulate, t0: got nan. Expected a finite number."),
         ({"times": [0.0]}, "simulate: times must be at least two increasing numbers, the first one the start."),
         ({"times": [0.0, 2.0, 1.0]}, "simulate: times must be at least two increasing numbers"),
@@ -120,10 +120,10 @@ def test_initial_state_by_name_overrides_the_default():
             {"times": [0.0, float("nan")]},
             "simulate, times contains values that are not finite. Expected finite numbers.",
         ),
-        ({"rtol": 0.0}, "simulate: rtol is 0.0. Expected a positive number."),
-        ({"atol": -1e-3}, "simulate: atol is -0.001. Expected a positive number."),
+        ({"rtol": 0.0}, "simulate, rtol: got 0.0. Expected a positive number."),
+        ({"atol": -1e-3}, "simulate, atol: got -0.001. Expected a positive number."),
         ({"max_step": float("inf")}, "simulate, max_step: got inf. Expected a finite number."),
-        ({"step": -0.1}, "simulate: step is -0.1. Expected a positive number."),
+        ({"step": -0.1}, "simulate, step: got -0.1. Expected a positive number."),
         ({"integrator": "rk46"}, "there is no integrator 'rk46'. Did you mean 'rk4"),
     ],
 )

@@ -196,7 +196,7 @@ def test_rejects_velocities_that_violate_a_constraint(cart):
     eom = dl.derive(cart, "kane", engine="python")
     with pytest.raises(InconsistentStateError) as caught:
         eom.accelerations([0, 0, 0], [1.0, 1.0, 0])
-    assert "the state does not fulfil the constraints at velocity level: the rate of 'theta" in str(caught.value)
+    assert "the state does not satisfy the constraints at velocity level: the rate of 'theta" in str(caught.value)
     good, bad = [1.0, -1.0, 0.0], [1.0, 1.0, 0.0]
-    with pytest.raises(InconsistentStateError, match="state 1 of the batch does not fulfil"):
+    with pytest.raises(InconsistentStateError, match="state 1 of the batch does not satisfy"):
         eom.accelerations(np.zeros((3, 2)), np.transpose([good, bad]))

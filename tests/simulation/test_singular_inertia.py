@@ -11,7 +11,7 @@ from dalembert.mechanics.singular_inertia import may_become_singular
 
 
 def top_by_energies() -> dl.Model:
-    """The gallery's heavy top defined by its energies, without joints."""
+    """The gallery's heavy top defined by energies, without joints."""
     return dl.Model.from_energies(
         "top by energies",
         coordinates=["psi", "theta", "phi"],

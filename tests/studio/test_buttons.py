@@ -31,7 +31,7 @@ MAX_COORDINATES = 6  # of the models whose formulations are proved, verified and
 # accepted errors by kind; all languages share one
 REFUSALS = {
     "urdf": r"URDF has (no|the same friction)|URDF describes trees|Expected a coordinate by itself|moves several joints|"
-    r"is given by its energies",
+    r"is defined by energies",
     "page": r"nothing to draw",
     "gif": r"nothing to draw",
     "mp4": r"nothing to draw" if shutil.which("ffmpeg") else r"nothing to draw|need the program ffmpeg",

@@ -60,7 +60,7 @@ class Gradient(Value, Tabular):
     def tables(self) -> tuple[Table, ...]:
         """The derivatives, one row for each differentiation variable."""
         rows = tuple((name, short(float(x))) for name, x in zip(self.of, self.slopes, strict=True))
-        return (Table(("by", "slope of the cost"), rows, f"cost {self.value:.9g}"),)
+        return (Table(("by", "derivative of the cost"), rows, f"cost {self.value:.9g}"),)
 
     def __repr__(self) -> str:
         return f"<Gradient of a cost {self.value:.9g} by {', '.join(self.of)}>"

@@ -107,7 +107,7 @@ def _ends(limit: float | Sequence[float] | None, where: str) -> tuple[float, flo
     limits = numbers_given(limit, where)
     ends = limits if limits.ndim else np.array([-limits, limits])
     if ends.shape != (2,) or not ends[0] <= ends[1]:
-        raise InputError(f"{where}: got {shown(limit)}. Expected a nonnegative number, or (lowest, highest).")
+        raise InputError(f"{where}: got {shown(limit)}. Expected a number >= 0, or (lowest, highest).")
     return float(ends[0]), float(ends[1])
 
 
@@ -116,7 +116,7 @@ def driven(model: Elements, actuated: Sequence[str] | None, who: str) -> tuple[t
     if not isinstance(model, Elements):
         raise InputError(f"{who}, model: got {shown(model)}. Expected a model, such as dl.load(...) returns.")
     if actuated is not None and not are_names(actuated):
-        raise InputError(f"{who}, actuated: got {shown(actuated)}. Expected a list or tuple of coordinate names.")
+        raise InputError(f"{who}, actuated: got {shown(actuated)}. Expected a list of str.")
     names = tuple(model.coordinate_names if actuated is None else actuated)
     for name in names:
         if name not in model.coordinate_names:
@@ -385,7 +385,7 @@ def _require_rest(about: Linearization, names: Sequence[str]) -> None:
         return
     raise InputError(
         f"LQR: q = {about.q.tolist()} is not an equilibrium for any forces along {', '.join(names)}: {about.reason}. "
-        "Expected a position that the actuated coordinates can hold. dl.equilibrium(model, keep=[...]) finds some."
+        "Expected a position that the actuated coordinates can hold. Find one with dl.equilibrium(model, keep=[...])."
     )
 
 

@@ -124,6 +124,6 @@ def _require(matrix: np.ndarray, energy: float) -> None:
     moments = np.linalg.eigvalsh(matrix)
     if size == 0 or moments[0] < -_TOLERANCE * size:
         values = ", ".join(f"{m:g}" for m in moments)
-        raise InputError(f"ellipsoid: the principal moments are {values}. Expected nonnegative values, not all 0.")
+        raise InputError(f"ellipsoid: the principal moments are {values}. Expected values >= 0, not all 0.")
     if not (np.isfinite(energy) and energy > 0):
         raise InputError(f"ellipsoid: the energy is {energy}. Expected a positive number.")

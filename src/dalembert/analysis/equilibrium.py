@@ -226,7 +226,7 @@ def _read(space: Workspace, keep: Sequence[str], speeds: Mapping[str, float] | N
         ("seek", seek, [*names, *parameters]),
     ):
         if not are_names(names_given):
-            raise InputError(f"equilibrium, {option}: got {shown(names_given)}. Expected a list or tuple of names.")
+            raise InputError(f"equilibrium, {option}: got {shown(names_given)}. Expected a list of str.")
         for name in names_given:
             if name not in known:
                 raise InputError(f"equilibrium, {option}: there is no '{name}'. {nearest(name, known)}")
@@ -338,7 +338,7 @@ class Looking:
         ]
 
     def _near(self, root: Point) -> np.ndarray:
-        """The same configuration with angles shifted by full turns towards the start, if that changes nothing."""
+        """The same configuration with angles shifted by full turns toward the start, if that changes nothing."""
         if self.space.model.bodies:
             return self.assembler.without_turns(root.q, self.q, self.t)
         q = root.q.copy()
@@ -347,7 +347,7 @@ class Looking:
         return q
 
     def _turning(self, root: Point) -> list[int]:
-        """The angles of a model defined by its energies that are periodic in 2π."""
+        """The angles of a model defined by energies that are periodic in 2π."""
         here, names = self.residuals.at(root), self.space.model.coordinate_names
         shifted = [root.q + 2 * np.pi * row for row in np.eye(len(names))]
         known = [names.index(name) for name in turning_coordinates(self.space.model)]

@@ -240,7 +240,7 @@ class _Search:
         return Found(self._nearest_turns(q, begin), left, counts)
 
     def _nearest_turns(self, q: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """The same configurations with angles shifted by full turns towards the start, within their limits."""
+        """The same configurations with angles shifted by full turns toward the start, within their limits."""
         task, turn = self.task, 2 * np.pi
         trial = np.where(self.places.turning & self.moving, q - turn * np.round((q - start) / turn), q)
         return np.where((trial >= task.lower) & (trial <= task.upper), trial, q)

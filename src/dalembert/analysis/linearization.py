@@ -325,7 +325,7 @@ class Modes(Tabular, Sequence[Mode]):
         return t, _projected(self.model, q, self.t)
 
     def scene(self, index: int = 0, size: float = 0.3) -> Scene:
-        """The scene of a mode, from which pages and animations are made."""
+        """The scene of a mode, the input of pages and animations."""
         from dalembert.display.scene.recorded_motion import recorded_motion
         from dalembert.display.scene.scene_builder import scene_of
 

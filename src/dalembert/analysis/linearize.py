@@ -114,7 +114,7 @@ class _Inputs:
 
 def _read_inputs(model: Elements, inputs: Sequence[str]) -> _Inputs:
     if not are_names(inputs):
-        raise InputError(f"linearize, inputs: got {shown(inputs)}. Expected a list or tuple of names.")
+        raise InputError(f"linearize, inputs: got {shown(inputs)}. Expected a list of str.")
     known = {name: name for name in model.parameter_values} | {
         load.name: Kind.INPUT.of(load.name)
         for load in model.loads
@@ -140,7 +140,7 @@ def _read_outputs(system: System, outputs: Sequence[str] | None) -> dict[str, Sc
     model, names = system.model, system.facts.levels.names
     requested = tuple(model.coordinate_names if outputs is None else outputs)
     if not are_names(requested):
-        raise InputError(f"linearize, outputs: got {shown(outputs)}. Expected a list or tuple of formulas and names.")
+        raise InputError(f"linearize, outputs: got {shown(outputs)}. Expected a list of formulas and names.")
     known = dict(zip(map(Kind.ACCELERATION.of, model.coordinate_names), system.qdd, strict=True))
     known |= dict(zip(names, multipliers(system), strict=True))
     return {

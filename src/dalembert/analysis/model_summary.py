@@ -264,14 +264,14 @@ def report(model: Elements, known: Facts) -> Mobility:
         )
     elif weakest < _NEARLY_SINGULAR:
         warnings.append(
-            f"nearly singular configuration at the initial state: the constraints are {weakest:.2g} times as independent as "
-            "elsewhere"
+            "nearly singular configuration: at the initial state the independence of the constraints is "
+            f"{weakest:.2g} of that at other states"
         )
     if known.rank_note:
         warnings.append(known.rank_note)
     if known.nearly_dependent:
         warnings.append(
-            f"the constraints are nearly dependent everywhere: by {known.independence:.2g}, where 1 is independent"
+            f"the constraints are nearly dependent at all states: their independence is {known.independence:.2g} (at most 1)"
         )
     if not known.regular_mass:
         warnings.append("the mass matrix is singular; only formulations that do not invert it apply")

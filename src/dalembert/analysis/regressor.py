@@ -116,7 +116,7 @@ class Regressor(Value, Tabular):
         6
         """
         if states < 1:
-            raise InputError(f"base, states: got {states}. Expected an int of at least 1.")
+            raise InputError(f"base, states: got {states}. Expected an int >= 1.")
         rng, tree = np.random.default_rng(seed), self.dynamics.plan.tree
         q0, n = np.array(self._model.initial[0]), len(tree.speed_names)
         q = q0[:, None] + rng.uniform(-np.pi, np.pi, (len(q0), states))

@@ -69,7 +69,7 @@ def sensitivity(
     (True, True)
     """
     if order not in (1, 2):
-        raise InputError(f"sensitivity: order is {order}. Expected 1 or 2.")
+        raise InputError(f"sensitivity, order: got {order}. Expected 1 or 2.")
     equations = equations_of(model, formalism)
     parameters, q0, qd0 = options.pop("parameters", None), options.pop("q0", None), options.pop("qd0", None)
     equations = equations.with_parameters(parameters) if parameters else equations

@@ -71,7 +71,7 @@ class Stepper:
             raise InputError(f"rollout: unknown method '{method}'. {nearest(str(method), METHODS)}")
         for name, count in (("steps", steps), ("every", every)):
             if not is_whole(count) or count < 1:
-                raise InputError(f"rollout, {name}: got {shown(count)}. Expected an int of at least 1.")
+                raise InputError(f"rollout, {name}: got {shown(count)}. Expected an int >= 1.")
         self.require_start(start, t)
         x, n = np.concatenate([start.q, start.s]), self.plan.tree.n
         samples = [x, *(y for k, y in enumerate(self._states(x, t, steps, method), 1) if k % every == 0)]

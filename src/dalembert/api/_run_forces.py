@@ -38,7 +38,9 @@ def joint_reactions(
     """The joint reactions at (q, q̇, q̈, t, λ), one state or many."""
     model = equations.model
     if not model.bodies:
-        raise InputError(f"model '{model.name}' is given by its energies, so it has no joints. Define it by bodies.")
+        raise InputError(
+            f"model '{model.name}' is defined by energies, so it has no joints. Define it by bodies and joints."
+        )
     require_frame(frame)
     return equations.workspace.joint_reactions.along(*state, values, frame)
 

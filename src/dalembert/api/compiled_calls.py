@@ -291,7 +291,7 @@ class Compiled(Value):
 def counted(threads: int) -> int:
     """Check a number of threads."""
     if not is_whole(threads) or threads < 1:
-        raise InputError(f"threads: got {shown(threads)}. Expected an int of at least 1.")
+        raise InputError(f"threads: got {shown(threads)}. Expected an int >= 1.")
     return threads
 
 

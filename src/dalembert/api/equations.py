@@ -126,7 +126,7 @@ class Equations(ReadableEquations):
         With constraints on momenta, `qd` defines the momenta p = ∂L/∂q̇.
         """
         if not is_whole(threads) or threads < 1:
-            raise InputError(f"accelerations: threads is {shown(threads)}. Expected an int of at least 1.")
+            raise InputError(f"accelerations, threads: got {shown(threads)}. Expected an int >= 1.")
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants, threads)
         if not np.isfinite(qdd).all():
@@ -241,7 +241,7 @@ class Equations(ReadableEquations):
         """The numerical values of the quantities of chapter 5 of papers/desapio, at states (n,) or (n, batch).
 
         M, b, g, τ, Φ, Φ̇q̇, H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154), and W, M_p, b_p, g_p of minimal
-        coordinates (5.302). For models given by their energies, b is that of (5.217).
+        coordinates (5.302). For models defined by energies, b is that of (5.217).
 
         >>> import dalembert as dl
         >>> space = dl.derive("cart-pendulum").constraint_space([0.3, 0.2, 0.0], [0.0, 0.0, 1.0])
@@ -299,7 +299,7 @@ class Equations(ReadableEquations):
         far = numbers_given(steps, "variation, steps")
         if count < 1 or far.ndim != 1 or len(far) < 2 or not (far > 0).all() or not (np.diff(far) < 0).all():
             raise InputError(
-                f"variation: count is {count} and steps are {shown(steps)}. Expected a count of at least 1, and at least two "
+                f"variation: count is {count} and steps are {shown(steps)}. Expected an int >= 1, and at least two "
                 "positive decreasing steps."
             )
         return self._actions.variation(self._path(t, q, qd, qdd), far, count, seed)

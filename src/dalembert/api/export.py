@@ -121,11 +121,11 @@ def _notes(equations: Equations) -> Iterator[str]:
     known = equations.workspace.facts
     if known.structural:
         names = ", ".join(sorted(known.structural))
-        yield f"Which constraints and speeds are independent was found for the given values of {names}."
+        yield f"The independent constraints and speeds were selected for the present values of {names}."
     if known.dropped:
-        yield f"Redundant constraints left out: {', '.join(known.dropped)}."
+        yield f"Omitted redundant constraints: {', '.join(known.dropped)}."
     if equations.constraint_names:
-        yield "Constraints hold as far as they hold at the start: nothing here projects a state back onto them."
+        yield "Start from a state that satisfies the constraints: this code does not project states onto them."
     for event in equations.model.events:
         yield f"The event '{event.name}' is not part of this code."
 
@@ -171,7 +171,7 @@ def _functions(equations: Equations, kernel: Kernel) -> Iterator[CodeFunction]:
         yield make.function("constraint_forcing", "b of A v' = b", linear.beta)
     if bodies := form.system.motion.bodies:
         rows = np.stack([stack(body.frame.p, body.R_WB.ravel()) for body in bodies])
-        words = "The place of every body: position of its origin, and rotation R_WB row by row"
+        words = "The pose of every body: position of its origin, and rotation R_WB row by row"
         yield make.function("kinematics", words, rows, rows=tuple(body.name for body in bodies))
     if equations.constraint_names:
         yield from _reactions(equations, make, kernel)

@@ -447,7 +447,7 @@ def require_bodies(model: Elements) -> None:
     """Raise for a model without bodies."""
     if not model.bodies:
         raise InputError(
-            f"model '{model.name}' is given by its energies, so positions are not defined. Expected bodies. "
+            f"model '{model.name}' is defined by energies, so positions are not defined. Expected bodies. "
             "Define it by bodies and joints."
         )
 

@@ -118,7 +118,7 @@ def read_gains(gains: object) -> tuple[float, float | None]:
 def _gain(value: object, gains: object) -> float:
     if isinstance(value, Real) and is_real(value) and float(value) >= 0:
         return float(value)
-    raise InputError(f"simulate, stabilization: got {shown(gains)}. Expected finite nonnegative numbers, {_GAINS}.")
+    raise InputError(f"simulate, stabilization: got {shown(gains)}. Expected finite numbers >= 0, {_GAINS}.")
 
 
 def require_gains(about: About, alpha: float, beta: float | None) -> None:

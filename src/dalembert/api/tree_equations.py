@@ -153,7 +153,7 @@ class TreeEquations(Equations):
     ) -> np.ndarray:
         """q̈ at states (n,) or (n, batch), evaluated by `threads` threads; ṡ if `qd` are speeds."""
         if not is_whole(threads) or threads < 1:
-            raise InputError(f"accelerations: threads is {shown(threads)}. Expected an int of at least 1.")
+            raise InputError(f"accelerations, threads: got {shown(threads)}. Expected an int >= 1.")
         state, n = read_state(self.plan, q, qd, t), self.plan.tree.n
         found = self.rates(state.t, np.concatenate([state.q, state.s]), threads)
         return state.shaped(state.second_rates(found[n : self.n_states]))

@@ -226,7 +226,7 @@ def solve_lower_transposed(R: np.ndarray, x: np.ndarray) -> None:
 
 
 def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """x (…, n) of A x = b; NaN if A is singular, for the whole batch if one matrix is.
+    """x (…, n) of A x = b; NaN if A is singular, for the complete batch if one matrix is.
 
     >>> solve(np.array([[2.0]]), np.array([6.0])).tolist(), solve(np.zeros((1, 1)), np.ones(1)).tolist()
     ([3.0], [nan])

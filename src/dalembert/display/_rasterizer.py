@@ -1,7 +1,7 @@
 """Rasterize triangles with exact hidden-surface removal, also for intersecting triangles.
 
 Every triangle is rasterized row by row, all triangles at once; in every pixel the nearest triangle is visible.
-The image is rendered with finer pixels and averaged, which makes edges smooth.
+The image is rendered at a higher resolution and averaged (antialiasing).
 """
 
 from __future__ import annotations

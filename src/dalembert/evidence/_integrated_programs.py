@@ -242,7 +242,7 @@ class ShortenedRates:
         raw, short = (state.at(part, table, state.point.any_root) for part in (self.raw, self.short))
         names = [str(x) for x in self.kernel.state_symbols]
         if wrong := [name for name, a, b in zip(names, raw, short, strict=True) if a != b]:
-            yield f"the shortened program has a different rate of {', '.join(wrong)}"
+            yield f"the rates of {', '.join(wrong)} in the shortened program differ from the proved ones"
         if self.held:
             return
         n, m = len(form.system.q), form.n_states
@@ -251,9 +251,9 @@ class ShortenedRates:
         )
         qdd = W @ short[n:m] + bias
         if not (qdd == known.qdd).all():
-            yield "the shortened program has other accelerations than the proved ones"
+            yield "the accelerations of the shortened program differ from the proved ones"
         if form.own_multipliers is None and not (short[:n] == as_residues(state.qd)).all():
-            yield "the shortened program has other velocities"
+            yield "the velocities of the shortened program differ from the proved ones"
 
 
 def shortened_rates(equations: Equations) -> ShortenedRates | None:

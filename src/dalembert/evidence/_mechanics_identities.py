@@ -188,7 +188,7 @@ class Recursion(Identity):
         sd = solve(matrix, np.concatenate([force, beta[nonzero]]))[:n]
         back = to_second_rates(tree, GRAPH, list(self.system.q), [0] * n, list(GRAPH.symbols(_names(n))))
         qdd = state.at(back, state.known | {symbol(name): narrow(e) for name, e in zip(_names(n), sd, strict=True)})
-        return [] if (qdd + rest == known.qdd).all() else ["the recursion gives other accelerations"]
+        return [] if (qdd + rest == known.qdd).all() else ["the recursion gives different accelerations"]
 
 
 def _names(n: int) -> list[str]:

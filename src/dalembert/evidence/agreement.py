@@ -206,7 +206,7 @@ def reference(equations: Solvable, states: States, M: np.ndarray, scales: Scales
     """Return the accelerations, reactions and sizes of the reference formulation; M is (n, n, batch).
 
     Where they vanish, accelerations and forces are relative to the scales of the model. Near a singular configuration (of
-    Euler angles, say) every formulation loses digits with the condition of M: accelerations are weighted less there.
+    Euler angles, for example) every formulation loses digits with the condition of M: accelerations are weighted less there.
     """
     qdd = equations.accelerations(states.q, states.qd, states.t)
     reaction = equations.reactions(states.q, states.qd, states.t)

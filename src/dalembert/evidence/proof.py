@@ -114,7 +114,7 @@ class Proof(Tabular):
             f"of error: at most 2^{self.exponent} (seed {self.seed})."
         )
         if self.undecided:
-            found += f" Undecided (use dalembert verify): {'; '.join(f'{k}: {v}' for k, v in self.undecided.items())}."
+            found += f" Undecided (use dl.verify): {'; '.join(f'{k}: {v}' for k, v in self.undecided.items())}."
         return found
 
     def tables(self) -> tuple[Table, ...]:
@@ -222,7 +222,7 @@ def prove(
         why = f"the field has no value for {error}" if isinstance(error, Undecidable) else error
         raise SingularError(
             f"model '{model.name}': no proof was found, because {why}. Expected a point at which every formula is defined. "
-            "Use dalembert verify."
+            "Use dl.verify."
         ) from None
     claims |= found.formalisms
     all_claims = {**claims, **found.identities, **{f"shortened program of {k}": c for k, c in found.programs.items()}}
@@ -243,7 +243,7 @@ def prove(
 
 def _checked_seed(seed: int) -> int:
     if not is_whole(seed) or seed < 0:
-        raise InputError(f"prove, seed: got {shown(seed)}. Expected an int of at least 0, or None for a random seed.")
+        raise InputError(f"prove, seed: got {shown(seed)}. Expected an int >= 0, or None for a random seed.")
     return int(seed)
 
 
@@ -257,7 +257,7 @@ def _refuse_divisible_numbers(model: Elements, roots: Sequence[Node]) -> None:
                 raise InputError(
                     f"model '{model.name}': the number {y.value} is divisible by {P}, the prime of the field used for proofs: it "
                     "would be zero or undefined there. Expected numbers not divisible by it. Write it as a parameter, or use "
-                    "dalembert verify."
+                    "dl.verify."
                 ) from None
 
 
@@ -394,6 +394,6 @@ def _notes(system: System, state: ExactState) -> tuple[str, ...]:
             f"redundant constraints ({', '.join(facts.dropped)}) are proved to follow from the others at every state",
         )
     return (
-        f"redundant constraints ({', '.join(facts.dropped)}) follow from the others where these hold: the proof is about the "
-        "independent ones, and that the rest follow was found at samples",
+        f"redundant constraints ({', '.join(facts.dropped)}) follow from the others at the sampled states; the proof covers the "
+        "independent constraints only",
     )

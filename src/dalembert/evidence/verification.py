@@ -155,7 +155,7 @@ def verify(
     (True, 20, 4)
     """
     if states < 1:
-        raise InputError(f"verify: states is {states}. Expected at least 1.")
+        raise InputError(f"verify, states: got {states}. Expected an int >= 1.")
     model.refuse_canonical("verify")  # only dirac supports it: nothing to compare with
     laws, model = model.controllers, model.without_laws().pressed()
     report = progress or (lambda _: None)

@@ -69,7 +69,7 @@ def find(key: str) -> ModuleType:
 def refusal(about: About, model: Elements, known: Facts) -> str | None:
     """Return why a formulation does not support a model, or None if it does."""
     if about.needs == "bodies" and model.energies is not None:
-        return "the model is given by its energies, and this formalism needs the momenta of bodies"
+        return "the model is defined by energies, and this formalism needs the momenta of bodies"
     velocity = [c.name for c in model.nonholonomic_constraints]
     if velocity and not about.nonholonomic:
         return f"the constraint '{velocity[0]}' is nonholonomic, and a stationary action contradicts d'Alembert's principle"

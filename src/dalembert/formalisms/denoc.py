@@ -104,7 +104,7 @@ def _matrices(define: Definitions, system: System, chain: Moving, modules: Named
     split, grouped = "(9b)" if parts.centred else "(39)", Modular(parts, modules_of(parts, modules))
     define(letter, lambda: parts.propagation, "propagates twists from each parent to its link", carried)
     define("p", lambda: parts.p, "twists for unit joint rates, one column each", rates)
-    define("N_l", lambda: parts.N_l, "propagates twists outwards to all links", split)
+    define("N_l", lambda: parts.N_l, "propagates twists outward to all links", split)
     define("N_d", lambda: parts.N_d, "joint motions, block diagonal", split)
     define("N", lambda: parts.N, "natural orthogonal complement: t = N θ̇", "(9a)" if parts.centred else "(43)")
     define("M_tilde", lambda: parts.M_tilde, "mass matrices of composite bodies, N_lᵀ M N_l", "(19)")

@@ -8,7 +8,7 @@ Source: papers/phong (2.1)–(2.10) and the two-step algorithm of section 2.
 | b_i | `b` | step 1: orthogonalized rows of G; a row that vanishes is redundant |
 | x_i | `x` | trial vectors: unit vectors chosen at sample states, or the user's |
 | D | `D` | step 2: columns orthogonal to every b and to each other, G D = 0 (2.6) |
-| r | `reaction` | generalized reactions, r = M q̈ − h afterwards (2.4) |
+| r | `reaction` | generalized reactions, r = M q̈ − h afterward (2.4) |
 
     Dᵀ(M q̈ − h) = 0 (2.7)   with   G q̈ = β
 

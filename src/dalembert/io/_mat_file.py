@@ -81,7 +81,7 @@ def read_mat(path: str | Path) -> Stored:
 
     >>> from dalembert.errors import ModelFileError
     >>> try:
-    ...     read_mat("no-such-place/inputs.mat")
+    ...     read_mat("no-such-folder/inputs.mat")
     ... except ModelFileError as error:
     ...     print(error.problems[0].fact)
     there is no such file.

@@ -43,7 +43,7 @@ _SPACE = {axis: ("m", f"position of the base along world {axis}") for axis in "x
 _PLANE = {"x": _SPACE["x"], "y": _SPACE["y"], "phi": ("rad", "angle of the base about world z")}
 _ANGLES = {
     "phi": ("rad", "first angle of the base, about world z"),
-    "theta": ("rad", "second angle of the base, about its turned x axis"),
+    "theta": ("rad", "second angle of the base, about its rotated x axis"),
     "psi": ("rad", "third angle of the base, about its own y axis"),
 }
 _QUATERNION = {
@@ -241,7 +241,7 @@ def _choices(data: Table) -> Iterator[Problem]:
     for key in ("Tp", "steps"):
         value = data.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-            yield wrong(key, "a positive time", value)
+            yield wrong(key, "a positive number of seconds", value)
     if "Tp" in data and "simulation" in data:
         yield Problem("Tp", "the section [simulation] is also defined.", "Keep one of them.")
 

@@ -23,7 +23,7 @@ def read(path: str | Path, **options: object) -> Model:
 
     >>> from dalembert.errors import ModelFileError
     >>> try:
-    ...     read("no-such-place/robot.urdf")
+    ...     read("no-such-folder/robot.urdf")
     ... except ModelFileError as error:
     ...     print(error.problems[0].fact)
     there is no such file.

@@ -1,4 +1,4 @@
-"""Conversion of a system of SymPy to a model defined by its energies.
+"""Conversion of a system of SymPy to a model defined by energies.
 
 Kane's equations use the declared velocities, which need not be rates of positions: the center of a rolling disk has a velocity
 but no position. Energies of such velocities would give different equations. So every velocity of a mass center is tested for

@@ -31,7 +31,7 @@ def read_toml(path: str | Path) -> Model:
 
     >>> from dalembert.errors import ModelFileError
     >>> try:
-    ...     read_toml("no-such-place/pendulum.toml")
+    ...     read_toml("no-such-folder/pendulum.toml")
     ... except ModelFileError as error:
     ...     print(error.problems[0].fact)
     there is no such file.

@@ -34,7 +34,7 @@ from dalembert.symbolic.floats import numbers
 
 _SEED = 1743
 _ROUNDS = 60
-_WIDE_ROUNDS = 8  # rounds that draw over the full span before the draws contract towards the initial state
+_WIDE_ROUNDS = 8  # rounds that draw over the full span before the draws contract toward the initial state
 _RANK_STATES = 20  # states that determine the most frequent rank
 _SINGULAR = 1e-3  # states with a smaller fraction of the median independence are near a singular position
 

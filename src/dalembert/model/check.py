@@ -33,7 +33,7 @@ def _description(model: Elements) -> list[Problem]:
         found.append(Problem(path, fact, "Declare at least one coordinate and a body that moves with it."))
     if not model.bodies and model.energies is None:
         fact = "it has neither bodies nor energies."
-        found.append(Problem(path, fact, "Add a body, or describe the system by its energies."))
+        found.append(Problem(path, fact, "Add a body, or define the system by energies."))
     if model.bodies and model.energies is not None:
         fact = f"it has {len(model.bodies)} bodies and also energies."
         found.append(Problem(path, fact, "Expected one of the two; remove the bodies or the energies."))
@@ -222,6 +222,6 @@ def problems(model: Elements) -> list[Problem]:
     >>> from dalembert.model.model import Model
     >>> for problem in problems(Model("nothing").coordinates("x")):
     ...     print(problem)
-    model 'nothing': it has neither bodies nor energies. Add a body, or describe the system by its energies.
+    model 'nothing': it has neither bodies nor energies. Add a body, or define the system by energies.
     """
     return [problem for part in _PARTS for problem in part(model)]

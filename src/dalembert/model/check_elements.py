@@ -41,7 +41,7 @@ def body_problems(model: Elements) -> list[Problem]:
     for body in model.bodies:
         mass = value(body.mass, table)
         if mass < 0:
-            advice = "Expected at least 0; correct `mass` or the parameters in it."
+            advice = "Expected a number >= 0; correct `mass` or the parameters in it."
             found.append(Problem(f"body '{body.name}', mass", f"the mass is {mass:g}.", advice))
         inertia = _matrix(body, table)
         found += _inertia(f"body '{body.name}', inertia", inertia, model.published)
@@ -108,7 +108,7 @@ def _inertia(path: str, matrix: np.ndarray, published: bool) -> list[Problem]:
     values = ", ".join(f"{0.0 if abs(m) <= small else m:.6g}" for m in moments)
     if moments[0] < -small:
         fact = f"a principal moment is negative; they are {values}."
-        return [Problem(path, fact, "Expected moments of at least 0; check signs and the products of inertia.")]
+        return [Problem(path, fact, "Expected moments >= 0; check signs and the products of inertia.")]
     # planar models set a single moment, since the others have no effect
     if moments[1] > small and moments[2] > moments[0] + moments[1] + small:
         fact = f"the principal moments {values} violate the triangle inequality."
@@ -134,7 +134,7 @@ def _on_bodies(model: Elements, table: Table) -> list[Problem]:
         found += joint_motion(rotor.title, rotor.body, rotor.joint, rotor.motion, model)
         inertia = value(rotor.inertia, table)
         if inertia < 0:
-            found.append(Problem(f"{rotor.title}, inertia", f"the inertia is {inertia:g}.", "Expected at least 0."))
+            found.append(Problem(f"{rotor.title}, inertia", f"the inertia is {inertia:g}.", "Expected a number >= 0."))
     for load in model.loads:
         found += _bodies(load, names)
         for index in load.in_joints:
@@ -174,7 +174,7 @@ def _without_bodies(model: Elements) -> list[Problem]:
     found += [(loop.title, "it connects bodies", "Write it as a holonomic constraint.") for loop in model.loops]
     term = "Write it as a term of the kinetic energy."
     found += [(rotor.title, "it rotates with a body", term) for rotor in model.rotors]
-    why = "but the system is described by energies."
+    why = "but the system is defined by energies."
     return [Problem(path, f"{fact}, {why}", advice) for path, fact, advice in found]
 
 

@@ -129,7 +129,7 @@ class Held:
 
     def felt(self, modes: Mapping[str, float]) -> tuple[bool, ...]:
         """Whether each switch has an effect if the others have the `modes`, by their parameters: the force of a stop
-        without contact is zero whatever else it depends on.
+        without contact is zero for any values of its other arguments.
 
         >>> from dalembert.model.model import Model
         >>> model = Model("bead").coordinates("x")

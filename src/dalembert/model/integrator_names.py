@@ -43,5 +43,7 @@ def problems(model: Elements) -> list[Problem]:
         advice = f"Set `integrator` to a fixed-step method ({', '.join(FIXED)}), or omit the step."
         return [Problem("simulation", f"step is {model.step:g}, but no integrator is set.", advice, blocking=False)]
     if model.step is not None and not model.step > 0:
-        return [Problem("simulation", f"step is {model.step:g}.", "Expected a positive time.", blocking=False)]
+        return [
+            Problem("simulation", f"step is {model.step:g}.", "Expected a positive number of seconds.", blocking=False)
+        ]
     return []

@@ -186,7 +186,7 @@ def moves(count: int, what: str = "formulas") -> Kind:
 def _text(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """A string without control characters, which could corrupt a terminal."""
     if not isinstance(value, str):
-        yield wrong(where, "text in quotation marks", value)
+        yield wrong(where, "a string in quotation marks", value)
     elif not is_text(value):
         yield wrong(where, "a string without control characters", value)
 

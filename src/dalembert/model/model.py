@@ -181,9 +181,9 @@ class Model(Elements):
         where = "simulation"
         seconds = self.number(duration, f"{where}, duration")
         if seconds <= 0:
-            raise InputError(f"{where}: the duration is {seconds:g}. Expected a positive time.")
+            raise InputError(f"{where}, duration: got {seconds:g}. Expected a positive number of seconds.")
         if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
-            raise InputError(f"{where}: samples is {samples}. Expected an int of at least 2.")
+            raise InputError(f"{where}, samples: got {samples}. Expected an int >= 2.")
         length = None if step is None else self.number(step, f"{where}, step")
         options = {"duration": seconds, "samples": samples, "integrator": integrator, "step": length}
         return self._set(replace(self.description, **options, assemble_start=assemble))

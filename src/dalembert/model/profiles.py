@@ -351,7 +351,7 @@ def sampled(
     if not callable(function):
         raise InputError(f"sampled: got {shown(function)}. Expected a function of time.")
     if not duration > 0:
-        raise InputError(f"sampled, duration: got {duration!r}. Expected a positive number.")
+        raise InputError(f"sampled, duration: got {duration!r}. Expected a positive number of seconds.")
     known: dict[float, np.ndarray] = {}
 
     def value(t: float) -> np.ndarray:
@@ -490,5 +490,5 @@ def both(given: object, where: str) -> tuple[npt.ArrayLike, npt.ArrayLike]:
 def times_of(duration: float, start: float, where: str) -> tuple[float, float]:
     """The start and end time of a motion."""
     if not duration > 0:
-        raise InputError(f"{where}, duration: got {duration!r}. Expected a positive number.")
+        raise InputError(f"{where}, duration: got {duration!r}. Expected a positive number of seconds.")
     return float(start), float(start) + float(duration)

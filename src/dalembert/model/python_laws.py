@@ -240,7 +240,7 @@ def controller_of(
     if period is not None and not (is_real(period) and period > 0):
         raise InputError(f"{where}, period: got {shown(period)}. Expected a positive number of seconds, or None.")
     if not (is_real(delay) and delay >= 0):
-        raise InputError(f"{where}, delay: got {shown(delay)}. Expected a nonnegative number of seconds.")
+        raise InputError(f"{where}, delay: got {shown(delay)}. Expected a number >= 0 of seconds.")
     if period is None and delay:
         raise InputError(f"{where}: delay is {delay:g} and there is no period. A delay needs a period.")
     if period is None and isinstance(law, Remembering):

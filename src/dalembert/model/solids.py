@@ -173,7 +173,7 @@ def _form(model: Model, kind: str, size: Given, where: str) -> _Form:
     lengths = [model.reader.constant(x, f"{where}[{i}]") for i, x in enumerate(entries)]
     for i, length in enumerate(lengths):
         if (number := value(length, model.parameter_values)) < 0:
-            raise InputError(f"{where}[{i}]: the length is {number:g}. Expected at least 0.")
+            raise InputError(f"{where}[{i}]: the length is {number:g}. Expected a number >= 0.")
     return form(*lengths)
 
 

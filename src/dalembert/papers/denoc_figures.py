@@ -209,7 +209,7 @@ def _bars(at: Placed, names: Sequence[str] = ("#1", "#2", "#3")) -> tuple[Stroke
 @cache
 def _driven() -> Model:
     model = Model.of(dl.load("four-bar"))
-    model.parameter("T", TURN, "time of a turn of the crank", "s")
+    model.parameter("T", TURN, "duration of one crank revolution", "s")
     return model.drive("q1", "2*pi*(t/T - sin(2*pi*t/T)/(2*pi))", name="motor")
 
 

@@ -330,7 +330,7 @@ class PrintedFigure:
 
 @dataclass(frozen=True)
 class PrintedClaim:
-    """A claim of the paper and where it is made."""
+    """A claim of the paper and its position in it."""
 
     text: str
     place: str

@@ -136,7 +136,7 @@ def tree_of(model: Elements) -> Tree:
     """
     if model.energies is not None:
         raise InputError(
-            f"model '{model.name}' is defined by its energies. Expected bodies: recursive algorithms need bodies and joints. "
+            f"model '{model.name}' is defined by energies. Expected bodies: recursive algorithms need bodies and joints. "
             "Describe the system by bodies and joints, or derive its equations with `dl.derive`."
         )
     attitudes = _attitudes(model)

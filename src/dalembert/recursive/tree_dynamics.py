@@ -55,7 +55,7 @@ def speed_names(model: Elements) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        The model is defined by its energies, without bodies.
+        The model is defined by energies, without bodies.
 
     Examples
     --------

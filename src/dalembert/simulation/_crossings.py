@@ -169,7 +169,7 @@ class Crossings(Guide):
     def _search(self, steps: Interpolants) -> int | None:
         """The step with the first crossing that ends the segment; crossings before it are recorded."""
         b, functions, first = basis_for(steps.degree), self._functions(steps), 0
-        if self._begins:  # another crossing may follow soon: intervals become shorter towards the start
+        if self._begins:  # another crossing may follow soon: intervals become shorter toward the start
             self._begins, first = False, 1
             which, low, high = np.zeros(len(_GRADED) - 1, dtype=np.intp), _GRADED[:-1], _GRADED[1:]
             c, error = expand(functions, which, low, high, b)

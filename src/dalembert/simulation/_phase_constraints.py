@@ -63,8 +63,8 @@ class Phase:
             symbols = (*self._form.system.q, *self._form.velocity.v)
             state = ", ".join(f"{x} = {value:.6g}" for x, value in zip(symbols, y, strict=True))
             raise InconsistentStateError(
-                f"the state at t = {t:.9g} does not fulfil the constraints: {'; '.join(broken)}. Expected 0. State: {state}. "
-                "The initial rates give the momenta p = ∂L/∂q̇. Start from a state that fulfils them."
+                f"the state at t = {t:.9g} does not satisfy the constraints: {'; '.join(broken)}. Expected 0. State: {state}. "
+                "The initial rates give the momenta p = ∂L/∂q̇. Start from a state that satisfies them."
             )
 
         D = c_p @ c_q.T - c_q @ c_p.T

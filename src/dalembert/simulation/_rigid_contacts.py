@@ -324,7 +324,7 @@ class RigidContacts:
         for known, width in zip(self._known, gap.tolist(), strict=True):
             if width < -_INSIDE * self._length:
                 raise InputError(
-                    f"{known.title}: initial penetration of {-width:.6g}. Expected a gap of at least 0, because the contact is "
+                    f"{known.title}: initial penetration of {-width:.6g}. Expected a gap >= 0, because the contact is "
                     "rigid. Increase the initial distance."
                 )
 

@@ -96,8 +96,8 @@ def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: flo
             for name, x, xd in zip(manifold.system.model.coordinate_names, q, qd, strict=True)
         )
         raise InconsistentStateError(
-            f"the state at t = {t:.9g} does not fulfil the constraints: {'; '.join(broken)}. Expected 0. "
-            f"State: {state}. Start from a state that fulfils them."
+            f"the state at t = {t:.9g} does not satisfy the constraints: {'; '.join(broken)}. Expected 0. "
+            f"State: {state}. Start from a state that satisfies them."
         )
 
 
@@ -122,9 +122,9 @@ def require_same_velocities(model: Elements, scales: Scales, given: np.ndarray, 
     i = int(worst[0])
     state = f"state {int(worst[1])} of the batch" if gap.ndim == 2 else "the state"
     raise InconsistentStateError(
-        f"{state} does not fulfil the constraints at velocity level: the rate of '{model.coordinate_names[i]}' is "
+        f"{state} does not satisfy the constraints at velocity level: the rate of '{model.coordinate_names[i]}' is "
         f"{given[worst]:.6g}, the constraints and the quasi-velocities give {rebuilt[worst]:.6g}. "
-        "Give velocities that fulfil the constraints."
+        "Give velocities that satisfy the constraints."
     )
 
 

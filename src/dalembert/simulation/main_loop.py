@@ -68,9 +68,9 @@ class Task:
         duration = model.duration if self.duration is None else self.duration
         samples = model.samples if self.samples is None else self.samples
         if not duration > 0:
-            raise InputError(f"simulate: the duration is {duration}. Expected a positive number of seconds.")
+            raise InputError(f"simulate, duration: got {duration}. Expected a positive number of seconds.")
         if samples < 2:
-            raise InputError(f"simulate: samples is {samples}. Expected an int of at least 2.")
+            raise InputError(f"simulate, samples: got {samples}. Expected an int >= 2.")
         return np.linspace(self.t0, self.t0 + duration, int(samples))
 
 

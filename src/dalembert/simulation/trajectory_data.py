@@ -305,7 +305,7 @@ class TrajectoryData(Value):
         require_frame(frame)
         if not self.model.bodies:
             raise InputError(
-                f"model '{self.model.name}' is given by its energies, so it has no joints. Describe it by bodies."
+                f"model '{self.model.name}' is defined by energies, so it has no joints. Define it by bodies and joints."
             )
         if self.by_recursion:
             raise InputError(
@@ -404,8 +404,8 @@ class TrajectoryData(Value):
         """The motions of bodies, if they are recorded."""
         if not self.model.bodies:
             raise InputError(
-                f"model '{self.model.name}' is given by its energies, so it has no positions of bodies. Expected bodies. "
-                "Describe it by bodies and joints."
+                f"model '{self.model.name}' is defined by energies, so it has no positions of bodies. Expected bodies. "
+                "Define it by bodies and joints."
             )
         names = [each.name for each in self.model.bodies]
         if body is not None and body not in names:
@@ -467,7 +467,7 @@ class Work(Mapping[str, np.ndarray], Tabular):
 
     def missing(self, name: str) -> str:
         """The message for a name that does no work."""
-        return f"nothing called '{name}' does work. {nearest(name, self) if self else 'Nothing does here.'}"
+        return f"no element '{name}' does work. {nearest(name, self) if self else 'No element does work in this run.'}"
 
     def tables(self) -> tuple[Table, ...]:
         """The final, minimum and maximum values."""

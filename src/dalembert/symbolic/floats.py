@@ -1,8 +1,8 @@
 """Numeric algebras: real and complex numbers, or batches of them as NumPy arrays. An oracle independent of the graph.
 
 A series stores the value and the first and second derivatives of a quantity f(s) at s = 0. A function of series gives the
-derivatives of the result to machine precision, without a step size and without a graph. Positions are differentiated this
-way where nothing may be shared with the formulations.
+derivatives of the result to machine precision, without a step size and without a graph. The verification differentiates
+positions by series, because it must share nothing with the formulations.
 """
 
 from __future__ import annotations

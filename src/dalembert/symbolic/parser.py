@@ -1,6 +1,6 @@
 """Parse formula strings with Python's `ast` and a white list of syntax; formulas are never executed as code.
 
-Stages: `_tokens` (characters and words), `_check_nesting` (brackets and depth, before Python's parser receives the string),
+Stages: `_tokens` (characters and words), `_check_nesting` (parentheses and depth, before Python's parser receives the string),
 `_tree` (the syntax tree), `_Reader` (from the tree to SymEngine). Nothing here is recursive, so depth and length are limited
 by the constants below and not by Python's stack.
 """
@@ -44,7 +44,7 @@ _TOKEN = re.compile(
 )
 _ADVICE = {
     "^": "Use ** for powers.",
-    ".": "Attributes are not allowed; use a point only inside a number, such as 0.5.",
+    ".": "Attributes are not allowed; use a decimal point only inside a number, such as 0.5.",
     "=": "Write one expression without an equals sign; conditions compare with < <= > >=.",
     "&": "Write `and` between conditions.",
     "|": "Write `or` between conditions.",
@@ -52,8 +52,8 @@ _ADVICE = {
     "if": "Write piecewise(value, condition, default).",
     "else": "Write piecewise(value, condition, default).",
 }
-_COMMA = "Use commas only between the arguments of a function, and a point in decimals, such as 0.5."
-_ALPHABET = "Use names, numbers, the operators + - * / **, round brackets, commas, and < <= > >= in conditions."
+_COMMA = "Use commas only between the arguments of a function, and a decimal point in numbers, such as 0.5."
+_ALPHABET = "Use names, numbers, the operators + - * / **, parentheses, commas, and < <= > >= in conditions."
 _RELATIONS: dict[type[ast.cmpop], Callable[..., se.Basic]] = {
     ast.Lt: se.Lt,
     ast.LtE: se.Le,
@@ -168,7 +168,7 @@ def _check_token(formula: _Formula, token: _Token) -> None:
 
 def _check_nesting(formula: _Formula, tokens: list[_Token]) -> None:
     opened: list[_Token] = []
-    # depth of nested signs and powers, for every open bracket
+    # depth of nested signs and powers, for every open parenthesis
     chains = [0]
     operators = 0
     before = "("
@@ -179,7 +179,7 @@ def _check_nesting(formula: _Formula, tokens: list[_Token]) -> None:
             chains.append(0)
         elif source == ")":
             if not opened:
-                raise formula.error("the bracket ')' has no matching '('.", "Delete it, or add '('.", token.column)
+                raise formula.error("the parenthesis ')' has no matching '('.", "Delete it, or add '('.", token.column)
             opened.pop()
             chains.pop()
         elif source == "**" or (source in "+-" and (before in ("and", "or") or before[0] in "+-*/<>(,")):
@@ -189,17 +189,17 @@ def _check_nesting(formula: _Formula, tokens: list[_Token]) -> None:
             operators += 1
         if len(opened) + sum(chains) > MAX_DEPTH:
             fact = f"the formula is nested deeper than {MAX_DEPTH} levels."
-            raise formula.error(fact, "Use fewer brackets, signs and powers inside each other.", token.column)
+            raise formula.error(fact, "Use fewer parentheses, signs and powers inside each other.", token.column)
         if operators > MAX_OPERATORS:
             fact = f"the formula has more than {MAX_OPERATORS} operators."
             raise formula.error(fact, "Split it into several loads.", token.column)
         before = source
     if opened:
-        raise formula.error("the bracket '(' is not closed.", "Close it with ')'.", opened[-1].column)
+        raise formula.error("the parenthesis '(' is not closed.", "Close it with ')'.", opened[-1].column)
 
 
 def _tree(formula: _Formula) -> ast.expr:
-    # the leading bracket converts Python's 0-based offsets to 1-based columns
+    # the leading parenthesis converts Python's 0-based offsets to 1-based columns
     source = "(" + re.sub(r"\s", " ", formula.source, flags=re.ASCII) + ")"
     try:
         return ast.parse(source, mode="eval").body
@@ -320,7 +320,7 @@ class _Reader:
         if name == "t":
             raise self.error(node, "the time t is not allowed here.", "Expected a formula without t; remove it.")
         if name in FUNCTIONS or name in ("dot", "ddot"):
-            advice = f"Write the arguments in brackets: {name}(...)."
+            advice = f"Write the arguments in parentheses: {name}(...)."
             raise self.error(node, "{part} is a function and has no arguments.", advice)
         known = [*self.coordinates, *self.parameters, "pi", *(["t"] if self.time else [])]
         raise self.error(node, "the name {part} is not known here.", nearest(name, known))

@@ -4,7 +4,7 @@ A formula is a SymEngine expression over symbols. SymEngine cannot differentiate
 so these four are built as `Piecewise`, which it can differentiate and compile.
 
 A name chosen by a user is an identifier. The name of a symbol that the library adds is a kind followed by its element in
-brackets, such as dot(x). So the two never clash, and a coordinate may be named work, p or lam.
+parentheses, such as dot(x). So the two never clash, and a coordinate may be named work, p or lam.
 """
 
 from __future__ import annotations

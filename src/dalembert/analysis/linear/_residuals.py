@@ -336,7 +336,7 @@ def driven(found: Solved, forces: np.ndarray, states: int) -> Driven:
 class Verdict:
     """The kind of a state, and why its linear equations are valid only momentarily, if so."""
 
-    kind: str  # "equilibrium", "steady motion" or "moment of a motion"
+    kind: str  # "equilibrium", "steady motion" or "instant of a motion"
     followers: tuple[int, ...]  # indices of the states
     reason: str = ""
 
@@ -381,15 +381,15 @@ def judged(residuals: Residuals, found: Solved, linear: Reduced, held: np.ndarra
     relative[list(followers)] = 0.0
     if (relative > _ZERO_RATE).any():
         worst = int(np.argmax(relative))
-        return Verdict("moment of a motion", followers, f"d/dt {names[worst]} = {rates[worst]:.6g}, not 0")
+        return Verdict("instant of a motion", followers, f"d/dt {names[worst]} = {rates[worst]:.6g}, not 0")
     kind = "steady motion" if moving.any() else "equilibrium"
     if residuals.timed:
         return Verdict(kind, followers, "the linear equations depend on time explicitly")
     rest = [i for i in range(len(units)) if i not in followers]
     if residuals.clocked and not moving.any() and not _is_constant_equilibrium(residuals, found, chosen, held, units):
-        return Verdict("moment of a motion", followers, "forces or drives change with time")
+        return Verdict("instant of a motion", followers, "forces or drives change with time")
     if (moving.any() or residuals.clocked) and not _is_time_invariant(residuals, found, linear, held, rest, units):
-        return Verdict("moment of a motion", followers, "the linear equations change along the motion")
+        return Verdict("instant of a motion", followers, "the linear equations change along the motion")
     return Verdict(kind, followers)
 
 

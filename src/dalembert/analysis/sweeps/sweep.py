@@ -80,7 +80,7 @@ def sweep(
     grid = _grid(equations, duration, times)
     for option, value in (("workers", workers), ("chunk", chunk)):
         if value is not None and (not is_whole(value) or value < 1):
-            raise InputError(f"sweep, {option}: got {shown(value)}. Expected an int of at least 1.")
+            raise InputError(f"sweep, {option}: got {shown(value)}. Expected an int >= 1.")
     observed = observables_of(equations, observe, lambda: equations.simulate(times=grid[:2].tolist(), integrator=name))
     _require_unused_names(observed, {axis.name for axis in variation.axes} | {RUN, REASON, "time"})
     sampled = tuple(grid.tolist())

@@ -241,7 +241,7 @@ def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: i
     if not vary:
         raise InputError("sweep, vary: got no names. Expected names with values, such as {'l': [0.5, 1.0, 1.5]}.")
     if not is_whole(seed) or seed < 0:
-        raise InputError(f"sweep, seed: got {shown(seed)}. Expected an int of at least 0.")
+        raise InputError(f"sweep, seed: got {shown(seed)}. Expected an int >= 0.")
     axes = tuple(_axis(model, str(name), values, samples == "grid") for name, values in vary.items())
     if samples == "grid":
         if runs is not None:

@@ -43,7 +43,7 @@ def joined(address: str) -> Iterator[Any]:
     except (OSError, ValueError, TimeoutError) as error:
         raise WorkError(
             f"no Dask scheduler responds at '{address}' ({error}). Start one with `dask scheduler`, and workers with "
-            f"`dask worker {address}` where dalembert is installed, too."
+            f"`dask worker {address}` in an environment that contains dalembert."
         ) from error
     with client:
         if not client.nthreads():

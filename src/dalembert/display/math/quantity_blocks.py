@@ -129,7 +129,8 @@ class Block(Value):
         if length > _MAX_OPERATIONS:
             raise InputError(
                 f"block '{self.key}' of '{self.model.name}' has {length} operations when expanded. Expected at most "
-                f"{_MAX_OPERATIONS}. Evaluate it numerically by eom.blocks_at(q, qd), or set parameter values: --set."
+                f"{_MAX_OPERATIONS}. Evaluate it by eom.blocks_at(q, qd), or replace parameters by numbers (--set on the "
+                "command line)."
             )
         return without_names(self.entries, meanings)
 

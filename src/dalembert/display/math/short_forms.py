@@ -113,7 +113,7 @@ class TooLong(InputError):
     def __init__(self, operations: int) -> None:
         super().__init__(
             f"an intermediate quantity has {operations} operations when expanded. Expected at most {HUGE}. "
-            "Evaluate numerically by eom.blocks_at(q, qd), or set parameter values: --set."
+            "Evaluate it by eom.blocks_at(q, qd), or replace parameters by numbers (--set on the command line)."
         )
         self.operations = operations
 

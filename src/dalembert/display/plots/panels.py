@@ -27,7 +27,7 @@ FLOOR = 1e-17  # below this an error is rounding
 
 @dataclass(frozen=True)
 class Line:
-    """A labelled curve, over time or over `x`."""
+    """A labeled curve, over time or over `x`."""
 
     label: str
     y: np.ndarray

@@ -2,7 +2,7 @@
 
 | model element | drawing |
 |---|---|
-| a disc, sphere or ellipsoid in contact, a blade | the solid with marks, the blade |
+| a disk, sphere or ellipsoid in contact, a blade | the solid with marks, the blade |
 | gears, belts, racks | wheels with radii and teeth from the transmission ratio, the rack |
 | joints and ends | rods between them, first along the joint axis; a plate for three or more points in a plane |
 | a mass center beyond the last joint | a rod with the length from the inertia, or the box with this inertia |
@@ -227,7 +227,7 @@ class Sketch:
         if abs(edges[order[2]] - edges[order[1]]) < 0.02 * edges[order[2]] and edges[order[0]] < 0.8 * edges[order[2]]:
             axis = axes[:, order[0]]
             if len(placed.turns) > 2 or (spin is not None and np.linalg.norm(np.cross(spin, axis)) < 1e-6):
-                # the disc with the same inertia about its axis: r²/2 = a²/6
+                # the disk with the same inertia about its axis: r²/2 = a²/6
                 size = float(edges[order[2]] / np.sqrt(3)), max(float(edges[order[0]]), 0.8 * self.radius)
                 wheel = Shape("cylinder", size, color, "body", placed.center, _primitives.along(axis))
                 return [wheel, *spokes(wheel)]
@@ -319,7 +319,7 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Round:
-    """A disc, whose third semi-axis is half its thickness, or an ellipsoid around `at`, in body axes."""
+    """A disk, whose third semi-axis is half its thickness, or an ellipsoid around `at`, in body axes."""
 
     disc: bool
     at: np.ndarray
@@ -365,7 +365,7 @@ def _ball(at: np.ndarray, radius: float) -> Iterator[Round]:
 
 
 def drawn(round_: Round, color: str) -> list[Shape]:
-    """Return a disc with an axle; a sphere or an ellipsoid with three circles, one of them bright."""
+    """Return a disk with an axle; a sphere or an ellipsoid with three circles, one of them bright."""
     if round_.disc:
         radius, thick = float(round_.semi_axes[0]), float(2 * round_.semi_axes[2])
         disc = Shape("disc", (radius, thick), color, "body", round_.at, round_.turn)

@@ -260,7 +260,7 @@ def prism(
         quad(low, high, over, under)
         last = count - 1
         quad(high + last, low + last, under + last, over + last)
-    # faces are oriented outwards: the rim runs to the left of the direction from base to rim
+    # faces are oriented outward: the rim runs to the left of the direction from base to rim
     along, out = np.diff(rim, axis=0), (rim - base)[:-1]
     inverted = float(np.sum(along[:, 0] * out[:, 1] - along[:, 1] * out[:, 0])) > 0
     corners = np.array(faces)[:, ::-1] if inverted else np.array(faces)

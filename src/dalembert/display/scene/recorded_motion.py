@@ -50,7 +50,7 @@ def recorded_of(run: TrajectoryData, layout: Layout, poses: Poses, unit: float) 
 
 
 def histories_of(run: TrajectoryData) -> Recorded:
-    """Return the samples of a run without drawing, for a model that is given by its energies.
+    """Return the samples of a run without drawing, for a model that is defined by energies.
 
     >>> import dalembert as dl
     >>> model = dl.Model.from_energies("ball", coordinates=["x"], kinetic="dot(x)**2/2", potential="9.81*x")

@@ -67,7 +67,7 @@ def scene_of(model: Elements, run: TrajectoryData | None = None, *, motion: Reco
     """
     if not model.bodies:
         raise InputError(
-            f"model '{model.name}' is given by its energies, so there is nothing to draw. "
+            f"model '{model.name}' is defined by energies, so there is nothing to draw. "
             "Define it by bodies and joints; plots of the coordinates work for every model: run.plot()."
         )
     return _SceneBuilder(model, run, motion).scene

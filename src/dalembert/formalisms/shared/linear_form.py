@@ -78,11 +78,11 @@ Graph = Callable[[Algebra, LinearSystem], tuple[Array, Array]]
 class Numeric(Enum):
     """Numerical solution method, for dependent rows or if an expression graph would be too long."""
 
-    WHOLE = "the whole system at once"
+    WHOLE = "the complete linear system"
     MOORE_PENROSE = "the smallest force, by the Moore–Penrose inverse of A M^(−1/2)"
     LEAST_SQUARES = "the least Gaussian, by constrained least squares"
     NULL_SPACE = "the null space of A, by its singular value decomposition"
-    GRAM_SCHMIDT = "the directions that the constraints leave free, by Gram and Schmidt"
+    GRAM_SCHMIDT = "the admissible directions, by Gram–Schmidt orthogonalization"
 
     @property
     def takes_dependent_rows(self) -> bool:
@@ -108,7 +108,7 @@ class Solver:
 class Rows(Enum):
     """The constraints that are rows A v̇ = β of a form."""
 
-    NONE = "none: the velocity variables keep the constraints, or the unknowns contain the multipliers"
+    NONE = "none: the velocity variables satisfy the constraints, or the unknowns contain the multipliers"
     INDEPENDENT = "the independent constraints"
     JOINTS = "the joints of the bodies, and below them the independent constraints"
     ALL = "all constraints as declared, redundant ones included"

@@ -29,7 +29,7 @@ class Quantity:
     """One quantity of a paper; its value is a matrix, a vector, a scalar, or an array of names.
 
     >>> from dalembert.symbolic.algebra_base import identity
-    >>> Quantity("N_l", lambda: identity(2), "propagates twists outwards", "(9b)").value.tolist()
+    >>> Quantity("N_l", lambda: identity(2), "propagates twists outward", "(9b)").value.tolist()
     [[1, 0], [0, 1]]
     """
 
@@ -68,9 +68,8 @@ class Definitions:
     """The quantities and laws of a derivation, in the order in which it defines them.
 
     >>> from dalembert.io import gallery
-
-    >>> from dalembert import mechanics as structure
-    >>> define = Definitions(structure.system_of(gallery.load("simple-pendulum")))
+    >>> from dalembert.mechanics.system import system_of
+    >>> define = Definitions(system_of(gallery.load("simple-pendulum")))
     >>> define("T", 3, "kinetic energy", "(7)"), list(define.quantities)
     (3, ['T'])
     """

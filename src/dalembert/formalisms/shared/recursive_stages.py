@@ -1,7 +1,7 @@
 """The recursions of papers/denoc for display, each quantity in symbols of the preceding ones: (22)–(33).
 
-Twists, their rates and the wrench of every link are computed outwards, the wrenches of its subtree inwards. Then the inertia
-matrix is eliminated from the tips to the world, and the accelerations are computed outwards. With kinematic modules the
+Twists, their rates and the wrench of every link are computed outward, the wrenches of its subtree inward. Then the inertia
+matrix is eliminated from the tips to the world, and the accelerations are computed outward. With kinematic modules the
 inverse dynamics is computed module by module, section 3 of the paper; a module treats its links together:
 
     t̄_i = Ā_iβ t̄_β + N̄_i θ̄̇_i                           (40)
@@ -38,7 +38,7 @@ from dalembert.symbolic.elimination import ldl_solve
 
 
 def stages(system: System, modules: Named | None = None) -> Iterator[Stage]:
-    """Twists and wrenches outwards (22)–(24), wrenches inwards (25); elimination inwards, accelerations outwards (27)–(33).
+    """Twists and wrenches outward (22)–(24), wrenches inward (25); elimination inward, accelerations outward (27)–(33).
 
     With `modules`, groups of bodies by name, the inverse dynamics is computed module by module (37)–(45).
     """
@@ -87,7 +87,7 @@ class LinkRecursion(_Recursion):
     """Inverse and forward dynamics link by link."""
 
     def inverse(self) -> Iterator[Stage]:
-        """Motions outwards, wrenches inwards: section 2.6."""
+        """Motions outward, wrenches inward: section 2.6."""
         t, td, wrenches = list[Array](), list[Array](), list[Array]()
         for i, link in enumerate(self.parts.links):
             found = list[Quantity]()
@@ -99,7 +99,7 @@ class LinkRecursion(_Recursion):
             wrench = link.M @ td[i] + self.parts.gyroscopic(i, t[i][:3]) @ t[i]
             number = "(24)" if self.parts.centred else "(47a)"
             wrenches.append(self._define(found, "w", i, wrench, "inertia wrench of the link", number))
-            yield Stage(f"{self._name(i)}: outwards", tuple(found))
+            yield Stage(f"{self._name(i)}: outward", tuple(found))
         for i in reversed(range(len(wrenches))):
             link, found = self.parts.links[i], list[Quantity]()
             total = self._define(found, "w_tilde", i, wrenches[i], "wrench of its subtree", "(25)")
@@ -107,7 +107,7 @@ class LinkRecursion(_Recursion):
                 self._define(found, "tau", i, link.p.T @ total, "joint force or torque", "(25)")
             if link.parent >= 0:
                 wrenches[link.parent] = wrenches[link.parent] + self.parts.B(i, link.parent).T @ total
-            yield Stage(f"{self._name(i)}: inwards", tuple(found))
+            yield Stage(f"{self._name(i)}: inward", tuple(found))
 
     def _twist_rate(self, i: int, t: list[Array], td: list[Array]) -> Array:
         link = self.parts.links[i]
@@ -122,7 +122,7 @@ class LinkRecursion(_Recursion):
         return B @ td[link.parent] + rate(self.system, B) @ t[link.parent] + own  # (23)
 
     def forward(self) -> Iterator[Stage]:
-        """Elimination inwards, accelerations outwards, for φ = τ − C θ̇: section 2.7."""
+        """Elimination inward, accelerations outward, for φ = τ − C θ̇: section 2.7."""
         links, algebra = self.parts.links, self.parts.algebra
         phi = self.system.algebra.symbols([f"phi[{i + 1}]" for i in range(self.parts.n)])
         inertias, eta = [link.M for link in links], [zeros(6) for _ in links]
@@ -159,7 +159,7 @@ class LinkRecursion(_Recursion):
                 carried = carried + link.p @ self._define(found, "theta_ddot", i, value, "τ̃ − ψᵀ μ", "(33)")
             mu.append(carried)
             if found:
-                yield Stage(f"{self._name(i)}: accelerations outwards", tuple(found))
+                yield Stage(f"{self._name(i)}: accelerations outward", tuple(found))
 
     def _name(self, i: int) -> str:
         return f"Link {i + 1}, {self.parts.links[i].name}"
@@ -172,7 +172,7 @@ class ModuleRecursion(_Recursion):
     whole: Modular
 
     def inverse(self) -> Iterator[Stage]:
-        """Motions outwards, wrenches and joint forces inwards; forces of a speed that moves two modules are summed."""
+        """Motions outward, wrenches and joint forces inward; forces of a speed that moves two modules are summed."""
         t, td, w = list[Array](), list[Array](), list[Array]()
         modules = self.whole.modules
         for m, module in enumerate(modules):
@@ -185,7 +185,7 @@ class ModuleRecursion(_Recursion):
                 t_i, td_i = t[m][6 * k : 6 * k + 6], td[m][6 * k : 6 * k + 6]
                 wrenches.append(self.parts.links[i].M @ td_i + self.parts.gyroscopic(i, t_i[:3]) @ t_i)
             w.append(self._define(found, "w_bar", m, stack(*wrenches), "inertia wrenches of its links", "(48)"))
-            yield Stage(f"Module {module.name}: outwards", tuple(found))
+            yield Stage(f"Module {module.name}: outward", tuple(found))
         for m in reversed(range(len(modules))):
             found, parent, own = list[Quantity](), modules[m].parent, self.whole.speeds(m)
             total = self._define(found, "w_tilde", m, w[m], "wrenches of its subtree", "(25)")
@@ -193,7 +193,7 @@ class ModuleRecursion(_Recursion):
             self._define(found, "tau_bar", m, tau, "joint forces and torques", "(25)")
             if parent >= 0:
                 w[parent] = w[parent] + self.whole.A_bar(m).T @ total
-            yield Stage(f"Module {modules[m].name}: inwards", tuple(found))
+            yield Stage(f"Module {modules[m].name}: inward", tuple(found))
 
     def _twists(self, m: int, t: list[Array]) -> Array:
         parent = self.whole.modules[m].parent

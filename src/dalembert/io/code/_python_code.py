@@ -55,10 +55,10 @@ JAX = Dialect(
         "import jax",
         "import jax.numpy as np",
         "",
-        'jax.config.update("jax_enable_x64", True)  # the equations are meant in double precision',
+        'jax.config.update("jax_enable_x64", True)  # double precision',
     ),
     "np.array([{}])",
-    "States y are (n,) or (n, batch). Everything is pure: use jax.jit, jax.grad and jax.vmap as you like.",
+    "States y are (n,) or (n, batch). All functions are pure and support jax.jit, jax.grad and jax.vmap.",
     _STACKED,
     read="{0} = np.asarray({0})",
 )
@@ -79,7 +79,7 @@ CASADI = Dialect(
     ),
     ("import casadi as ca",),
     "[{}]",
-    "A state y is a column of CasADi's numbers or symbols (DM, SX, MX), and so are results.",
+    "States y and results are CasADi column vectors (DM, SX or MX).",
     ("return ca.vertcat(*rows)", "return ca.reshape(ca.vertcat(*rows), {c}, {r}).T"),
     interpolation="interpolated_casadi.txt",
     footer="function_casadi.txt",
@@ -137,7 +137,7 @@ def _function(source: Source, dialect: Dialect, each: CodeFunction) -> Iterator[
     if dialect.before:
         yield dialect.before
     elif dialect is NUMPY and "select" in {name for name, _ in each.program.lines}:
-        yield '@np.errstate(all="ignore")  # both branches are computed, one is taken'
+        yield '@np.errstate(all="ignore")  # both branches are computed, one is selected'
     arrays = ("y",) if each.given == "state" else ("q", "qd")
     yield f"def {each.name}(t, {', '.join(arrays)}, p):"
     rows = f" Rows: {', '.join(each.rows)}." if each.rows else ""

@@ -160,7 +160,7 @@ class Reading(Findings):
         if value is None:
             self._not_numbers(element, attribute, what, given, 1)
         elif least is not None and value < least:
-            self.wrong(element.line, what, f"{attribute} is {value:g}.", f"Expected at least {least:g}.")
+            self.wrong(element.line, what, f"{attribute} is {value:g}.", f"Expected a number >= {least:g}.")
         else:
             return value
         return default or 0.0

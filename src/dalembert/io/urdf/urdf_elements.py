@@ -379,7 +379,7 @@ def _size(shape: Element, what: str, reading: Reading) -> tuple[float, ...]:
         reading.wrong(shape.line, what, "the attribute 'size' is missing.", 'Write <box size="x y z"/>.')
     size = reading.numbers(shape, "size", what, (1.0, 1.0, 1.0))
     if min(size) < 0:
-        reading.wrong(shape.line, what, f"an edge has the length {min(size):g}.", "Expected at least 0.")
+        reading.wrong(shape.line, what, f"an edge has the length {min(size):g}.", "Expected a number >= 0.")
     return size
 
 

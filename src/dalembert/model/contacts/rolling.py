@@ -154,7 +154,7 @@ class Rolling(Contact):
 
 
 def _matter(watch: Watch, name: str, from_point: Vector3, place: Traced) -> Traced:
-    """Velocity of the material point of a body at a place: v = ȯ + Ṙ x with x = Rᵀ (r − o), its rate and variation.
+    """Velocity of the material point of a body at a position: v = ȯ + Ṙ x with x = Rᵀ (r − o), its rate and variation.
 
     The material point changes with time: ẋ = Ṙᵀ (r − o) + Rᵀ (ṙ − ȯ). `value` has the magnitudes of both.
     """

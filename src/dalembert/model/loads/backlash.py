@@ -87,7 +87,7 @@ class Backlash(Walls):
     def problems(self, table: dict[str, float]) -> list[Problem]:
         found, play = self.press_faults(self.title, table), value(self.play, table)
         if not play >= 0:
-            found.append(Problem(f"{self.title}, play", f"the play is {play:g}.", "Expected a nonnegative number."))
+            found.append(Problem(f"{self.title}, play", f"the play is {play:g}.", "Expected a number >= 0."))
         if value(self.ratio, table) == 0:
             found.append(Problem(f"{self.title}, ratio", "the ratio is 0.", "Expected a nonzero number."))
         first, second = self.in_joints

@@ -268,7 +268,7 @@ class Laws(Press):
 def not_negative(title: str, known: dict[str, float]) -> list[Problem]:
     """The problems of negative constants."""
     return [
-        Problem(f"{title}, {name}", f"the value is {x:g}.", "Expected a nonnegative number.")
+        Problem(f"{title}, {name}", f"the value is {x:g}.", "Expected a number >= 0.")
         for name, x in known.items()
         if x < 0
     ]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 SMOOTHING = 1e-3  # default of robot files without smoothing
-both_ways = one_or_two("forwards", "backwards")
+both_ways = one_or_two("forward", "backward")
 
 
 @record
@@ -156,7 +156,7 @@ class JointFriction(InJoint):
             return [Problem(self.title, fact, "Give `stribeck`, the rate at which it decays, or omit `smoothing`.")]
         pairs = [(value(c, table), value(s, table)) for c, s in zip(self.coulomb, self.static, strict=True)]
         facts = [f"static friction is {s:g} and Coulomb friction {c:g}." for c, s in pairs if not 0 < c <= s]
-        return [Problem(self.title, fact, "Expected 0 < coulomb ≤ static.") for fact in facts[:1]]
+        return [Problem(self.title, fact, "Expected 0 < coulomb <= static.") for fact in facts[:1]]
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
         """Both; URDF has neither smoothing, asymmetric friction nor static friction."""
@@ -190,4 +190,4 @@ class JointFriction(InJoint):
 
 def _words(pair: Pair) -> str:
     forwards, backwards = map(written_out, pair)
-    return forwards if pair[0] == pair[1] else f"{forwards} forwards, {backwards} backwards"
+    return forwards if pair[0] == pair[1] else f"{forwards} forward, {backwards} backward"

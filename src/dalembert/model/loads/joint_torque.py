@@ -147,5 +147,5 @@ def _saturated(model: Model, value: Formula, given: list[Written], where: str) -
     low, high = ends if len(ends) == 2 else (-ends[0], ends[0])
     width = evaluate(high - low, model.parameter_values)
     if not width >= 0:
-        raise InputError(f"{where}: the upper limit is {-width:g} below the lower limit. Expected lowest ≤ highest.")
+        raise InputError(f"{where}: the upper limit is {-width:g} below the lower limit. Expected lowest <= highest.")
     return maximum(low, minimum(high, value))

@@ -65,7 +65,7 @@ class SphereOnBox(Touch):
         found = super().problems(table) + sized(self.title, self.radius, table)
         edges = [value(edge, table) for edge in self.size]
         return found + [
-            Problem(f"{self.title}, size[{i}]", f"the edge is {edge:g}.", "Expected a positive length.")
+            Problem(f"{self.title}, size[{i}]", f"the edge is {edge:g}.", "Expected a positive number.")
             for i, edge in enumerate(edges)
             if edge <= 0
         ]

@@ -215,7 +215,7 @@ class Settings:
         for name in ("rtol", "atol", "max_step", "step"):
             value = getattr(self, name)
             if value is not None and not (np.isfinite(value) and value > 0):
-                raise InputError(f"simulate: {name} is {value}. Expected a positive number.")
+                raise InputError(f"simulate, {name}: got {value}. Expected a positive number.")
 
 
 @dataclass(frozen=True)

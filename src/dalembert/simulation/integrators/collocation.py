@@ -39,7 +39,7 @@ class Collocation(Stepper):
 
     `rtol` (default 1e-9) and `atol` (default 1e-9 of each coordinate's typical magnitude) bound the difference of positions to a
     formula of order 5, so that the motion itself is much more accurate. Velocities do not enter the error estimate: without
-    projection they deviate slightly from the constraints, which would require ever shorter steps.
+    projection they deviate slightly from the constraints, so the steps would become shorter and shorter.
     """
 
     name = "collocation"

@@ -81,7 +81,7 @@ def form_of(name: str, key: Key) -> str:
 
 
 _FORMS = {"names of bodies": "bodies", "true or false": "switch", "a table": "table"} | dict.fromkeys(
-    ("a name in quotation", "text in quotation"), "text"
+    ("a name in quotation", "a string in quotation"), "text"
 )
 
 

@@ -13,7 +13,7 @@ interface Drawn { what: string; unit: string; across: string; across_unit: strin
 interface Swept { runs: number; failed: number; reasons: string[]; integrator: string; files: string[]; panels: Drawn[]; tables: string }
 
 const HEIGHT = 200;
-const OPEN = "does not fulfil the constraints";
+const OPEN = "does not satisfy the constraints";
 const ADVICE = "All runs begin at the start of the text, and these values would open the loops there. Vary masses, loads or rates, or values that keep the start closed.";
 const REDUCTIONS = ["max", "min", "final", "mean", "rms", "drift"];
 
