@@ -13,6 +13,7 @@ from dalembert.analysis.linear._residuals import Point, Residuals, residuals_of,
 from dalembert.analysis.linearize import At, read_state
 from dalembert.api.load import accepts_source
 from dalembert.arguments import are_names, is_whole, shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
 from dalembert.mechanics import random_states
 from dalembert.mechanics.assembly import Assembler
@@ -31,6 +32,7 @@ _DISTINCT = 1e-6  # poses that differ by less, in scales of the model, are the s
 _MAX_STARTS = 100_000
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Equilibrium(Value, Tabular):
     """An equilibrium or a steady motion, with the forces there.
@@ -121,6 +123,7 @@ class Equilibrium(Value, Tabular):
         return f"<{self.kind.capitalize()} of '{self.model.name}': {', '.join(state[:8])}{more}; {self.stability}>"
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Equilibria(Tabular, Sequence[Equilibrium]):
     """All equilibria found, the nearest to the start first; `q`, `qd` and `t` are those of the nearest."""

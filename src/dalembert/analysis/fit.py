@@ -19,6 +19,7 @@ from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import is_real, numbers_given, shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import DalembertError, InputError, SimulationError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Value
@@ -258,6 +259,7 @@ class Estimate(NamedTuple):
         return f"{self.value:.6g} ± {self.sigma:.2g}"
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Fit(Value, Tabular):
     """The result of `fit`: parameters with uncertainties."""

@@ -24,6 +24,7 @@ from dalembert.analysis.linear._residuals import (
 from dalembert.analysis.linearize import At, read_state, speed_names
 from dalembert.api.load import accepts_source
 from dalembert.arguments import is_real, shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Value
@@ -36,6 +37,7 @@ _PERIODIC = 1e-6  # in scales of the model
 _ON_CIRCLE = 1e-7  # distance from the unit circle below which a multiplier lies on it
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Floquet(Value, Tabular):
     """The map of small deviations over one period: x(T) = `monodromy` x(0).

@@ -16,6 +16,7 @@ from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import At, linear_at, read_state
 from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, WorkError, nearest
 from dalembert.mechanics.facts import lost_fact
 from dalembert.model.description import Description, Elements
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _AXIS = 1e-9  # relative to the largest eigenvalue
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Locus(Value, Tabular):
     """Eigenvalues at values of a parameter: (states, values), each row one tracked eigenvalue.

@@ -26,6 +26,7 @@ from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, shown
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import Program, program_of
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, NotApplicableError, nearest
 from dalembert.formalisms.shared.common_quantities import free_equations, jacobi
 from dalembert.formalisms.shared.linear_form import fused
@@ -152,6 +153,7 @@ def _joined(pieces: Sequence[Varied]) -> Varied:
     )
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Sensitivity(Value, Tabular):
     """A trajectory and its derivatives; samples are on the last axis.

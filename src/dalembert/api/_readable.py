@@ -11,6 +11,7 @@ from dalembert.api.equation_reader import Blocks, Reading
 from dalembert.display.math import html, latex, plain_text
 from dalembert.display.math.quantity_blocks import Step, WrittenLaw
 from dalembert.display.math.sheet import notes_of
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.solvers import directions, trial_vectors
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _MAX_PRINTED_COORDINATES = 8  # larger models print a summary instead of the equations
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class ReadableEquations(BoundEquations):
     """The symbolic part of `Equations`: properties of a derivation and its display."""

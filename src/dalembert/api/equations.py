@@ -19,6 +19,7 @@ from dalembert.api.simulate import SimulationOptions, read_gains, require_gains,
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.codegen.function import Function
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, SingularError
 from dalembert.formalisms.shared.about import Velocities
 from dalembert.formalisms.shared.solvers import gaussian
@@ -56,6 +57,7 @@ def with_regular_trials(evaluate: Evaluate) -> Evaluate:
     return cast(Evaluate, evaluated)
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Equations(ReadableEquations):
     """Equations of motion by one formalism, created by `dl.derive`. Immutable; compiled functions are cached by content.

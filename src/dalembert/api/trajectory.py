@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.arguments import checked
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, nearest
 from dalembert.simulation.trajectory_data import TrajectoryData
 from dalembert.tables import Table, Tabular, short
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]  # fields of a trajectory by name
 
 
+@documented_class
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(TrajectoryData, Tabular):
     """A sampled motion: named arrays with coordinates on the first axis and samples on the last.

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from dalembert.docstrings import documented_class
 from dalembert.formalisms.shared.about import Fact, Lineage, grouped
 from dalembert.mechanics.state_batch import States
 from dalembert.model.scales import Scales
@@ -44,6 +45,7 @@ class Verdict:
         return {**asdict(self), "lineage": list(self.lineage)}
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Agreement(Tabular):
     """Largest relative differences between the formulations, and reasons for those that do not apply."""

@@ -11,6 +11,7 @@ from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
 from dalembert.api.run_checks import CHECK
 from dalembert.api.trajectory import Trajectory
+from dalembert.docstrings import documented_class
 from dalembert.errors import DalembertError, InputError
 from dalembert.formalisms import catalogue
 from dalembert.model.description import Elements
@@ -40,6 +41,7 @@ class Row:
     failure: str | None = None
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Comparison(Tabular):
     """A table with one row per formulation, its runs, and the reasons for omitted formulations.

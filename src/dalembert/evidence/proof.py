@@ -17,6 +17,7 @@ from typing import Any
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
 from dalembert.arguments import is_whole, shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, SingularError
 from dalembert.evidence._degrees import degrees_of
 from dalembert.evidence._integrated_programs import (
@@ -61,6 +62,7 @@ class Claim:
     reason: str | None = None
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Proof(Tabular):
     """Formulations that are proved to be the same function, the probability of error, and what remains undecided."""

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from dalembert.arguments import checked
+from dalembert.docstrings import documented_class
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.mechanics.facts import Choice
@@ -21,6 +22,7 @@ from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.workspace import Workspace
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class BoundEquations(Value):
     """A derivation with the values of its parameters; `Equations` adds display and evaluation."""

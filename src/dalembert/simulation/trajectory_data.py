@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from dalembert.arguments import checked, numbers_given
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, nearest
 from dalembert.mechanics.joint_reactions import JointForces, require_frame
 from dalembert.model.description import Description
@@ -130,6 +131,7 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.cross(a, b, axis=0)
 
 
+@documented_class
 @dataclass(frozen=True, eq=False, repr=False)
 class TrajectoryData(Value):
     """The arrays of a run, with the data to label and draw them."""
