@@ -60,7 +60,10 @@ ARGUMENTS: Mapping[str, Entry] = {
     "max_step": ("float", "Largest step size."),
     "step": ("float", "Step size of an integrator with fixed steps."),
     "dense": ("bool", "Record the motion between samples for `Trajectory.at`."),
-    "progress": ("callable", "Called with the completed fraction, from 0 to 1; a simulation stops if it returns False."),
+    "progress": (
+        "callable",
+        "Called with the completed fraction, from 0 to 1; a simulation stops if it returns False.",
+    ),
     "parameters": ("mapping of str to float", "Parameter values by name, instead of those of the model."),
     "seed": ("int", "Seed of the random numbers."),
     "keep": ("sequence of str", "Names of coordinates that stay fixed."),
@@ -81,6 +84,10 @@ ARGUMENTS: Mapping[str, Entry] = {
 }
 RETURNS: Mapping[str, Entry] = {
     "tables": ("tuple of Table", "The tables that `print` and notebooks display."),
+    **dict.fromkeys(
+        ("cycloidal", "quintic", "sampled", "spline", "trapezoidal"),
+        ("Profile", "Positions, rates and accelerations as functions of time."),
+    ),
     "to_dict": ("dict or list", "Numbers, str, lists and dicts, which `json.dump` accepts."),
 }
 _WRONG_STATE = "If an argument has a wrong shape or contains values that are not finite."
@@ -147,10 +154,11 @@ def sections(docstring: str) -> dict[str, str]:
     """
     front, *pairs = _HEADING.split(inspect.cleandoc(docstring))
     found = {"": front.strip(), **{name: body.strip("\n") for name, body in zip(pairs[::2], pairs[1::2], strict=True)}}
-    example = _EXAMPLE.search(found[""])
-    if example is not None:
-        found["Examples"] = found[""][example.start() :]
-        found[""] = found[""][: example.start()].strip()
+    *_, last = found
+    example = _EXAMPLE.search(found[last])
+    if last != "Examples" and example is not None:
+        found["Examples"] = found[last][example.start() :]
+        found[last] = found[last][: example.start()].strip("\n")
     return found
 
 

@@ -119,7 +119,9 @@ def examples(name: str, thing: Any) -> Iterator[doctest.DocTest]:
     if inspect.isclass(thing):
         documented += [(f"{name}.{member}", value) for member, value in members(thing)]
     for title, each in documented:
-        module = sys.modules[inspect.unwrap(getattr(each, "fget", None) or getattr(each, "func", None) or each).__module__]
+        module = sys.modules[
+            inspect.unwrap(getattr(each, "fget", None) or getattr(each, "func", None) or each).__module__
+        ]
         yield doctest.DocTestParser().get_doctest(each.__doc__ or "", dict(vars(module)), title, None, 0)
 
 

@@ -99,9 +99,31 @@ class Floquet(Value, Tabular):
 def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) -> Floquet:
     """The Floquet multipliers of the motion from a state over one period.
 
-    `at` is as for `linearize`, by default the initial state; a run provides its state at `t`. The motion must be
-    periodic; angles may differ by full turns.
+    The motion must be periodic; angles may differ by full turns.
 
+    Parameters
+    ----------
+    period : float
+        The period of the motion.
+    t : float, default 0.0
+        Time of the state.
+
+    Returns
+    -------
+    Floquet
+        The monodromy matrix, multipliers and stability.
+
+    Raises
+    ------
+    InputError
+        If the period is not positive, or the motion is not periodic.
+    NotApplicableError
+        If the model has rigid contacts, laws in Python or constraints on momenta.
+    InconsistentStateError
+        If the state violates the constraints.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> shaken = dl.Model("shaken").parameters(e=0.3).coordinates("x").start([0.0], [0.0])
     >>> _ = shaken.body("mass", joint=shaken.prismatic((1, 0, 0), "x"), mass=1)
