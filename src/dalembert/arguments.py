@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
+from dalembert.docstrings import documented
 from dalembert.errors import InputError, nearest
 
 P = ParamSpec("P")
@@ -71,6 +72,7 @@ def checked(function: Callable[P, T], *, by_name: bool = False) -> Callable[P, T
     """
     signature = inspect.signature(function)
     defaults = {name: x.default for name, x in signature.parameters.items() if x.default is not x.empty}
+    documented(function, checks=True)
     checks = [(name, *kind) for name, each in signature.parameters.items() if (kind := _kind(each)) is not None]
 
     @wraps(function)

@@ -84,9 +84,36 @@ def gradient(
 ) -> Gradient:
     """The gradient of a cost with respect to parameters and initial values, by the adjoint equations.
 
-    The cost is the sum of `final`, a formula of the final state, and the time integral of the formula `integral`; one of them may
-    be omitted. Formulas are those of `Sensitivity.observe`, other options those of `dl.sensitivity`.
+    The cost is the sum of `final` and the time integral of `integral`; one of them may be omitted. Its run time hardly depends on
+    the number of names in `of`.
 
+    Parameters
+    ----------
+    of : sequence of str
+        Parameters `l`, initial coordinates `theta(0)` and initial rates `dot(theta)(0)`.
+    final : str, optional
+        A formula of the final state, as in `Sensitivity.observe`.
+    integral : str, optional
+        A formula that is integrated over time.
+
+    Returns
+    -------
+    Gradient
+        The cost `value`, its derivatives `slopes` in the order of `of`, and the run.
+
+    Raises
+    ------
+    InputError
+        If neither cost is defined, or a name or formula is unknown.
+    NotApplicableError
+        If the model cannot be differentiated.
+
+    See Also
+    --------
+    sensitivity : Derivatives of the whole motion.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("oscillator").parameters(m=1.0, k=4.0).coordinates("x").start([1.0], [0.0])
     >>> _ = model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass="m").force("mass", ("-k*x", 0, 0))

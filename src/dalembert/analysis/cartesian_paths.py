@@ -47,11 +47,39 @@ def straight_line(
 ) -> Profile:
     """The coordinate trajectory that moves a point of a body along a straight line, from rest to rest.
 
-    `start` and `end` are targets as for `inverse_kinematics`; without `start`, the path begins at the pose at `q0`, restricted to
-    what `end` prescribes. Orientations rotate about a fixed axis. `timing` is the time law: cycloidal, quintic or trapezoidal.
-    The number of waypoints grows until the deviation from the line, relative to the length of the model, is below `accuracy`.
-    Options are those of `inverse_kinematics`.
+    Orientations rotate about a fixed axis. The number of waypoints grows until the path is accurate.
 
+    Parameters
+    ----------
+    end : array_like, Pose or Target
+        The last position, orientation or pose, as for `inverse_kinematics`.
+    duration : float
+        Duration of the motion.
+    start : array_like, Pose or Target, optional
+        The first one; that at `q0` if None, restricted to what `end` prescribes.
+    timing : {'cycloidal', 'quintic', 'trapezoidal'}
+        The time law along the path.
+    accuracy : float, optional
+        Largest deviation from the line, relative to the length of the model.
+    **options
+        Options of `inverse_kinematics`.
+
+    Returns
+    -------
+    Profile
+        The coordinates as functions of time.
+
+    Raises
+    ------
+    InputError
+        If `start` and `end` prescribe different quantities, or a position cannot be reached.
+
+    See Also
+    --------
+    circle : The same on a circle.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> path = dl.straight_line("puma560", "flange", (0.5, 0.2, 0.6), 2.0, start=(0.5, -0.2, 0.6))
     >>> dl.position("puma560", path.position(1.0), "flange").round(5).tolist()
@@ -100,9 +128,43 @@ def circle(
 ) -> Profile:
     """The coordinate trajectory that moves a point of a body on a circle about `center` and `axis`, from rest to rest.
 
-    The circle begins at the position `start`, by default that of the point at `q0`, and subtends `angle` radians. A given
-    `orientation` stays constant. The other arguments are those of `straight_line`.
+    Parameters
+    ----------
+    center : array_like, shape (3,)
+        A point on the axis of the circle, in world axes.
+    axis : array_like, shape (3,)
+        The direction of the axis, in world axes, of any nonzero length.
+    duration : float
+        Duration of the motion.
+    angle : float, default 2π
+        The angle that the path subtends, in radians.
+    start : array_like, shape (3,), optional
+        The first position, in world axes; that of the point at `q0` if None.
+    orientation : array_like, optional
+        Constant orientation: a quaternion (w, x, y, z) or a rotation (3, 3). Not prescribed if None.
+    timing : {'cycloidal', 'quintic', 'trapezoidal'}
+        The time law along the path.
+    accuracy : float, optional
+        Largest deviation from the circle, relative to the length of the model.
+    **options
+        Options of `inverse_kinematics`.
 
+    Returns
+    -------
+    Profile
+        The coordinates as functions of time.
+
+    Raises
+    ------
+    InputError
+        If the radius is zero, an array has a wrong shape, or a position cannot be reached.
+
+    See Also
+    --------
+    straight_line : The same along a line.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> path = dl.circle("puma560", "flange", (0.4, 0.0, 0.6), (0, 0, 1), 2.0, start=(0.5, 0.0, 0.6))
     >>> bool(np.allclose(dl.position("puma560", path.position(1.0), "flange"), [0.3, 0.0, 0.6], atol=1e-5))

@@ -15,6 +15,7 @@ from dalembert.analysis.tracking import Designed, joint_of, laws_of
 from dalembert.api.dynamics import Dynamics, dynamics
 from dalembert.arguments import are_names, is_real, numbers_given, shown
 from dalembert.codegen.function import Function, choose_engine, compile_function
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.loads.joint_friction import JointFriction
@@ -28,6 +29,7 @@ Target = float | Profile | Callable[[float], float | tuple[float, float, float]]
 _RANK = 1e-9  # relative: Λ excludes directions in which the point cannot move
 
 
+@documented_class
 class PD:
     """u = kp e + kd ė for a target that is a number, a profile, or a function of time; continuous or sampled.
 
@@ -59,6 +61,7 @@ class PD:
         return self.kp * e + self.kd * rate
 
 
+@documented_class
 class PID(PD):
     """u = kp e + kd ė + ki ∫ e dt, sampled; saturated at ±`limit` or at `limit` = (lowest, highest), with anti-windup.
 
@@ -183,6 +186,7 @@ def _require(found: object, shape: tuple[int, ...], where: str) -> np.ndarray:
     return numbers
 
 
+@documented_class
 class ComputedTorque:
     """Computed-torque control: the torques that track a desired motion, one for each of `bodies`; continuous or sampled.
 
@@ -244,6 +248,7 @@ def _compiled(model: Elements, laws: dict[str, Profile]) -> Function:
     return compile_function(algebra, vector([t]), vector(outputs), vector([]), choose_engine(None))
 
 
+@documented_class
 class OperationalSpace:
     """Operational-space control: torques that move a point to a target, one for each of `bodies`; continuous or sampled.
 
@@ -298,6 +303,7 @@ class OperationalSpace:
         return tau + dynamics.inverse(q, qd, rest, t, friction=True)
 
 
+@documented_class
 class LQR:
     """LQR, u = u₀ − K (x − x₀) with x = (q, q̇): minimizes ∫ xᵀQx + uᵀRu dt for ẋ = A x + B u; continuous or sampled.
 

@@ -81,11 +81,33 @@ def ellipsoid(
     q: Start = None,
     t: float = 0.0,
 ) -> Ellipsoid:
-    """The kinetic energy ellipsoid of a body about its center of mass, or about a `point` in body axes.
+    """The kinetic energy ellipsoid of a body about its center of mass, or about another point.
 
-    `frame` is `body`, or `world` for the base frame of (5.188), with the orientation of the body at the coordinates `q`, by
-    default the initial ones.
+    Parameters
+    ----------
+    energy : float, default 1.0
+        Kinetic energy of the angular velocities on the ellipsoid.
+    point : array_like, shape (3,), optional
+        The reference point in body axes; the center of mass if None.
+    frame : {'body', 'world'}
+        Axes of the result; 'world' is the base frame of (5.188) in papers/desapio.
+    q : array_like, shape (n,), or mapping of str to float, optional
+        Coordinates that define the orientation of the body; the initial ones if None.
+    t : float, default 0.0
+        Time.
 
+    Returns
+    -------
+    Ellipsoid
+        Semiaxes in rad per unit of time, and their directions.
+
+    Raises
+    ------
+    InputError
+        If there is no such body or frame, the inertia is zero, or the energy is not positive.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> ellipsoid(dl.load("gyroscope"), "rotor").semiaxes.round(3).tolist()
     [2.449, 2.449, 2.0]

@@ -13,6 +13,7 @@ from dalembert.analysis.linear._residuals import Point, Residuals, residuals_of,
 from dalembert.analysis.linearize import At, read_state
 from dalembert.api.load import accepts_source
 from dalembert.arguments import are_names, is_whole, shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
 from dalembert.mechanics import random_states
 from dalembert.mechanics.assembly import Assembler
@@ -31,6 +32,7 @@ _DISTINCT = 1e-6  # poses that differ by less, in scales of the model, are the s
 _MAX_STARTS = 100_000
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Equilibrium(Value, Tabular):
     """An equilibrium or a steady motion, with the forces there.
@@ -121,6 +123,7 @@ class Equilibrium(Value, Tabular):
         return f"<{self.kind.capitalize()} of '{self.model.name}': {', '.join(state[:8])}{more}; {self.stability}>"
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Equilibria(Tabular, Sequence[Equilibrium]):
     """All equilibria found, the nearest to the start first; `q`, `qd` and `t` are those of the nearest."""
@@ -182,13 +185,41 @@ def equilibrium(
 ) -> Equilibria:
     """The equilibria of a model, or its steady motions, the nearest to the start first.
 
-    The search starts from `at`, by default the initial state, and from `starts` further points: a number of random ones with a
-    fixed seed, or a list. Equilibria can be missed. Of a continuous family only the first member found is returned.
+    Equilibria can be missed. Of a continuous family only the first member found is returned.
 
-    Coordinates in `keep` stay fixed by holding forces, which are part of the result; with as many names in `seek`, these unknown
-    parameters or coordinate rates are solved for instead. `speeds` are constant rates of ignorable coordinates, for steady
-    motions; rates that constraints and drives prescribe follow from them.
+    Parameters
+    ----------
+    keep : sequence of str, default ()
+        Coordinates that stay fixed by holding forces, which are part of the result.
+    t : float, default 0.0
+        Time.
+    starts : int or sequence, optional
+        Number of random starts with a fixed seed in addition to `at`, or a list of positions.
+    speeds : mapping of str to float, optional
+        Constant rates of ignorable coordinates, for steady motions; rates that constraints and drives prescribe follow from them.
+    seek : sequence of str, default ()
+        As many unknown parameters or rates dot(x) as `keep` has names; they are solved for instead of holding forces.
 
+    Returns
+    -------
+    Equilibria
+        The equilibria with their stability and forces, the nearest first.
+
+    Raises
+    ------
+    NotApplicableError
+        If the model has rigid contacts, laws in Python or constraints on momenta.
+    InputError
+        If a name is unknown or an argument is invalid.
+    DalembertError
+        If no equilibrium was found.
+
+    See Also
+    --------
+    linearize : Equations of small motions about the result.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> [(round(found["theta"], 6), found.stability) for found in dl.equilibrium("simple-pendulum", at=[0.1])]
     [(0.0, 'stable'), (3.141593, 'unstable')]

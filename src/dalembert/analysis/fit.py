@@ -19,6 +19,7 @@ from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import is_real, numbers_given, shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import DalembertError, InputError, SimulationError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Value
@@ -56,12 +57,38 @@ def fit(
 ) -> Fit:
     """Fit parameters and initial values of a model to measurements, with uncertainties.
 
-    `data` are columns by name: a mapping or pandas table, the path of a .csv file, or a run. Its column `t` has the times; the
-    others are coordinates, `dot(x)`, or formulas as in `Sensitivity.observe`; NaN or an empty cell is a missing value.
-    `parameters` lists the names to fit, initial values as `theta(0)`, or maps names to guesses. `sigma` are the standard
-    deviations of the measurements; by default the noise of each column is estimated from the residuals. The run starts at `t0`,
-    by default at the first time. `bounds` are by name; `most` is the largest number of runs.
+    Parameters
+    ----------
+    data : mapping, DataFrame, str, Path or Trajectory
+        Columns by name, the path of a .csv file, or a run. The column `t` has the times; the others are coordinates, `dot(x)`, or
+        formulas as in `Sensitivity.observe`; NaN or an empty cell is a missing value.
+    parameters : sequence of str, or mapping of str to float
+        Names to fit, initial values as `theta(0)`; or names with their first guesses.
+    observe : sequence of str, optional
+        The columns to use; all if None.
+    sigma : float or mapping of str to float, optional
+        Standard deviations of the measurements; if None, the noise of each column is estimated from the residuals.
+    bounds : mapping of str to tuple of float, optional
+        Lower and upper bounds by name.
+    t0 : float, optional
+        Start of the run; the first time of the data if None.
+    most : int, default 100
+        Largest number of runs.
 
+    Returns
+    -------
+    Fit
+        Values, standard deviations, covariance and the fitted run.
+
+    Raises
+    ------
+    InputError
+        If the data are invalid, a name is unknown, or the parameters cannot be identified from the measurements.
+    SimulationError
+        If the search does not converge, or a run ends before the last measurement.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("oscillator").parameters(m=1.0, k=3.0).coordinates("x").start([1.0], [0.0])
     >>> _ = model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass="m").force("mass", ("-k*x", 0, 0))
@@ -258,6 +285,7 @@ class Estimate(NamedTuple):
         return f"{self.value:.6g} ± {self.sigma:.2g}"
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Fit(Value, Tabular):
     """The result of `fit`: parameters with uncertainties."""

@@ -24,6 +24,7 @@ from dalembert.analysis.linear._residuals import (
 from dalembert.analysis.linearize import At, read_state, speed_names
 from dalembert.api.load import accepts_source
 from dalembert.arguments import is_real, shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Value
@@ -36,6 +37,7 @@ _PERIODIC = 1e-6  # in scales of the model
 _ON_CIRCLE = 1e-7  # distance from the unit circle below which a multiplier lies on it
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Floquet(Value, Tabular):
     """The map of small deviations over one period: x(T) = `monodromy` x(0).
@@ -97,9 +99,31 @@ class Floquet(Value, Tabular):
 def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) -> Floquet:
     """The Floquet multipliers of the motion from a state over one period.
 
-    `at` is as for `linearize`, by default the initial state; a run provides its state at `t`. The motion must be
-    periodic; angles may differ by full turns.
+    The motion must be periodic; angles may differ by full turns.
 
+    Parameters
+    ----------
+    period : float
+        The period of the motion.
+    t : float, default 0.0
+        Time of the state.
+
+    Returns
+    -------
+    Floquet
+        The monodromy matrix, multipliers and stability.
+
+    Raises
+    ------
+    InputError
+        If the period is not positive, or the motion is not periodic.
+    NotApplicableError
+        If the model has rigid contacts, laws in Python or constraints on momenta.
+    InconsistentStateError
+        If the state violates the constraints.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> shaken = dl.Model("shaken").parameters(e=0.3).coordinates("x").start([0.0], [0.0])
     >>> _ = shaken.body("mass", joint=shaken.prismatic((1, 0, 0), "x"), mass=1)

@@ -153,18 +153,45 @@ def inverse_kinematics(
     tolerance: float = TOLERANCE,
     engine: str | None = None,
 ) -> InverseKinematics:
-    """The coordinates at which a point of a body reaches a target, by a search that starts at `q0`.
+    """The coordinates at which a point of a body reaches a target.
 
-    A target is a position (3,) in world axes, an orientation as quaternion (w, x, y, z) or rotation (3, 3) from body to world
-    axes, both as a pose (4, 4), or a `Target`. One more axis at the end contains K targets. A mapping of bodies to targets
-    prescribes several bodies at once. `point` is the point of the body, in body axes.
+    Constraints and loops of the model are part of the equations, so they are satisfied at the result. Coordinates that do not
+    affect the target stay fixed.
 
-    Constraints and loops of the model are part of the equations, so they are satisfied at the result. `limits` of coordinates
-    are respected. Coordinates in `keep`, and those that do not affect the target, stay fixed. The search begins at `q0`, by
-    default the initial position, and is restarted up to `starts` times with up to `iterations` steps each, until the residual
-    is below `tolerance`. `branches=True` finds all configurations of one target from many deterministic starts; a branch can
-    be missed.
+    Parameters
+    ----------
+    body : str or mapping of str to target
+        The name of the body, or several bodies with their targets.
+    target : array_like, Pose or Target, optional
+        A position (3,) in world axes, an orientation as quaternion (w, x, y, z) or rotation (3, 3) from body to world axes, both
+        as a pose (4, 4), or a `Target`. One more axis at the end contains K targets.
+    q0 : array_like or mapping, optional
+        Start of the search, shape (n,) or by name; the initial position of the model if None.
+    t : float, default 0.0
+        Time.
+    limits : bool, default True
+        Respect the limits of coordinates.
+    branches : bool, default False
+        Find all configurations of one target from many deterministic starts; a branch can be missed.
+    starts : int, default 100
+        Largest number of restarts.
+    iterations : int, default 60
+        Largest number of steps of each start.
+    tolerance : float, optional
+        Residual below which the target is reached.
 
+    Returns
+    -------
+    InverseKinematics
+        The coordinates `q` (n,) or (n, K), `converged`, residuals, and the branches.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, a target has a wrong shape, or `branches` is used with several targets.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> wanted = dl.pose("puma560", [0.3, -0.7, 0.5, 0.4, 0.9, -0.2], "flange")
     >>> found = dl.inverse_kinematics("puma560", "flange", wanted, branches=True)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dalembert.analysis.linear._spectrum import Mode, finite_eigenvalues, modes_of, second_order, spectrum_of
 from dalembert.arguments import checked, is_whole, numbers_given, shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import EngineError, InputError
 from dalembert.mechanics import random_states
 from dalembert.mechanics.constraint_levels import levels
@@ -52,6 +53,7 @@ class Descriptor:
         return finite_eigenvalues(self.A, self.E)
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Linearization(Value, Tabular):
     """Linear equations about a state of a model: δẋ = A δx + B δu, δy = C δx + D δu.
@@ -268,6 +270,7 @@ def _index(names: tuple[str, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Modes(Tabular, Sequence[Mode]):
     """All modes about a state, slowest first."""

@@ -52,13 +52,41 @@ def linearize(
 ) -> Linearization:
     """The linear equations ẋ = A x + B u, y = C x + D u of a model about an equilibrium or a steady motion.
 
-    `at` is a position at rest, a pair (q, q̇), a result of `dl.equilibrium`, or a run with its time `t`; by default the initial
-    state. The states are independent coordinates and speeds on the constraints. `inputs` are coordinates (a force along them),
-    parameters, or loads that had a Python law; `outputs` formulas of coordinates and velocities, accelerations ddot(x), or names
-    of constraints for their multipliers, by default all coordinates. All derivatives are exact derivatives of a program.
+    The states are independent coordinates and speeds on the constraints. All derivatives are exact derivatives of a program.
 
-    At any other state the equations are valid only momentarily: they raise InputError unless `moving` is True or `at` is a run.
+    Parameters
+    ----------
+    inputs : sequence of str, default ()
+        Coordinates (a force along them), parameters, or loads that had a Python law.
+    outputs : sequence of str, optional
+        Formulas of coordinates and velocities, accelerations ddot(x), or names of constraints for their multipliers; all
+        coordinates if None.
+    t : float, default 0.0
+        Time of the state.
+    moving : bool, default False
+        Allow a state that is neither an equilibrium nor a steady motion, where the equations are valid only momentarily.
 
+    Returns
+    -------
+    Linearization
+        The matrices A, B, C, D, the state, eigenvalues and modes.
+
+    Raises
+    ------
+    InputError
+        If the state is not an equilibrium or a steady motion and `moving` is False, or a name is unknown.
+    InconsistentStateError
+        If the state violates the constraints.
+    NotApplicableError
+        If the model has rigid contacts, laws in Python or constraints on momenta.
+
+    See Also
+    --------
+    equilibrium : Find a state to linearize about.
+    root_locus : Eigenvalues for many values of a parameter.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> dl.linearize("cart-pendulum", at=[0, 0, 0], inputs=["x"]).kind
     'equilibrium'

@@ -42,12 +42,35 @@ JointElement = TypeVar("JointElement", InJoint, Rotor)  # an element inside a jo
 
 @accepts_source
 def recut(given: Elements, loop: str, at: str | None = None) -> Model:
-    """The same mechanism with `loop` cut at the joint that carries body `at`, or at an automatically chosen joint.
+    """The same mechanism with `loop` cut at another joint.
 
     The automatic choice is the joint with the most degrees of freedom, which leaves the fewest coordinates and constraints;
     among equals, the one in the middle of the loop, which leaves the shortest chains. A free joint has no constraints: cutting
     it removes the loop.
 
+    Parameters
+    ----------
+    given : Model, Description, str or Path
+        The model, the name of a gallery example, or the path of a model file.
+    loop : str
+        The name of the loop.
+    at : str, optional
+        The body whose joint is cut; chosen automatically if None.
+
+    Returns
+    -------
+    Model
+        A new model with other coordinates and the same motion.
+
+    Raises
+    ------
+    InputError
+        If there is no such loop, or the body is not part of it.
+    ModelError
+        If the model is incomplete or inconsistent.
+
+    Examples
+    --------
     >>> model = Model("four bars", gravity=(0, -9.81, 0)).coordinates("a", "b", "c")
     >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0.5, 0, 0))
     >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)

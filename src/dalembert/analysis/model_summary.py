@@ -234,12 +234,17 @@ def mobility(model: Elements) -> Mobility:
     Parameters
     ----------
     model : Model, Description, str or Path
-        A model, the name of an example model, or a model file.
+        The model, the name of a gallery example, or the path of a model file.
 
     Returns
     -------
     Mobility
         Numbers and names of coordinates and constraints, the rank at the initial state, and warnings.
+
+    Raises
+    ------
+    ModelError
+        If the model is incomplete or inconsistent.
 
     Examples
     --------

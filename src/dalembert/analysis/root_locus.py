@@ -16,6 +16,7 @@ from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import At, linear_at, read_state
 from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, WorkError, nearest
 from dalembert.mechanics.facts import lost_fact
 from dalembert.model.description import Description, Elements
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _AXIS = 1e-9  # relative to the largest eigenvalue
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Locus(Value, Tabular):
     """Eigenvalues at values of a parameter: (states, values), each row one tracked eigenvalue.
@@ -93,9 +95,35 @@ def root_locus(
 ) -> Locus:
     """The eigenvalues of a model for many values of a parameter, or of the constant rate dot(x) of a coordinate.
 
-    At each value the equilibrium or steady motion nearest to the previous one is used, starting from `at`; or `at` is a function
-    that returns the state. All values use the same compiled program.
+    At each value the equilibrium or steady motion nearest to the previous one is used. All values use the same compiled program.
 
+    Parameters
+    ----------
+    name : str
+        A parameter, or the rate dot(x) of an ignorable coordinate.
+    values : array_like, shape (K,)
+        Its values.
+    at : array_like, mapping, pair, Equilibrium or callable, optional
+        Start of the search, as for `linearize`, or a function of the value that returns the state.
+    t : float, default 0.0
+        Time of the states.
+
+    Returns
+    -------
+    Locus
+        The tracked eigenvalues, shape (states, K), and the states.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, or `values` is empty or not 1-D.
+    DalembertError
+        If no equilibrium was found near the previous one.
+    NotApplicableError
+        If the model has rigid contacts, laws in Python or constraints on momenta.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> found = dl.root_locus("simple-pendulum", "g", [1.0, 4.0, 9.0], at=[0.0])
     >>> found.eigenvalues.imag.max(axis=0).round(9).tolist()

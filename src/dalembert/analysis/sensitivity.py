@@ -26,6 +26,7 @@ from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, shown
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import Program, program_of
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, NotApplicableError, nearest
 from dalembert.formalisms.shared.common_quantities import free_equations, jacobi
 from dalembert.formalisms.shared.linear_form import fused
@@ -57,10 +58,34 @@ def sensitivity(
 ) -> Sensitivity:
     """A trajectory with its derivatives by parameters and initial values, by variational equations of order 1 or 2.
 
-    `of` names parameters (`l`), initial positions (`theta(0)`) and initial velocities (`dot(theta)(0)`). With constraints, the
-    initial state depends on the parameters: named initial values and coordinates in `keep` stay fixed, the others change by the
-    smallest motion in the mass metric. Initial values may be formulas of parameters. Other options are those of `simulate`.
+    With constraints, the initial state depends on the parameters: named initial values and coordinates in `keep` stay fixed, the
+    others change by the smallest motion in the mass metric. Initial values may be formulas of parameters.
 
+    Parameters
+    ----------
+    of : sequence of str
+        Parameters `l`, initial coordinates `theta(0)` and initial rates `dot(theta)(0)`.
+    order : {1, 2}, default 1
+        Order of the derivatives.
+
+    Returns
+    -------
+    Sensitivity
+        The run and its derivatives, shape (n, directions, samples).
+
+    Raises
+    ------
+    InputError
+        If `order` is not 1 or 2, or a name is unknown.
+    NotApplicableError
+        If the model cannot be differentiated.
+
+    See Also
+    --------
+    gradient : Derivatives of one cost by many parameters.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("oscillator").parameters(m=1.0, k=4.0).coordinates("x").start([1.0], [0.0])
     >>> _ = model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass="m").force("mass", ("-k*x", 0, 0))
@@ -152,6 +177,7 @@ def _joined(pieces: Sequence[Varied]) -> Varied:
     )
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Sensitivity(Value, Tabular):
     """A trajectory and its derivatives; samples are on the last axis.

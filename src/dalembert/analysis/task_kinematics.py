@@ -14,6 +14,7 @@ from dalembert.analysis._posture_search import Task
 from dalembert.arguments import numbers_given, shown
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.codegen.function import Function, compile_function
+from dalembert.docstrings import documented_class
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.constraint_levels import Constraints, levels
@@ -226,6 +227,7 @@ def _rows(values: Array, which: Sequence[int]) -> Array:
     return values[list(which)] if len(which) else values[:0]
 
 
+@documented_class
 @dataclass(frozen=True)
 class Target:
     """A target of a body: the position of a point, the orientation of the body, or both.

@@ -11,6 +11,7 @@ from dalembert.api.equation_reader import Blocks, Reading
 from dalembert.display.math import html, latex, plain_text
 from dalembert.display.math.quantity_blocks import Step, WrittenLaw
 from dalembert.display.math.sheet import notes_of
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.solvers import directions, trial_vectors
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _MAX_PRINTED_COORDINATES = 8  # larger models print a summary instead of the equations
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class ReadableEquations(BoundEquations):
     """The symbolic part of `Equations`: properties of a derivation and its display."""
@@ -144,17 +146,69 @@ class ReadableEquations(BoundEquations):
         return self.reading.laws
 
     def steps(self) -> Iterator[Step]:
-        """Iterate over the steps of the derivation, each with its equation numbers."""
+        """Iterate over the steps of the derivation, each with its equation numbers.
+
+        Returns
+        -------
+        iterator of Step
+            Title, equation numbers and formulas of each step.
+        """
         return self.reading.steps()
 
     def latex(self, *, standalone: bool = False) -> str:
-        """The equations in LaTeX for a document with amsmath, or as a complete document; long lines are wrapped."""
+        """The equations in LaTeX for a document with amsmath; long lines are wrapped.
+
+        Parameters
+        ----------
+        standalone : bool, default False
+            Return a complete document.
+
+        Returns
+        -------
+        str
+            LaTeX source.
+        """
         found = latex.page(self.reading.page)
         return latex.document([found]) if standalone else found
 
     def html(self) -> str:
-        """The equations as a self-contained HTML page with MathML."""
+        """The equations as a self-contained HTML page with MathML.
+
+        Returns
+        -------
+        str
+            HTML source.
+        """
         return html.document(f"{self.model.name} by {self.formalism}", [html.page(self.reading.page)])
+
+    def to_sympy(self) -> SympyEquations:
+        """The equations with the interface of SymPy's `KanesMethod`.
+
+        Returns
+        -------
+        SympyEquations
+            `mass_matrix_full`, `forcing_full`, `rhs`, `linearize` and `kindiffdict`, in `dynamicsymbols`.
+
+        Raises
+        ------
+        NotApplicableError
+            If the model has rigid contacts or laws in Python, or the formalism has other unknowns.
+
+        Examples
+        --------
+        >>> import dalembert as dl
+        >>> eom = dl.derive("simple-pendulum", "kane").to_sympy()
+        >>> eom.q, eom.u
+        (Matrix([[theta(t)]]), Matrix([[u1(t)]]))
+        >>> eom.kindiffdict()
+        {Derivative(theta(t), t): u1(t)}
+        """
+        constants = [str(x) for x in self.form.constants.symbols]
+        found = self.kernel.start(*self.model.initial, 0.0, self.values)[1] if constants else ()
+        values = self.parameters | dict(zip(constants, map(float, found), strict=True))
+        self.model.refuse_laws("to_sympy", "Write the law as a formula.")
+        self.model.refuse_rigid("to_sympy")
+        return sympy_equations(self.symbolic, values, self.model.sympy_symbols)
 
     @property
     def _overview(self) -> Table | None:

@@ -14,6 +14,7 @@ from dalembert.api.load import Source, described
 from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import TreeEquations
 from dalembert.arguments import checked, is_real, shown
+from dalembert.docstrings import documented
 from dalembert.errors import InputError, nearest
 from dalembert.formalisms import denoc, phong
 from dalembert.formalisms.shared.solvers import directions
@@ -115,6 +116,15 @@ def derive(
     ------
     NotApplicableError
         If the formalism does not apply to the model.
+    ModelError
+        If the model is incomplete or inconsistent; the message lists all problems.
+    InputError
+        If the formalism, the engine, a module or a trial vector is unknown or invalid.
+
+    See Also
+    --------
+    simulate : Derive and simulate in one call.
+    Equations : What can be done with the result.
 
     Examples
     --------
@@ -124,6 +134,7 @@ def derive(
     return equations_of(described(model), formalism, engine=engine, mode=mode, modules=modules, trials=trials)
 
 
+@documented
 def simulate(
     model: Source, duration: float | None = None, *, formalism: str = "lagrange", **options: Any
 ) -> Trajectory:
@@ -131,19 +142,24 @@ def simulate(
 
     Parameters
     ----------
-    model : Model, Description, str or Path
-        The model, the name of a gallery example, or the path of a model file.
-    duration : float, optional
-        Simulated time in seconds; the duration of the model by default.
-    formalism : str, optional
-        The key of the formalism, such as "kane".
     **options
-        Options of `Equations.simulate`.
+        Options of `Equations.simulate`, such as `samples`, `integrator`, `q0` and `parameters`.
 
     Returns
     -------
     Trajectory
-        The sampled motion.
+        The sampled motion, with arrays of shape (n, samples).
+
+    Raises
+    ------
+    NotApplicableError
+        If the formalism does not apply to the model.
+    InconsistentStateError
+        If the initial state violates the constraints.
+    SimulationError
+        If the simulation stops before its end, such as at a singular configuration.
+    InputError
+        If an option is unknown or invalid.
 
     Examples
     --------

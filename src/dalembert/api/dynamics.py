@@ -18,6 +18,7 @@ from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import equations_of_tree
 from dalembert.arguments import are_names, checked, is_real, shown
 from dalembert.codegen.function import choose_engine
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.discontinuities import refuse_time_kinks
@@ -37,6 +38,7 @@ class Derivatives(NamedTuple):
     by_parameters: np.ndarray
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Dynamics(Tabular, Compiled):
     """Dynamics of a model in speeds s: M ṡ + c + g = τ + loads. Created by `dl.dynamics`.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.api import simulate as runs
-from dalembert.api._readable import ReadableEquations, SympyEquations, sympy_equations
+from dalembert.api._readable import ReadableEquations
 from dalembert.api._run_forces import joint_reactions, smallest_multipliers, with_bodies
 from dalembert.api.constraint_space import ConstraintSpace, QuasiAccelerations, constraint_space
 from dalembert.api.equation_reader import BlockValues
@@ -19,7 +19,8 @@ from dalembert.api.simulate import SimulationOptions, read_gains, require_gains,
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.codegen.function import Function
-from dalembert.errors import InputError, SingularError
+from dalembert.docstrings import documented_class
+from dalembert.errors import InputError
 from dalembert.formalisms.shared.about import Velocities
 from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, Path, Variation, along, beside
@@ -56,9 +57,17 @@ def with_regular_trials(evaluate: Evaluate) -> Evaluate:
     return cast(Evaluate, evaluated)
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Equations(ReadableEquations):
     """Equations of motion by one formalism, created by `dl.derive`. Immutable; compiled functions are cached by content.
+
+    Attributes
+    ----------
+    derivation : Derivation
+        The derived and compiled equations.
+    changes : mapping of str to float
+        Parameter values that differ from those of the model.
 
     >>> import dalembert as dl
     >>> eom = dl.derive(dl.load("cart-pendulum"), "volterra_reduced")
@@ -73,14 +82,20 @@ class Equations(ReadableEquations):
             f"<Equations of '{self.model.name}' by {self.formalism}: {self.n_dynamic} dynamic, {self.n_states} states>"
         )
 
-    # evaluation
-
     def blocks_at(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, keys: Sequence[str] = ()
     ) -> dict[str, np.ndarray]:
-        """The numerical values of all blocks, or of those in `keys`, at states (n,) or (n, batch), for models of any size.
+        """The numerical values of the quantities of the formalism at states, for models of any size.
 
-        The batch is the last axis of every block.
+        Parameters
+        ----------
+        keys : sequence of str, default ()
+            Keys of the blocks, as in `blocks`; all if empty.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Values by key; the batch is the last axis.
 
         >>> import dalembert as dl
         >>> at = dl.derive("robot-2-link", "denoc").blocks_at([0.3, 0.4], [0.1, 0.2])
@@ -100,30 +115,23 @@ class Equations(ReadableEquations):
         """The blocks as functions of the state."""
         return BlockValues(self.derivation)
 
-    def to_sympy(self) -> SympyEquations:
-        """The equations with the interface of SymPy's `KanesMethod`: `mass_matrix_full`, `forcing_full`, `rhs`, `linearize`.
-
-        >>> import dalembert as dl
-        >>> eom = dl.derive("simple-pendulum", "kane").to_sympy()
-        >>> eom.q, eom.u
-        (Matrix([[theta(t)]]), Matrix([[u1(t)]]))
-        >>> eom.kindiffdict()
-        {Derivative(theta(t), t): u1(t)}
-        """
-        constants = [str(x) for x in self.form.constants.symbols]
-        found = self.kernel.start(*self.model.initial, 0.0, self.values)[1] if constants else ()
-        values = self.parameters | dict(zip(constants, map(float, found), strict=True))
-        self.model.refuse_laws("to_sympy", "Write the law as a formula.")
-        self.model.refuse_rigid("to_sympy")
-        return sympy_equations(self.symbolic, values, self.model.sympy_symbols)
-
     @with_regular_trials
     def accelerations(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1
     ) -> np.ndarray:
-        """q̈ at states (n,) or (n, batch), evaluated by `threads` threads; the result does not depend on their number.
+        """The accelerations q̈ at states; with constraints on momenta, `qd` defines the momenta p = ∂L/∂q̇.
 
-        With constraints on momenta, `qd` defines the momenta p = ∂L/∂q̇.
+        Returns
+        -------
+        ndarray, shape (n,) or (n, batch)
+            Accelerations of the coordinates.
+
+        Raises
+        ------
+        InputError
+            If an argument has a wrong shape, contains values that are not finite, or violates a velocity constraint.
+        SingularError
+            If the coordinates or the equations are singular at a state.
         """
         if not is_whole(threads) or threads < 1:
             raise InputError(f"accelerations, threads: got {shown(threads)}. Expected an int >= 1.")
@@ -143,41 +151,54 @@ class Equations(ReadableEquations):
             constraint_manifold.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
         return qdd
 
-    def _require_regular_coordinates(self, q: np.ndarray, t: np.ndarray, values: np.ndarray) -> None:
-        """Raise if values are not finite because the coordinates are singular at a state."""
-        k = int(np.argmin(np.isfinite(values.reshape(len(values), -1)).all(axis=0)))
-        chart = self.singular_coordinates(
-            q.reshape(len(q), -1)[:, k], float(np.broadcast_to(t, q.shape[1:]).ravel()[k])
-        )
-        if chart is not None:
-            raise SingularError(f"model '{self.model.name}': {chart}.")
-
     @with_regular_trials
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """The generalized reaction forces Aᵀλ + C at states (n,) or (n, batch), the sum of the ideal and non-ideal parts.
+        """The generalized reaction forces Aᵀλ + C, the sum of the ideal and non-ideal parts.
 
         With constraints on momenta they are c_qᵀΛ of (5.292) in papers/desapio.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, batch)
+            Forces along the coordinates.
         """
         positions, v, time, constants, _ = self._state(q, qd, t)
         return self.kernel.reactions(positions, v, time, constants)
 
     @with_regular_trials
     def ideal_reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """The first part of (3.47) in papers/poincare, M^(1/2) B⁺(b − A a): the reaction if C were zero."""
+        """The first part of (3.47) in papers/poincare, M^(1/2) B⁺(b − A a): the reaction if C were zero.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, batch)
+            Forces along the coordinates.
+        """
         positions, v, time, constants, _ = self._state(q, qd, t)
         return self.kernel.ideal_reactions(positions, v, time, constants)
 
     def non_ideal_reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """The second part of (3.47) in papers/poincare, M^(1/2) (1 − B⁺B) M^(−1/2) C: the contribution of C."""
+        """The second part of (3.47) in papers/poincare, M^(1/2) (1 − B⁺B) M^(−1/2) C: the contribution of C.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, batch)
+            Forces along the coordinates.
+        """
         return self.reactions(q, qd, t) - self.ideal_reactions(q, qd, t)
 
     @with_regular_trials
     def multipliers(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """λ of M q̈ = h + C + Aᵀλ at states (n,) or (n, batch), one for each of `constraint_names`.
+        """The multipliers λ of M q̈ = h + C + Aᵀλ at states.
 
         If λ is not unique it is the minimum-norm solution, as `notes` report. With constraints on momenta it is Λ of
         q̇ = ∂H/∂p − c_pᵀΛ and ṗ = τ − ∂H/∂q + c_qᵀΛ, (5.291) and (5.292) in papers/desapio; `qd` then defines the momenta
         p = ∂L/∂q̇.
+
+        Returns
+        -------
+        ndarray, shape (m,) or (m, batch)
+            One row for each of `constraint_names`.
 
         >>> import dalembert as dl
         >>> eom = dl.derive(dl.load("simple-pendulum").copy().drive("theta", "0.5*t"), "lagrange")
@@ -195,7 +216,13 @@ class Equations(ReadableEquations):
     def joint_reactions(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, frame: str = "world"
     ) -> JointForces:
-        """The force and moment in the joints at states (n,) or (n, batch); see `Trajectory.joint_reactions`."""
+        """The force and moment in the joints at states; see `Trajectory.joint_reactions`.
+
+        Returns
+        -------
+        JointForces
+            By the name of the child body, `force` and `moment` of shape (3,) or (3, batch).
+        """
         self.model.refuse_canonical("joint_reactions")
         qdd, lam = self.accelerations(q, qd, t), self.multipliers(q, qd, t)
         positions, velocities, time = np.asarray(q, float), np.asarray(qd, float), np.asarray(t, float)
@@ -205,13 +232,34 @@ class Equations(ReadableEquations):
     def gaussian(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, qdd: npt.ArrayLike | None = None
     ) -> np.ndarray:
-        """Gauss's measure of constraint (q̈ − q̈₀)ᵀM(q̈ − q̈₀) of an acceleration; the default is the actual one."""
+        """Gauss's measure of constraint (q̈ − q̈₀)ᵀM(q̈ − q̈₀) of an acceleration.
+
+        Parameters
+        ----------
+        qdd : array_like, shape (n,) or (n, batch), optional
+            The acceleration; the actual one if None.
+
+        Returns
+        -------
+        ndarray, shape () or (batch,)
+            The measure, which the actual acceleration minimizes.
+        """
         chosen = self.accelerations(q, qd, t) if qdd is None else np.asarray(qdd, dtype=float)
         M, h = self._free(q, qd, t)
         return gaussian(M, h, np.moveaxis(chosen, 0, -1).reshape(-1, len(M[0]))).reshape(chosen.shape[1:])
 
     def quasi_accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> QuasiAccelerations:
         """Gauss's principle in quasi-accelerations at one state: Result 3.2 and Corollary 3.1; for the formalism poincare.
+
+        Returns
+        -------
+        QuasiAccelerations
+            M_s, S, A_s and b_s, with `gaussian` and `possible`.
+
+        Raises
+        ------
+        InputError
+            If the formalism has no n quasi-accelerations, or the state has a wrong shape.
 
         >>> import dalembert as dl
         >>> model = dl.load("slider-crank-2")
@@ -238,10 +286,15 @@ class Equations(ReadableEquations):
         return self.workspace.compiled(outputs, form.system.q, form.velocity.v)
 
     def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> ConstraintSpace:
-        """The numerical values of the quantities of chapter 5 of papers/desapio, at states (n,) or (n, batch).
+        """The numerical values of the quantities of chapter 5 of papers/desapio.
 
         M, b, g, τ, Φ, Φ̇q̇, H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154), and W, M_p, b_p, g_p of minimal
         coordinates (5.302). For models defined by energies, b is that of (5.217).
+
+        Returns
+        -------
+        ConstraintSpace
+            Arrays by attribute; the batch is the last axis.
 
         >>> import dalembert as dl
         >>> space = dl.derive("cart-pendulum").constraint_space([0.3, 0.2, 0.0], [0.0, 0.0, 1.0])
@@ -255,10 +308,22 @@ class Equations(ReadableEquations):
 
     @checked
     def action(self, t: npt.ArrayLike, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> float:
-        """The action ∫ L dt, (5.158) of papers/desapio, along a path: times (K,), and q, q̇, q̈ (n, K), such as those of a run.
+        """The action ∫ L dt along a path, (5.158) of papers/desapio.
 
         Between samples the path is the polynomial of degree 5 that interpolates q, q̇ and q̈. Because the action is stationary
         along a motion, the error has order 10 in the sample distance.
+
+        Parameters
+        ----------
+        t : array_like, shape (K,)
+            Increasing times.
+        q, qd, qdd : array_like, shape (n, K)
+            The path, such as that of a run.
+
+        Returns
+        -------
+        float
+            The action.
 
         >>> import dalembert as dl
         >>> free = dl.Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2").start([0], [3])
@@ -267,7 +332,7 @@ class Equations(ReadableEquations):
         >>> round(eom.action(run.t, run.q, run.qd, run.qdd), 12)
         9.0
         """
-        return self._actions.action(self._path(t, q, qd, qdd))
+        return self._actions.action(Path.read(len(self.model.coordinate_names), t, q, qd, qdd))
 
     @checked
     def variation(
@@ -281,13 +346,27 @@ class Equations(ReadableEquations):
         seed: int = 0,
         steps: Sequence[float] = (0.1, 0.01, 0.001),
     ) -> Variation:
-        """The first variation of the action for `count` random variations, and the change of the action at steps ε along each.
+        """The first variation of the action along a path, and the change of the action, for random variations.
 
-        The path has times (K,), and q, q̇, q̈ (n, K). It must satisfy the constraints, but need not be a motion. Variations are
-        smooth, satisfy Φ δq = 0 and vanish at both ends: (5.258) of papers/desapio. Along a motion the first variation
-        vanishes, and the change is of order ε². Non-potential forces enter by their virtual work (5.161), velocity
-        constraints by d'Alembert's principle. ε is relative to the scales of the coordinates: one radian, or the length of
-        the model.
+        The path must satisfy the constraints, but need not be a motion. Variations are smooth, satisfy Φ δq = 0 and vanish at
+        both ends: (5.258) of papers/desapio. Along a motion the first variation vanishes, and the change is of order ε².
+        Non-potential forces enter by their virtual work (5.161), velocity constraints by d'Alembert's principle.
+
+        Parameters
+        ----------
+        t : array_like, shape (K,)
+            Increasing times.
+        q, qd, qdd : array_like, shape (n, K)
+            The path, such as that of a run.
+        count : int, default 4
+            Number of variations.
+        steps : sequence of float
+            Decreasing ε, relative to the scales of the coordinates: one radian, or the length of the model.
+
+        Returns
+        -------
+        Variation
+            The first variation and the changes, `vanishes` and `orders`.
 
         >>> import dalembert as dl
         >>> eom = dl.derive("simple-pendulum")
@@ -302,7 +381,7 @@ class Equations(ReadableEquations):
                 f"variation: count is {count} and steps are {shown(steps)}. Expected an int >= 1, and at least two "
                 "positive decreasing steps."
             )
-        return self._actions.variation(self._path(t, q, qd, qdd), far, count, seed)
+        return self._actions.variation(Path.read(len(self.model.coordinate_names), t, q, qd, qdd), far, count, seed)
 
     @property
     def _actions(self) -> Actions:
@@ -316,63 +395,26 @@ class Equations(ReadableEquations):
             lambda q, qd, t: space.evaluated(beside, (q, qd), t, values),
         )
 
-    def _path(self, t: npt.ArrayLike, *state: npt.ArrayLike) -> Path:
-        times, n = numbers_given(t, "t"), len(self.model.coordinate_names)
-        found = [numbers_given(x, name) for x, name in zip(state, ("q", "qd", "qdd"), strict=True)]
-        if times.ndim != 1 or len(times) < 2 or not (np.diff(times) > 0).all():
-            raise InputError("t: a path requires at least two increasing times.")
-        for x, name in zip(found, ("q", "qd", "qdd"), strict=True):
-            if x.shape != (n, len(times)):
-                raise InputError(f"{name} has shape {x.shape}. Expected {(n, len(times))}, one column for each time.")
-        return Path(times, *found)
-
-    def _free(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """M and h of the motion without constraints, batch on the first axis."""
-        positions, velocities = np.asarray(q, float), np.asarray(qd, float)
-        return self.workspace.free_motion(positions, velocities, t, self._values_at(positions, velocities, t))
-
-    def _values_at(self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike) -> np.ndarray:
-        """The parameter values; with laws in Python, one column for each state of a batch."""
-        if not self.model.controllers:
-            return self.values
-        self.model.inputs.refuse_sampled(f"equations of '{self.model.name}' at a state")
-        return self.model.inputs.filled(t, q, qd, self.values)
-
-    def _checked_state(
-        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Convert q, q̇ and t to arrays and check their shapes."""
-        n = len(self.model.coordinate_names)
-        positions, velocities = numbers_given(q, "q"), numbers_given(qd, "qd")
-        for name, value in (("q", positions), ("qd", velocities)):
-            if value.ndim not in (1, 2) or value.shape[0] != n or value.shape != positions.shape:
-                raise InputError(
-                    f"{name} has shape {value.shape}. Expected ({n},) for one state or ({n}, batch), the same for q and qd; "
-                    f"coordinates are {', '.join(self.model.coordinate_names)}."
-                )
-        clock = numbers_given(t, "t")
-        if clock.shape not in ((), positions.shape[1:]):
-            raise InputError(f"t has shape {clock.shape}. Expected one time, or one for each state of the batch.")
-        return positions, velocities, np.broadcast_to(clock, positions.shape[1:])
-
-    def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
-        """q, v, t, parameters with constants of the motion, and q̇."""
-        positions, velocities, time = self._checked_state(q, qd, t)
-        values = self._values_at(positions, velocities, time)
-        v, constants = self.kernel.start(positions, velocities, time, values)
-        if not len(constants):  # one column of parameters for all states
-            return positions, v, time, values, velocities
-        known = values if positions.ndim == values.ndim else np.repeat(values[:, None], positions.shape[1], axis=1)
-        return positions, v, time, np.concatenate([known, constants], axis=0), velocities
-
-    # simulation
-
     def stabilized(self, alpha: float, beta: float | None = None) -> Equations:
         """The equations with constraint stabilization; equation numbers are those of papers/desapio.
 
         With α and β, Baumgarte's φ̈ + β φ̇ + α φ = 0 replaces φ̈ = 0, (5.96)–(5.100). With α alone, dirac uses ċ = −αc (5.293)
-        for all constraints in phase space, and hamilton φ̇ + αφ = 0 (5.285), differentiated once:
-        φ̈ + α φ̇ = 0.
+        for all constraints in phase space, and hamilton φ̇ + αφ = 0 (5.285), differentiated once: φ̈ + α φ̇ = 0.
+
+        Parameters
+        ----------
+        alpha, beta : float
+            Gains; `beta` is None for the first-order form.
+
+        Returns
+        -------
+        Equations
+            The stabilized equations.
+
+        Raises
+        ------
+        NotApplicableError
+            If the formalism does not support this kind of stabilization.
         """
         require_gains(self.about, alpha, beta)
         known = self.derivation.setup
@@ -385,14 +427,24 @@ class Equations(ReadableEquations):
     @checked
     @takes_options()
     def simulate(self, duration: float | None = None, **options: Unpack[SimulationOptions]) -> Trajectory:
-        """Simulate for `duration` seconds from (q0, qd0), by default the initial state of the model.
+        """Simulate from an initial state, by default that of the model.
 
         `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, collocation (for phong; constraints not differentiated),
-        algorithm3, algorithm4 or algorithm5. The state is projected onto the constraints after each step unless `project` is
-        False; `stabilization` = (α, β) integrates Baumgarte's φ̈ + β φ̇ + α φ = 0 instead, one number α the first-order form
-        of dirac and hamilton, see `stabilized`. Generalized speeds, trial vectors and constraints are repartitioned when they
-        become ill-conditioned, unless `rechoose` is False. `samples` are equidistant, or at `times`; with `dense` the result
-        can be interpolated at any time, see `Trajectory.at`.
+        algorithm3, algorithm4 or algorithm5.
+
+        Returns
+        -------
+        Trajectory
+            The sampled motion, with arrays of shape (n, samples).
+
+        Raises
+        ------
+        InconsistentStateError
+            If the initial state violates the constraints.
+        SimulationError
+            If the run stops before its end, such as at a singular configuration.
+        InputError
+            If an option is unknown or invalid.
         """
         parameters, stabilization = options.pop("parameters", None), options.pop("stabilization", None)
         equations = self.with_parameters(parameters) if parameters else self
@@ -418,6 +470,16 @@ class Equations(ReadableEquations):
         """Add body motions, load forces, drive efforts and joint reactions to a run of these equations.
 
         `simulate` records them for models with up to 40 bodies.
+
+        Parameters
+        ----------
+        run : Trajectory
+            A run of these equations.
+
+        Returns
+        -------
+        Trajectory
+            The run with these quantities.
 
         >>> import dalembert as dl
         >>> eom = dl.derive(dl.load("rope", links=50), "denoc")

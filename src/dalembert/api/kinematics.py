@@ -13,6 +13,7 @@ from dalembert.api.compiled_calls import Compiled, Numbers, Out, beside
 from dalembert.api.load import P, R, Source, accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.codegen.function import choose_engine
+from dalembert.docstrings import documented_class, restricted
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
@@ -24,6 +25,7 @@ from dalembert.symbolic.frames import PointMotion, Pose
 ORIGIN = (0.0, 0.0, 0.0)
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Kinematics(Compiled):
     """Kinematics of the bodies of a model, created by `dl.kinematics`. Immutable; compiled functions are cached by content.
@@ -462,7 +464,7 @@ def _in_one_call(method: Callable[Concatenate[Kinematics, P], R]) -> Callable[Co
     _, *others = (x for x in own.parameters.values() if x.name not in ("out", "threads"))
     vars(called)["__signature__"] = own.replace(parameters=[model, *others])
     called.__name__ = called.__qualname__ = method.__name__
-    called.__doc__ = method.__doc__
+    called.__doc__ = restricted(method.__doc__ or "", [x.name for x in others])
     return accepts_source(called)
 
 

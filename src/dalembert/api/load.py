@@ -43,7 +43,9 @@ def load(source: str | Path | object, **options: Any) -> Model:
     Raises
     ------
     InputError
-        If there is no such model or file, or if it cannot be read.
+        If there is no such gallery example or file, or if an option is unknown.
+    ModelFileError
+        If the file cannot be read or does not define a valid model.
 
     Examples
     --------

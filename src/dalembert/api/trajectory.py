@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.arguments import checked
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, nearest
 from dalembert.simulation.trajectory_data import TrajectoryData
 from dalembert.tables import Table, Tabular, short
@@ -25,12 +26,70 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]  # fields of a trajectory by name
 
 
+@documented_class
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(TrajectoryData, Tabular):
     """A sampled motion: named arrays with coordinates on the first axis and samples on the last.
 
     Access, plots, saving and pickling do not derive or compile anything.
 
+    Attributes
+    ----------
+    description, model : Description
+        The declared model, and the same with contacts and quaternion norms as constraints.
+    formalism, engine, integrator : str
+        How the motion was computed.
+    parameters : mapping of str to float
+        Parameter values at the start.
+    values : ndarray, shape (parameters,) or (parameters, samples)
+        Values of all parameters in use; the second shape if they change.
+    t : ndarray, shape (samples,)
+        Times.
+    q, qd, qdd : ndarray, shape (n, samples)
+        Coordinates, their rates and accelerations.
+    v, velocities_are_rates : ndarray, bool
+        Velocity variables of the formalism, and whether they are q̇.
+    speeds : ndarray, shape (d, samples)
+        Quasi-velocities.
+    speed_names, speed_formulas : tuple of str
+        Their names and formulas.
+    kinetic, potential, jacobi, balance : ndarray, shape (samples,)
+        Kinetic and potential energy, Jacobi's function, and energy minus work, which is constant in an exact motion.
+    work, powers : mapping of str to ndarray
+        Work since the start and power of every element without a potential; `work.total` is the sum.
+    momenta : ndarray, shape (n, samples)
+        Generalized momenta ∂L/∂q̇.
+    linear_momentum, angular_momentum : ndarray, shape (3, samples)
+        In world axes; the angular momentum about the world origin.
+    ignorable : tuple of int
+        Indices of coordinates with constant momenta.
+    constraint_names, servo : tuple of str
+        Constraints, the rows of `multipliers`, and those with feedback.
+    multipliers : ndarray, shape (constraints, samples)
+        λ of M q̈ = h + C + Aᵀλ; the minimum norm if not unique.
+    reactions, ideal_reactions : ndarray, shape (n, samples)
+        Generalized reaction forces Aᵀλ + C, and the same if C were zero.
+    violation, violation_names, position_rows : ndarray, tuple of str, int
+        Violations of positions, then velocities, the names of the rows, and the number of position rows.
+    inputs : mapping of str to ndarray
+        Outputs of laws in Python by load, shape (samples,) or (3, samples).
+    force_scale : float
+        Unit of force of the model: mass × length / time².
+    status, notes : str, tuple of str
+        How the run ended, and remarks.
+    steps, evaluations, cpu_seconds : int, int or None, float
+        Cost of the integration.
+    records, impulses, segments : tuple
+        Events and switchings, impulses of rigid contacts, and parts with one choice of variables.
+    dense : tuple
+        The motion between samples; empty unless `simulate(dense=True)`.
+    by_recursion : bool
+        Whether a tree was integrated by recursion.
+    bodies, joints, loads, efforts : optional
+        Recorded motions of bodies, joint reactions, load forces and drive efforts; read them with the methods below.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> run = dl.derive(dl.load("simple-pendulum"), "lagrange").simulate(1.0, samples=11)
     >>> run.q.shape, run.status
@@ -67,7 +126,13 @@ class Trajectory(TrajectoryData, Tabular):
         return rows[name]
 
     def to_xarray(self) -> xarray.Dataset:
-        """The run as an xarray Dataset with named coordinates, units and descriptions."""
+        """The run as an xarray Dataset with named coordinates, units and descriptions.
+
+        Returns
+        -------
+        xarray.Dataset
+            One variable for each quantity over `time` and named axes.
+        """
         from dalembert.display import dataset
 
         return dataset.from_trajectory(self)
@@ -75,6 +140,13 @@ class Trajectory(TrajectoryData, Tabular):
     def to_dataframe(self) -> pandas.DataFrame:
         """The run as a pandas DataFrame: one row per sample, one column per named quantity; units in `.attrs["units"]`.
 
+        Returns
+        -------
+        pandas.DataFrame
+            Samples in rows, indexed by time.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> table = dl.simulate("simple-pendulum", 1.0, samples=11).to_dataframe()
         >>> len(table), table.attrs["units"]["dot(theta)"], list(table.columns[:3])
@@ -91,6 +163,29 @@ class Trajectory(TrajectoryData, Tabular):
         Tables are .csv, .mat (MATLAB), and .parquet if pyarrow is installed. All contain coordinates, rates, accelerations,
         speeds, energies, work and powers, multipliers, reactions, load forces and joint reactions, with names and units. The
         file is written atomically.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write; its suffix selects the format.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        InputError
+            If the suffix is not supported, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import dalembert as dl, tempfile, pathlib
+        >>> run = dl.simulate("cart-pendulum", 0.5, samples=6)
+        >>> path = run.save(pathlib.Path(tempfile.mkdtemp()) / "run.nc")
+        >>> bool((dl.load_run(path).q == run.q).all())
+        True
         """
         from dalembert.api.saved_runs import record_of
         from dalembert.display import dataset
@@ -98,11 +193,28 @@ class Trajectory(TrajectoryData, Tabular):
         return dataset.save(self, Path(path), lambda: record_of(self))
 
     def plot(self, *what: str | Path, path: str | Path | None = None) -> Plot:
-        """Plot the run; returns the figure, which notebooks display, and saves it if a path is specified.
+        """Plot the run.
 
-        `what` are names of panels: coordinates, velocities, energy, work, balance, violation (these are the default), momenta,
-        multipliers, reactions, joints, drives, phase. A name that ends in .png, .pdf or .svg is the path.
+        Parameters
+        ----------
+        *what : str or Path
+            Panels: coordinates, velocities, energy, work, balance, violation (these are the default), momenta, multipliers,
+            reactions, joints, drives, phase. A name that ends in .png, .pdf or .svg is the path.
+        path : str or Path, optional
+            Image to write (.png, .pdf or .svg).
 
+        Returns
+        -------
+        Plot
+            The figure, which notebooks display.
+
+        Raises
+        ------
+        InputError
+            If there is no such panel, or several paths are specified.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> run = dl.simulate("cart-pendulum", 1.0, samples=11)
         >>> figure = run.plot("multipliers", "phase")
@@ -122,7 +234,13 @@ class Trajectory(TrajectoryData, Tabular):
         return plots.trajectory(self, paths[0] if paths else None, [str(name) for name in names])
 
     def scene(self) -> Scene:
-        """The scene of the run: shapes, motion, time histories and forces, for HTML pages and videos."""
+        """The scene of the run: shapes, motion, time histories and forces, for HTML pages and videos.
+
+        Returns
+        -------
+        Scene
+            The data that `animate` displays.
+        """
         from dalembert.display.scene.scene_builder import scene_of
 
         return scene_of(self.description, self)
@@ -137,12 +255,27 @@ class Trajectory(TrajectoryData, Tabular):
         pixels: int = 480,
         frames: int = 4,
     ) -> Animation:
-        """An animation of the run, which notebooks display; it is written to a file if a path is specified.
+        """Create an animation of the run.
 
-        The suffix selects the format: a page with the viewer (.html), a video (.mp4, .gif), or `frames` snapshots side by side
-        (.png, .pdf, .svg). Videos have `fps` frames per second, show `speed` seconds of the run per second, and are `pixels`
-        wide and high. The file is written atomically.
+        The file is written atomically.
 
+        Parameters
+        ----------
+        path : str or Path, optional
+            A page with the viewer (.html), a video (.mp4, .gif), or snapshots side by side (.png, .pdf, .svg).
+
+        Returns
+        -------
+        Animation
+            The animation, which notebooks display.
+
+        Raises
+        ------
+        InputError
+            If the suffix is not supported or an option is not positive.
+
+        Examples
+        --------
         >>> import dalembert as dl, tempfile, pathlib
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> _ = dl.simulate("simple-pendulum", 1.0, samples=11).animate(folder / "swing.png", frames=2)

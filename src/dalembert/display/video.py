@@ -223,8 +223,29 @@ class Animation:
 def animate(model: Elements, path: str | Path | None = None, *, frames: int = 1, pixels: int = 480) -> Animation:
     """Return the interactive view of a model in its initial state: sliders move its coordinates, and loops stay closed.
 
-    Notebooks display it; with a path it is also written, as a page (.html) or as an image (.png, .pdf, .svg). Use
-    `run.animate` for the motion of a run.
+    Use `run.animate` for the motion of a run.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        File to write: a page (.html) or an image (.png, .pdf, .svg). Nothing is written if None.
+
+    Returns
+    -------
+    Animation
+        The view, which notebooks display.
+
+    Raises
+    ------
+    InputError
+        If the suffix of the path is not supported; videos need a run.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> view = dl.animate("cart-pendulum")
+    >>> view.scene.run is None
+    True
     """
     animation = Animation(scene_of(model), pixels=pixels, frames=frames)
     if path is not None:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from dalembert.docstrings import documented_class
 from dalembert.formalisms.shared.about import Fact, Lineage, grouped
 from dalembert.mechanics.state_batch import States
 from dalembert.model.scales import Scales
@@ -44,9 +45,39 @@ class Verdict:
         return {**asdict(self), "lineage": list(self.lineage)}
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Agreement(Tabular):
-    """Largest relative differences between the formulations, and reasons for those that do not apply."""
+    """Largest relative differences between the formulations, and reasons for those that do not apply.
+
+    It is true if all agree.
+
+    Attributes
+    ----------
+    model : str
+        Name of the model.
+    states : int
+        Number of states at which all were compared.
+    tolerance : float
+        Largest relative difference that counts as agreement.
+    engines : tuple of str
+        The engines that evaluated the formulations.
+    formalisms : mapping of str to Verdict
+        Results by formulation.
+    notes : tuple of str
+        Remarks on fewer states than requested, limits of an engine, or omitted formulations.
+    others : mapping of str to Verdict
+        Results of other methods by name, such as the recursion.
+    programs : mapping of str to Verdict
+        Results of the programs that runs integrate, by name.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> agreement = dl.verify("simple-pendulum", states=5, engines=["python"])
+    >>> bool(agreement), agreement.max_difference < 1e-10, agreement.formalisms["kane"].status
+    (True, True, 'agrees')
+    """
 
     model: str
     states: int  # states at which all were compared

@@ -11,6 +11,7 @@ from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
 from dalembert.api.run_checks import CHECK
 from dalembert.api.trajectory import Trajectory
+from dalembert.docstrings import documented_class
 from dalembert.errors import DalembertError, InputError
 from dalembert.formalisms import catalogue
 from dalembert.model.description import Elements
@@ -40,11 +41,32 @@ class Row:
     failure: str | None = None
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Comparison(Tabular):
     """A table with one row per formulation, its runs, and the reasons for omitted formulations.
 
-    `runs` contains the completed runs; `failed` the reasons of the others.
+    Attributes
+    ----------
+    model : str
+        Name of the model.
+    duration : float
+        Simulated time.
+    integrator : str
+        Key of the integrator.
+    rows : tuple of Row
+        Number of equations, states and operations, CPU time and errors of each formulation.
+    refused : mapping of str to str
+        Reasons of formulations that do not apply.
+    runs : mapping of str to Trajectory
+        The completed runs by formulation.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> table = dl.compare("cart-pendulum", ["lagrange", "kane"], duration=0.5, samples=6)
+    >>> table["kane"].n_states, list(table.runs), table.failed
+    (5, ['lagrange', 'kane'], {})
     """
 
     model: str
@@ -83,11 +105,24 @@ class Comparison(Tabular):
         }
 
     def plot(self, *figures: str, path: str | Path | None = None) -> Plot:
-        """Plot the runs together; return the figure, which a notebook displays, and save it if a path is given.
+        """Plot the runs together.
 
-        Failed simulations are omitted. `figures` are energy, constraints, momentum and coordinates; by default all that apply
-        to the model.
+        Failed simulations are omitted.
 
+        Parameters
+        ----------
+        *figures : {'energy', 'constraints', 'momentum', 'coordinates'}
+            The panels; all that apply to the model by default.
+        path : str or Path, optional
+            Image to write (.png, .pdf or .svg).
+
+        Returns
+        -------
+        Plot
+            The figure, which notebooks display.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> table = dl.compare(dl.load("cart-pendulum"), ["lagrange", "kane"], duration=1.0, samples=11)
         >>> len(table.plot("energy", "momentum").axes)
@@ -140,12 +175,32 @@ def compare(
     rechoose: bool = True,
     progress: Callable[[float], object] | None = None,
 ) -> Comparison:
-    """Compare formulations over one simulation each, without drift control; `keys` restricts the formulations.
+    """Compare formulations over one simulation each, without drift control.
 
     A failed simulation becomes a row with its reason. Speeds, trial vectors and independent constraints are repartitioned
-    during a run as in every simulation, which corrects no drift, unless `rechoose` is False, as in the papers. With `rk45`
-    `max_step` defaults to one sample interval, as in papers/volterra. Other options are those of `Equations.simulate`.
+    during a run as in every simulation, which corrects no drift, unless `rechoose` is False, as in the papers.
 
+    Parameters
+    ----------
+    keys : sequence of str, optional
+        Keys of the formulations to compare; all that apply if None.
+    max_step : float, optional
+        Largest step size; one sample interval with `rk45`, as in papers/volterra.
+
+    Returns
+    -------
+    Comparison
+        One row for each formulation, and the runs.
+
+    Raises
+    ------
+    NotApplicableError
+        If one of `keys` does not apply to the model.
+    InputError
+        If a key or an option is unknown or invalid.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> table = compare(dl.load("cart-pendulum"), ["lagrange", "volterra_reduced"], duration=1.0, samples=11)
     >>> [(row.n_dynamic, row.n_states) for row in table]

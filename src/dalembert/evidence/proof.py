@@ -17,6 +17,7 @@ from typing import Any
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
 from dalembert.arguments import is_whole, shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, SingularError
 from dalembert.evidence._degrees import degrees_of
 from dalembert.evidence._integrated_programs import (
@@ -61,9 +62,41 @@ class Claim:
     reason: str | None = None
 
 
+@documented_class
 @dataclass(frozen=True, repr=False)
 class Proof(Tabular):
-    """Formulations that are proved to be the same function, the probability of error, and what remains undecided."""
+    """Formulations that are proved to be the same function, the probability of error, and what remains undecided.
+
+    It is true if all applicable formulations are proved to be identical and nothing is undecided.
+
+    Attributes
+    ----------
+    model : str
+        Name of the model.
+    formalisms : mapping of str to Claim
+        Results by formulation, with `status` and `reason`.
+    identities : mapping of str to Claim
+        Results of physical identities by name.
+    probability : float
+        Upper bound of the probability that a claim with status `proved` is wrong.
+    undecided : mapping of str to str
+        What the finite field cannot decide, by element or formulation.
+    parameters : str
+        "all values", or "the given values" if a fact holds only for these.
+    notes : tuple of str
+        Remarks.
+    programs : mapping of str to Claim
+        By formulation: whether the shortened program equals the raw one.
+    seed : int
+        Seed of the random point; the same seed repeats the proof.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> proof = dl.prove("simple-pendulum", ["lagrange", "kane"], seed=1)
+    >>> bool(proof), proof.formalisms["kane"].status, proof.undecided
+    (True, 'proved', {})
+    """
 
     model: str
     formalisms: Mapping[str, Claim]
@@ -195,11 +228,37 @@ def prove(
 ) -> Proof:
     """Prove that all applicable formulations give identical accelerations and reactions for all states, times and parameters.
 
-    Constraints hold on velocity level at the compared points; positions are free, since no formulation restricts them. `keys`
-    restricts the formulations. What the field cannot decide, such as the point where a formula switches, is listed in
-    `Proof.undecided` and left to `verify`. The optimized program that a run integrates is compared with the raw one at the same
-    points. `seed` (int >= 0) selects the random point, by default a random one; `Proof.seed` records it to repeat the proof.
+    Constraints hold on velocity level at the compared points; positions are free, since no formulation restricts them. What
+    the field cannot decide, such as the point where a formula switches, is listed in `Proof.undecided` and left to `verify`. The
+    optimized program that a run integrates is compared with the raw one at the same points.
 
+    Parameters
+    ----------
+    keys : sequence of str, optional
+        Keys of the formulations to compare; all that apply if None.
+    seed : int, optional
+        Nonnegative seed of the random point; a random one if None. `Proof.seed` records it to repeat the proof.
+
+    Returns
+    -------
+    Proof
+        The claims, and an upper bound of the probability of error.
+
+    Raises
+    ------
+    ModelError
+        If the model is incomplete or inconsistent.
+    NotApplicableError
+        If the model has constraints on momenta, or one of `keys` does not apply.
+    SingularError
+        If no point was found at which every formula is defined.
+
+    See Also
+    --------
+    verify : Compare in floating-point numbers at random states.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> proof = prove(dl.load("simple-pendulum"))
     >>> proof.proved, proof.probability < 2**-60, proof.parameters

@@ -141,14 +141,46 @@ def verify(
     everything: bool = False,
     progress: Callable[[float], object] | None = None,
 ) -> Agreement:
-    """Compare all applicable formulations at random consistent states (drawn with `seed`) on every engine.
+    """Compare all applicable formulations at random consistent states on every engine.
 
     Models of bodies are also compared with the recursion from body to body, and the accelerations are checked with d'Alembert's
     principle, from positions and declared forces only, with separate tolerances. At the same states the programs that runs
-    integrate are compared, `Agreement.programs`: the right-hand side, SIMD lanes and the Taylor program. For a large model,
-    formulations whose equations take minutes to compile are omitted and listed, unless `everything` is True.
-    `Agreement.roads` is the number of independent lineages that agree, `Agreement.states` the number of states.
+    integrate are compared, `Agreement.programs`: the right-hand side, SIMD lanes and the Taylor program. `Agreement.roads` is
+    the number of independent lineages that agree.
 
+    Parameters
+    ----------
+    states : int, default 200
+        Number of random states.
+    tolerance : float, default 1e-10
+        Largest relative difference of accelerations and reactions.
+    engines : sequence of {'native', 'python'}, optional
+        Engines to compare; all that are available if None.
+    everything : bool, default False
+        Include formulations whose equations take minutes to compile; otherwise they are omitted and listed.
+
+    Returns
+    -------
+    Agreement
+        The differences by formulation; true if all agree.
+
+    Raises
+    ------
+    NotApplicableError
+        If the model has constraints on momenta, which only one formulation supports.
+    EngineError
+        If an engine is not available, or no formulation could be evaluated.
+    SingularError
+        If the formulations are singular at all random states.
+    InputError
+        If `states` is less than 1, or another argument is invalid.
+
+    See Also
+    --------
+    prove : Exact comparison for all states and parameters.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> agreement = verify(dl.load("simple-pendulum"), states=20, engines=["python"])
     >>> agreement.agrees, agreement.states, agreement.roads

@@ -23,7 +23,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from dalembert.arguments import numbers_given
 from dalembert.errors import InputError
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
@@ -46,6 +48,18 @@ class Path(NamedTuple):
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
+
+    @classmethod
+    def read(cls, n: int, t: npt.ArrayLike, *state: npt.ArrayLike) -> Path:
+        """Create a path of n coordinates from the arguments of a user."""
+        times = numbers_given(t, "t")
+        found = [numbers_given(x, name) for x, name in zip(state, ("q", "qd", "qdd"), strict=True)]
+        if times.ndim != 1 or len(times) < 2 or not (np.diff(times) > 0).all():
+            raise InputError("t: a path requires at least two increasing times.")
+        for x, name in zip(found, ("q", "qd", "qdd"), strict=True):
+            if x.shape != (n, len(times)):
+                raise InputError(f"{name} has shape {x.shape}. Expected {(n, len(times))}, one column for each time.")
+        return cls(times, *found)
 
 
 @dataclass(frozen=True)

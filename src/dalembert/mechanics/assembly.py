@@ -118,8 +118,29 @@ def assemble(
 ) -> Assembly:
     """The state nearest to (q, qd), in the metric of the mass matrix, that satisfies the constraints, and the changes.
 
-    `weights` multiply the cost of moving coordinates, coordinates in `keep` stay fixed.
+    Parameters
+    ----------
+    q, qd : array_like, shape (n,), or mapping of str to float, optional
+        The guess, in the order of the coordinates or by name; the initial state of the model if None.
+    t : float, default 0.0
+        Time.
+    weights : mapping of str to float, optional
+        Factors of the cost of moving a coordinate, by name; 1 for all others.
 
+    Returns
+    -------
+    Assembly
+        The state `q` and `qd`, each of shape (n,), and the changes by coordinate.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or a weight is not positive.
+    InconsistentStateError
+        If no state near the guess satisfies the constraints.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
     >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
@@ -133,6 +154,18 @@ def assemble(
 def assembled(model: Elements) -> Model:
     """The model with its initial state projected onto the constraints; the changes are noted.
 
+    Returns
+    -------
+    Model
+        A copy of the model, with a note on the changes.
+
+    Raises
+    ------
+    InconsistentStateError
+        If no state near the initial one satisfies the constraints.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1").start([2, 0], [0, 0])
     >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
@@ -153,6 +186,25 @@ def branches(
     The search starts from many guesses with a fixed seed, so a rare branch can be missed. Coordinates that no constraint
     contains stay fixed; the others must have no remaining degree of freedom.
 
+    Parameters
+    ----------
+    q, qd : array_like, shape (n,), or mapping of str to float, optional
+        The state from which distances are measured; the initial state of the model if None.
+    t : float, default 0.0
+        Time.
+
+    Returns
+    -------
+    list of Assembly
+        One for each branch, the nearest first.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, or if the coordinates have a degree of freedom left.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
     >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)

@@ -15,6 +15,7 @@ import numpy as np
 from symengine import Piecewise
 
 from dalembert.arguments import shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, NotApplicableError, Problem, nearest, unsound
 from dalembert.model.constraints.base import FormulaConstraint
 from dalembert.model.constraints.canonical import Canonical
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 _MAX_TABLE_ROWS = 60
 
 
+@documented_class
 @dataclass(repr=False, eq=False)
 class Elements(Tabular, ABC):
     """The elements of a model, each an immutable record, and properties derived from them."""
@@ -304,6 +306,7 @@ class Elements(Tabular, ABC):
         )
 
 
+@documented_class
 @dataclass(repr=False)
 class Description(Value, Elements):
     """Immutable description of a model: compared and hashed by content, can be pickled.

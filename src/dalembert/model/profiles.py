@@ -12,6 +12,7 @@ import numpy.typing as npt
 import symengine as se
 
 from dalembert.arguments import checked, is_real, numbers_given, shown
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, nearest
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.floats import number as as_number
@@ -385,6 +386,7 @@ class Moment(NamedTuple):
     acceleration: np.ndarray
 
 
+@documented_class
 @dataclass(frozen=True)
 class Profile:
     """Motion profile of one or several values over time; constant before its start and after its end.

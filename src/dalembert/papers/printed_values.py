@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, nearest
 from dalembert.papers.tables_of_cells import Cell, Entry
 
@@ -191,6 +192,7 @@ class Figure:
         }
 
 
+@documented_class
 @dataclass(frozen=True)
 class Paper:
     """A reproduced paper: the requested tables, figures and claims."""

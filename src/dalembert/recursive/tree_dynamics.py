@@ -70,10 +70,17 @@ def speed_names(model: Elements) -> tuple[str, ...]:
 
 
 def mass_matrix(model: Elements, q: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-    """The mass matrix of the speeds, including rotors, by composite bodies: (n, n) or (n, n, batch).
+    """The mass matrix of the speeds, including rotors, by composite bodies.
 
     Constraints do not affect it: it belongs to the tree of bodies.
 
+    Returns
+    -------
+    ndarray, shape (n, n) or (n, n, batch)
+        The symmetric mass matrix.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("pendulum").coordinates("theta")
     >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
@@ -96,13 +103,34 @@ def inverse_dynamics(
 ) -> np.ndarray:
     """The generalized forces τ along the speeds for the motion (q, qd, qdd), in addition to the loads of the model.
 
-    `qd` and `qdd` are rates of coordinates or, with one entry per speed, speeds and their rates. Joint friction is excluded
-    unless `friction` is true: τ acts at the joint, as in Pinocchio.
+    With constraints, the motion must satisfy them; their forces provide the rest, and τ is the solution of minimum norm. If no
+    coordinate is named or driven, every joint is actuated and the constraint forces are zero: τ is that of the tree.
 
-    With constraints, τ acts only along the coordinates named in `actuated`, by default those driven by a joint torque or an
-    actuator; the motion must satisfy the constraints, whose forces provide the rest, and τ is the solution of minimum norm. If
-    none are named or driven, every joint is actuated and the constraint forces are zero: τ is that of the tree.
+    Parameters
+    ----------
+    friction : bool, default False
+        Include joint friction; without it τ acts at the joint, as in Pinocchio.
+    actuated : sequence of str, optional
+        Coordinates along which τ acts; with constraints, those driven by a joint torque or an actuator if None.
 
+    Returns
+    -------
+    ndarray, shape (n,) or (n, batch)
+        Forces and torques along the speeds.
+
+    Raises
+    ------
+    InputError
+        If an array has a wrong shape, a name is unknown, or no forces along `actuated` produce the motion.
+    InconsistentStateError
+        If the motion violates the constraints.
+
+    See Also
+    --------
+    dynamics : Compiled functions for repeated calls.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
     >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
@@ -135,12 +163,29 @@ def forward_dynamics(
     *,
     friction: bool = False,
 ) -> np.ndarray:
-    """The accelerations of a model under its loads and the forces `tau` along the speeds (zero by default).
+    """The accelerations of a model under its loads and the forces `tau` along the speeds.
 
-    `qd` are rates of coordinates, and the result is q̈, or speeds, and the result is their rates. A tree of bodies is solved in
-    O(n); a model with constraints through its mass matrix, for any rank of the constraints. The state may violate the
-    constraints. Joint friction is excluded unless `friction` is true, as in `inverse_dynamics`.
+    A tree of bodies is solved in O(n); a model with constraints through its mass matrix, for any rank of the constraints. The
+    state may violate the constraints.
 
+    Returns
+    -------
+    ndarray, shape (n,) or (n, batch)
+        q̈ if `qd` has rates of the coordinates, or the rates of the speeds if it has speeds.
+
+    Raises
+    ------
+    InputError
+        If an array has a wrong shape or contains values that are not finite.
+    SingularError
+        If the mass matrix is singular; the message names the speeds without inertia.
+
+    See Also
+    --------
+    dynamics : Compiled functions for repeated calls.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
     >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
@@ -177,12 +222,31 @@ def hybrid_dynamics(
     prescribed: Sequence[str],
     friction: bool = False,
 ) -> HybridDynamics:
-    """Hybrid dynamics: solve for the unknown accelerations and forces when the others are prescribed; for a tree, in O(n).
+    """Solve for the unknown accelerations and forces when the others are prescribed; for a tree, in O(n).
 
-    `prescribed` names the coordinates or speeds whose acceleration is taken from `qdd`; all others take their force from `tau`,
-    zero by default. Other entries of the two arrays are ignored. Both are returned complete, as rates of the speeds and forces
-    on them.
+    Entries of `qdd` and `tau` that are unknown are ignored.
 
+    Parameters
+    ----------
+    prescribed : sequence of str
+        Names of coordinates or speeds whose acceleration is taken from `qdd`; all others take their force from `tau`.
+
+    Returns
+    -------
+    HybridDynamics
+        `qdd` and `tau`, complete, each of shape (n,) or (n, batch): rates of the speeds, and forces along them.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, or an array has a wrong shape.
+    NotApplicableError
+        If the model has constraints or loops.
+    SingularError
+        If the remaining mass matrix is singular.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("crane", gravity=(0, -10, 0)).coordinates("x", "theta")
     >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=3)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from dalembert.arguments import checked, numbers_given
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, nearest
 from dalembert.mechanics.joint_reactions import JointForces, require_frame
 from dalembert.model.description import Description
@@ -130,6 +131,7 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.cross(a, b, axis=0)
 
 
+@documented_class
 @dataclass(frozen=True, eq=False, repr=False)
 class TrajectoryData(Value):
     """The arrays of a run, with the data to label and draw them."""
@@ -235,6 +237,16 @@ class TrajectoryData(Value):
     def power(self, name: str) -> np.ndarray:
         """The power of one element of `work` along the run, by the integrated formulas.
 
+        Parameters
+        ----------
+        name : str
+            Name of the element.
+
+        Returns
+        -------
+        ndarray, shape (samples,)
+            Energy added to the system per time.
+
         >>> import dalembert as dl
         >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
         >>> run = dl.simulate(model, 1.0, samples=11)
@@ -247,7 +259,18 @@ class TrajectoryData(Value):
 
     @checked
     def at(self, t: float) -> np.ndarray:
-        """The state (q, v) at any time of the run; needs `simulate(dense=True)`."""
+        """The state at any time of the run; needs `simulate(dense=True)`.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+
+        Returns
+        -------
+        ndarray, shape (n + velocities,)
+            The state (q, v).
+        """
         if not self.dense:
             raise InputError("this run has no dense output. Simulate with dense=True to evaluate it between samples.")
         if not self.t[0] <= t <= self.t[-1]:
@@ -289,13 +312,17 @@ class TrajectoryData(Value):
 
     @checked
     def joint_reactions(self, frame: str = "world") -> JointForces:
-        """The force and moment in the joints along the run, by the name of the child body.
+        """The force and moment in the joints along the run.
 
         They are the action of the parent on the child through the joint, including drives, at the origin of the joint frame on
-        the child, in the axes of `frame`: `world`, `parent` or `child`. A constraint that is a formula of one coordinate, and C
-        of non-ideal ones, act through their coordinates, as drives do; contacts (knife edges, rolling disks) act at their point.
-        The point of action of a formula of several coordinates is unknown: the joints between its bodies are not determined and
-        omitted, see `undetermined` and `notes` of the result. The generalized forces are in `reactions`.
+        the child. A constraint that is a formula of one coordinate, and C of non-ideal ones, act through their coordinates, as
+        drives do; contacts (knife edges, rolling disks) act at their point. The point of action of a formula of several coordinates
+        is unknown: the joints between its bodies are not determined and omitted, see `undetermined` and `notes` of the result.
+
+        Returns
+        -------
+        JointForces
+            By the name of the child body, `force` and `moment` of shape (3, samples).
 
         >>> import dalembert as dl
         >>> found = dl.simulate("slider-crank-2", 0.1, samples=2).joint_reactions()
@@ -321,9 +348,12 @@ class TrajectoryData(Value):
     # bodies
 
     def pose(self, body: str, *, relative_to: str = WORLD) -> Pose:
-        """The pose of a body along the run: `.rotation` (3, 3, samples), `.position` (3, samples), `.matrix`, `.quaternion`.
+        """The pose of a body along the run.
 
-        With `relative_to`, here and below, positions and motions are relative to another body, in its axes.
+        Returns
+        -------
+        Pose
+            `rotation` (3, 3, samples), `position` (3, samples), `matrix`, `quaternion`.
 
         >>> import dalembert as dl
         >>> run = dl.simulate("four-bar", 1.0, samples=11)
@@ -336,6 +366,11 @@ class TrajectoryData(Value):
     def frames(self) -> dict[str, Pose]:
         """The poses of all bodies along the run, by name.
 
+        Returns
+        -------
+        dict of str to Pose
+            By body; see `pose`.
+
         >>> import dalembert as dl
         >>> list(dl.simulate("double-pendulum", 1.0, samples=11).frames())
         ['upper', 'lower']
@@ -344,7 +379,12 @@ class TrajectoryData(Value):
         return {name: motion.pose(name) for name in motion.names}
 
     def path(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> np.ndarray:
-        """The path of a point, given in axes of its body, (3, samples).
+        """The path of a point of a body.
+
+        Returns
+        -------
+        ndarray, shape (3, samples)
+            Positions.
 
         >>> import dalembert as dl
         >>> run = dl.simulate("four-bar", 1.0, samples=11)
@@ -355,7 +395,12 @@ class TrajectoryData(Value):
         return p if relative_to == WORLD else relative.seen_position(p, self.pose(relative_to))
 
     def velocity(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
-        """The velocity of a point along the run, `.linear`, and the angular velocity of its body, `.angular`, (3, samples).
+        """The velocity of a point along the run and the angular velocity of its body.
+
+        Returns
+        -------
+        PointMotion
+            `linear` and `angular`, each of shape (3, samples).
 
         >>> import dalembert as dl
         >>> dl.simulate("simple-pendulum", 1.0, samples=11).velocity("bob").linear.shape
@@ -367,7 +412,12 @@ class TrajectoryData(Value):
         return relative.seen_velocity(self.path(body, point), v, self.pose(relative_to), self.velocity(relative_to))
 
     def acceleration(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
-        """The acceleration of a point, `.linear`, and the angular acceleration of its body, `.angular`, (3, samples).
+        """The acceleration of a point along the run and the angular acceleration of its body.
+
+        Returns
+        -------
+        PointMotion
+            `linear` and `angular`, each of shape (3, samples).
 
         >>> import dalembert as dl
         >>> dl.simulate("simple-pendulum", 1.0, samples=11).acceleration("bob").angular.shape
@@ -380,7 +430,23 @@ class TrajectoryData(Value):
         return relative.seen_acceleration(p, v, a, base, self.velocity(relative_to), self.acceleration(relative_to))
 
     def of_element(self, name: str, what: str) -> np.ndarray:
-        """A recorded quantity of a body, of its parent joint or a loop joint, or of a load."""
+        """A recorded quantity of a body, of its parent joint or a loop joint, or of a load.
+
+        Parameters
+        ----------
+        name, what : str
+            The element, and its quantity as in `run[name, what]`.
+
+        Returns
+        -------
+        ndarray, shape (..., samples)
+            The quantity.
+
+        Raises
+        ------
+        InputError
+            If there is no such element or quantity.
+        """
         known: dict[str, tuple[str, ...]] = {loop.name: TRANSMITTED for loop in self.model.loops}
         known |= {body.name: MOTIONS + TRANSMITTED for body in self.model.bodies}
         known |= {load: ("force",) for load in self.load_forces if load not in known}

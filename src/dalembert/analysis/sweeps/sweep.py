@@ -54,20 +54,54 @@ def sweep(
     checkpoint: str | Path | None = None,
     progress: Callable[[float], Any] | None = None,
 ) -> xarray.Dataset:
-    """Parameter sweep: `vary` defines values by name, `observe` the recorded quantities; the result is an xarray Dataset.
+    """Simulate a model for many values of its parameters and initial values.
 
-    Names to vary are parameters, initial coordinates x and initial velocities dot(x). With samples="grid" each has a list of
-    values and all combinations are run; with "sobol" or "random" there are `runs` points in a range (low, high) or from a
-    distribution such as scipy.stats.norm(1, 0.1), reproducible for one `seed`.
+    The results are bit-identical for any number of workers. A failed run is a row of NaN, with the error message in `reason`.
 
-    `observe` are formulas of coordinates, velocities, parameters, t, energy, kinetic and potential, or any column of a run, at
-    all samples or reduced to a scalar: initial(x), final(x), max(x), min(x), mean(x), rms(x), drift(x). `times` is the number of
-    samples or the sample times.
+    Parameters
+    ----------
+    vary : mapping of str to sequence or distribution
+        Values of parameters, initial coordinates x and initial rates dot(x). With samples="grid" a list of values each, and all
+        combinations are run; otherwise a range (low, high) or a distribution such as scipy.stats.norm(1, 0.1).
+    observe : str, sequence of str, or mapping of str to str
+        Formulas of coordinates, velocities, parameters, t, energy, kinetic and potential, or any column of a run, at all samples
+        or reduced to a scalar: initial(x), final(x), max(x), min(x), mean(x), rms(x), drift(x).
+    samples : {'grid', 'sobol', 'random'}
+        How points are chosen.
+    runs : int, optional
+        Number of points, with 'sobol' and 'random'.
+    seed : int, default 0
+        Seed of the points.
+    times : int or array_like, shape (K,), optional
+        Number of sample times, or the times themselves.
+    executor : object, optional
+        A Dask client or an executor of concurrent.futures.
+    workers : int, optional
+        Number of processes; all cores if None.
+    chunk : int, optional
+        Runs per task; chosen automatically if None.
+    checkpoint : str or Path, optional
+        Folder for intermediate results: rerun the same call to resume an interrupted sweep.
 
-    The sweep uses all cores, `workers` processes, or an `executor`: a Dask client or an executor of concurrent.futures. The
-    results are bit-identical for any number of workers. With `checkpoint`, a folder, rerun the same call to resume an
-    interrupted sweep. A failed run is a row of NaN, with the error message in `reason`.
+    Returns
+    -------
+    xarray.Dataset
+        The observed quantities over the varied names (grid) or over `run`, over `time` unless reduced, and `reason`.
 
+    Raises
+    ------
+    InputError
+        If a name or formula is unknown, or an option is invalid.
+    NotApplicableError
+        If the formalism does not apply to the model.
+
+    See Also
+    --------
+    sweep_summary : Statistics of the result.
+    plot_sweep : Plot the result.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> found = dl.sweep("simple-pendulum", {"l": [0.5, 1.0, 2.0]}, observe="max(energy)", duration=1.0, workers=1)
     >>> found["max(energy)"].dims, bool((found["reason"] == "").all())
