@@ -35,9 +35,9 @@ def ours(name: str, cache: str) -> dict[str, Any]:
     model = dl.load(name)
     first, cold = timed(lambda: dl.derive(model, "lagrange"))
     shared = best([timed(lambda: _shared(dl, model))[1] for _ in range(5)])
-    from dalembert.formalisms import catalogue
+    from dalembert.formalisms import catalog
 
-    keys = catalogue.applicable(first.model, first.workspace.facts)
+    keys = catalog.applicable(first.model, first.workspace.facts)
     found = {key: _formalism(dl, model, key, Path(cache) / key) for key in keys}
     return {"import": importing, "engine": engine, "cold": cold, "shared": shared, "formalisms": found}
 
@@ -90,7 +90,7 @@ def sympy(name: str, method: str) -> dict[str, Any]:
     derived, derive = timed(lambda: peers.METHODS[method](peers.MODELS[name]()))
     model = dl.load(name)
     _, compiled = timed(lambda: derived.compile(model.parameter_values))
-    state = random_states.consistent(model, 1, seed=SEED)
+    state = random_states.consistent_states(model, 1, seed=SEED)
     q, qd = state.q[:, 0], state.qd[:, 0]
     known = dl.derive(model, "lagrange").accelerations(q, qd)
     found = derived.accelerations(q, qd, model.parameter_values)

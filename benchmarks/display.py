@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from dalembert.api.derive import equations_of
-from dalembert.api.equation_reader import Reading
+from dalembert.api.equation_display import DerivationDisplay
 from dalembert.display.math.short_forms import TooLong
 from dalembert.errors import NotApplicableError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io import gallery
 from measure import in_new_process, timed
 
@@ -48,9 +48,9 @@ def written(name: str, limit: float, prove: bool) -> dict[str, Written]:
     """All formalisms applicable to a model, one after another."""
     signal.signal(signal.SIGPROF, _stop)
     found = {}
-    for key in catalogue.KEYS:
+    for key in catalog.KEYS:
         try:
-            reading = equations_of(gallery.load(name), key).reading
+            reading = equations_of(gallery.load(name), key)._display
         except NotApplicableError:
             continue
         _ = reading.system, reading.derivation.machine.form
@@ -69,26 +69,26 @@ def _stop(*_: Any) -> None:
     raise _Over
 
 
-def _read(reading: Reading) -> str:
+def _read(reading: DerivationDisplay) -> str:
     """Write all equations and report what was omitted."""
     _ = reading.page
     try:
         _ = list(reading.blocks.values()), reading.laws
     except TooLong:
         return "×"
-    return "*" if reading.shortening.late else ""
+    return "*" if reading.simplifier.late else ""
 
 
-def _verdicts(reading: Reading) -> tuple[str, ...]:
+def _verdicts(reading: DerivationDisplay) -> tuple[str, ...]:
     blocks = (block.proved for block in reading.blocks.values() if not block.is_long)
     return tuple(sorted({*blocks, *(law.proved for law in reading.laws if not law.unwritten)}))
 
 
 def table_of(found: dict[str, dict[str, Written]]) -> Table:
     """Models by formalisms."""
-    table = Table("model", *(key[:9] for key in catalogue.KEYS), box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table("model", *(key[:9] for key in catalog.KEYS), box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name, row in found.items():
-        cells = (row.get(key) for key in catalogue.KEYS)
+        cells = (row.get(key) for key in catalog.KEYS)
         table.add_row(name, *("" if cell is None else f"{cell.seconds:.1f}{cell.mark}" for cell in cells))
     return table
 

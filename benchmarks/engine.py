@@ -150,12 +150,12 @@ def measured(name: str, formalism: str) -> dict[str, Row]:
 def slowest(name: str) -> tuple[str, Row]:
     """The formalism that takes longest to derive and compile."""
     import dalembert as dl
-    from dalembert.formalisms import catalogue
+    from dalembert.formalisms import catalog
     from dalembert.simulation.workspace import setup, workspace_of
 
     space = workspace_of(setup(dl.load(name)))
-    keys = catalogue.applicable(space.model, space.facts)
-    fused = [key for key in keys if space.mode(catalogue.find(key).ABOUT) == "fused"]
+    keys = catalog.applicable(space.model, space.facts)
+    fused = [key for key in keys if space.mode(catalog.find(key).ABOUT) == "fused"]
     with tempfile.TemporaryDirectory(prefix="dalembert-benchmark-") as cache:
         rows = {key: in_new_process(ours, name, key, cache, True) for key in fused}
     return max(rows.items(), key=lambda each: each[1]["derive"] + each[1]["compile"])

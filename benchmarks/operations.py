@@ -30,7 +30,7 @@ from rich.table import Table
 import dalembert as dl
 from dalembert.api.equations import Equations
 from dalembert.codegen.program import program_of
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.link_states import moving
@@ -106,7 +106,7 @@ def count(name: str) -> dict[str, int]:
     if name in CHAINS:
         return count_recursion(chain(*CHAINS[name]))
     workspace = workspace_of(setup(dl.load(name)))
-    keys = catalogue.applicable(workspace.model, workspace.facts)
+    keys = catalog.applicable(workspace.model, workspace.facts)
     return {key: Equations(derivation_of(workspace.setup, key)).operations for key in keys}
 
 
@@ -131,7 +131,7 @@ def grown(found: dict[str, int], before: dict[str, int]) -> list[str]:
 
 def show(found: Counts, before: Counts) -> None:
     """Print counts, with the change from the baseline if available."""
-    keys = [key for key in catalogue.KEYS if any(key in counts for counts in found.values())]
+    keys = [key for key in catalog.KEYS if any(key in counts for counts in found.values())]
     table = Table(title="Operations in one evaluation of the right-hand side", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("formalism", no_wrap=True)
     for name in MODELS:

@@ -34,8 +34,8 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.analysis.sweeps import sweep, worker_pool
-from dalembert.analysis.sweeps._evaluate_chunk import Answer, answer
-from dalembert.analysis.sweeps.sweep_result import Folder
+from dalembert.analysis.sweeps._evaluate_chunk import ChunkResult, evaluate_chunk
+from dalembert.analysis.sweeps.sweep_result import CheckpointStore
 from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
 
 MODEL, DURATION, SAMPLES, CHUNK = "cart-pendulum", 10.0, 51, 1000
@@ -83,20 +83,20 @@ def parts(count: int) -> dict[str, float]:
     first = spent(lambda: swept(2, workers=1))[0]  # imports, derivation, machine code
     spec = question_of(100_000)
     points = Points(spec.variation)(0, CHUNK)
-    answer(spec, points[:, :64])  # compiles
+    evaluate_chunk(spec, points[:, :64])  # compiles
     sizes = (64, 256, CHUNK)
-    took = [best(lambda n=n: answer(spec, points[:, :n])) for n in sizes]
+    took = [best(lambda n=n: evaluate_chunk(spec, points[:, :n])) for n in sizes]
     run, chunk = np.polyfit(sizes, took, 1)
     steps = dl.derive(MODEL).simulate(DURATION, samples=SAMPLES, integrator="dop853").steps
-    found = answer(spec, points)
+    found = evaluate_chunk(spec, points)
     with tempfile.TemporaryDirectory() as folder:
-        kept = Folder(spec, Path(folder) / "sweep")
-        keeping = best(lambda: [kept.keep(i, found) for i in range(20)]) / 20
+        kept = CheckpointStore(spec, Path(folder) / "sweep")
+        keeping = best(lambda: [kept.store(i, found) for i in range(20)]) / 20
         kept.close()
         journal = (Path(folder) / "sweep" / "journal.jsonl").stat().st_size / 60
     many = question_of(100 * CHUNK)
     with ThreadPoolExecutor(count) as pool, mock.patch.object(worker_pool, "answer", return_value=found):
-        driving = best(lambda: list(worker_pool.answers(many, range(many.chunks), pool, None))) / many.chunks
+        driving = best(lambda: list(worker_pool.chunk_results(many, range(many.chunks), pool, None))) / many.chunks
     few = question_of(2)
     starting = spent(lambda: list(worker_pool.by_processes(few, [0], 1)))[0]
     return {
@@ -173,7 +173,7 @@ def peer(count: int, processes: int) -> tuple[float, float, float]:
     spec = question_of(count)
     points = Points(spec.variation)(0, count)
     found = Parallel(n_jobs=processes)(delayed(peer_run)(*point) for point in points.T.tolist())
-    ours = answer(spec, points).columns["max(x)"]
+    ours = evaluate_chunk(spec, points).columns["max(x)"]
     took, wall, x = np.array(found).T
     return float(took.mean()), float(wall.mean()), float(np.abs(ours - x).max())
 
@@ -220,7 +220,7 @@ class Clocked:
 
 def own(count: int, chunks: int) -> dict[str, float]:
     """CPU seconds of a sweep with our worker processes, and of their start."""
-    small = replace(question_of(count), given_chunk=1)
+    small = replace(question_of(count), chunk_size=1)
     start, ready = spent(lambda: list(worker_pool.by_processes(small, range(count), count)))
     took, wall = spent(lambda: swept(chunks * CHUNK, workers=count))
     return {
@@ -284,14 +284,14 @@ def simulated(part: dict[str, float], count: int, rounds: int = 3) -> dict[str, 
     """Wall seconds of this number of simulated workers, compared with the cost model."""
     chunk = (CHUNK * part["µs per run"] + 1e3 * part["ms per chunk besides"]) * 1e-6
     many = question_of(rounds * count * CHUNK)
-    found = Answer({name: np.zeros(CHUNK) for name in OBSERVE}, {})
+    found = ChunkResult({name: np.zeros(CHUNK) for name in OBSERVE}, {})
 
-    def waits(*_: Any) -> Answer:
+    def waits(*_: Any) -> ChunkResult:
         time.sleep(chunk)
         return found
 
     with ThreadPoolExecutor(count) as pool, mock.patch.object(worker_pool, "answer", waits):
-        used, wall = spent(lambda: list(worker_pool.answers(many, range(many.chunks), pool, None)))
+        used, wall = spent(lambda: list(worker_pool.chunk_results(many, range(many.chunks), pool, None)))
     driver = many.chunks * part["ms per chunk, driver"] * 1e-3
     return {"workers": count, "wall s": wall, "predicted": max(rounds * chunk, driver), "driver CPU s": used}
 

@@ -35,10 +35,10 @@ _MODULES = {
     "dalembert.model.joints": ("Joint", *(joint.__name__ for joint in JOINTS)),
     "dalembert.model.loads.contact_laws": ("Impact",),
     "dalembert.model.record": ("Record",),
-    "dalembert.model.solids": ("Matter",),
+    "dalembert.model.solids": ("MassProperties",),
     "dalembert.model.initial_state": ("Start",),
     "dalembert.model.attitude": ("Rotation",),
-    "dalembert.model.values": ("Given", "Name", "Values"),
+    "dalembert.model.values": ("ArrayInput", "Name", "Values"),
 }
 
 
@@ -89,7 +89,7 @@ def page() -> str:
     start = text.index("## The reference")
     for head in re.findall(r"^(?:### .*|`)\[\[.*", text[start:], re.MULTILINE):
         kinds = re.findall(r"`\[\[(\w+)\]\]`", head if head[0] == "#" else head.split(":")[0])
-        if all(kind in known and all(key.about for key in known[kind].values()) for kind in kinds):
+        if all(kind in known and all(key.description for key in known[kind].values()) for kind in kinds):
             found = re.compile(r"(?:\|.*\n)+").search(text, text.index(head, start))
             assert found is not None
             text = text[: found.start()] + table({kind: known[kind] for kind in kinds}) + text[found.end() :]
@@ -101,7 +101,7 @@ def table(known: dict[str, Keys]) -> str:
     rows: dict[tuple[str, str, str], list[str]] = {}
     for kind, keys in known.items():
         for name, key in keys.items():
-            rows.setdefault((name, key.about, _usual(key)), []).append(kind)
+            rows.setdefault((name, key.description, _usual(key)), []).append(kind)
     if len(known) == 1:
         lines = ["| key | description | default |", "|---|---|---|"]
         return "\n".join([*lines, *(f"| `{name}` | {about} |{usual}|" for name, about, usual in rows), ""])
@@ -115,9 +115,9 @@ def table(known: dict[str, Keys]) -> str:
 def _usual(key: Key) -> str:
     if key.required:
         return " "
-    if key.absent or key.usual in (None, [], {}):
-        return f" {key.absent or 'none'} "
-    return f" `{json.dumps(key.usual, ensure_ascii=False)}` "
+    if key.default_description or key.default_in_file in (None, [], {}):
+        return f" {key.default_description or 'none'} "
+    return f" `{json.dumps(key.default_in_file, ensure_ascii=False)}` "
 
 
 def main(check: bool) -> int:

@@ -20,9 +20,9 @@ from unittest.mock import patch
 import dalembert as dl
 from dalembert.cli import entry_point
 from dalembert.display.plots import plot
-from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
-from dalembert.formalisms import catalogue as formalisms
-from dalembert.formalisms.shared.about import FACTS, About, grouped
+from dalembert.evidence.agreement import PRINCIPLE, RECURSION, count_independent_lineages
+from dalembert.formalisms import catalog as formalisms
+from dalembert.formalisms.shared.about import FACTS, About, group_by_lineage
 from dalembert.io import gallery
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 
@@ -82,7 +82,7 @@ def facts(about: About) -> str:
         ("states", STATES[about.velocities]),
         *((label, yes(getattr(about, field))) for field, (label, _) in CHOICES.items()),
         ("derivation lineage", ", ".join(about.lineage)),
-        ("redundant constraints", REDUNDANT[about.redundant]),
+        ("redundant constraints", REDUNDANT[about.dependent_rows]),
         *((words, "yes") for words in ALWAYS),
     ]
     return table(("property", "value"), rows)
@@ -93,7 +93,7 @@ def citation(about: About) -> str:
     return f"```bibtex\n{about.citation}\n```"
 
 
-def catalogue() -> str:
+def catalog() -> str:
     """All formalisms with their sources."""
     rows = [
         (f"[`{a.key}`]({a.key}.md)", a.title, a.source, NEEDS[a.needs], a.velocities, a.count, STATES[a.velocities])
@@ -109,7 +109,7 @@ def handles() -> str:
         (
             f"[`{a.key}`]({a.key}.md)",
             *(yes(getattr(a, field)) for field in CHOICES),
-            "kept" if a.redundant == "takes" else "dropped",
+            "kept" if a.dependent_rows == "takes" else "dropped",
         )
         for a in ABOUTS
     ]
@@ -121,11 +121,13 @@ def lineages() -> str:
     known = {about.key: about.lineage for about in ABOUTS} | {"recursion": RECURSION, "the principle": PRINCIPLE}
     energies = [PRINCIPLE, *(about.lineage for about in ABOUTS if about.needs == "energies")]
     sentence = (
-        f"The {len(ABOUTS)} formulations, the recursion and the principle form {independent_roads(known.values())} independent "
-        f"lineages for a model made of bodies. For a model defined by energies, {len(energies)} of them apply and form "
-        f"{independent_roads(energies)}."
+        f"The {len(ABOUTS)} formulations, the recursion and the principle form {count_independent_lineages(known.values())} "
+        f"independent lineages for a model made of bodies. For a model defined by energies, {len(energies)} of them apply and "
+        f"form {count_independent_lineages(energies)}."
     )
-    groups = [(", ".join(facts), ", ".join(f"`{key}`" for key in keys)) for facts, keys in grouped(known).items()]
+    groups = [
+        (", ".join(facts), ", ".join(f"`{key}`" for key in keys)) for facts, keys in group_by_lineage(known).items()
+    ]
     return "\n\n".join(
         [sentence, table(("shared facts", "used by"), groups), table(("fact", "meaning"), FACTS.items())]
     )
@@ -140,7 +142,7 @@ def counts(names: Sequence[str] = MODELS) -> str:
 
 def count(space: Workspace, about: About) -> str:
     """Numbers of dynamic equations and states of one model by one formalism."""
-    if formalisms.refusal(about, space.model, space.facts) is not None:
+    if formalisms.unsupported_reason(about, space.model, space.facts) is not None:
         return "–"
     form = formalisms.find(about.key).derive(space.system).form
     return f"{form.n_dynamic}, {form.n_states}"
@@ -177,7 +179,7 @@ def blocks() -> dict[Path, dict[str, Block]]:
     out: dict[Path, dict[str, Block]] = {
         EXERCISES: exercises(),
         PLOTS: {"panels": panels, "figures": figures},
-        INDEX: {"catalogue": catalogue, "handles": handles, "lineages": lineages, "counts": counts},
+        INDEX: {"catalog": catalog, "handles": handles, "lineages": lineages, "counts": counts},
     }
     for about in ABOUTS:
         out[page(about.key)] = {

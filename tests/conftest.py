@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from dalembert.api.compiled_calls import forget_calls
+from dalembert.api.compiled_calls import clear_cache
 from dalembert.io import gallery
 from dalembert.model.model import Model
 from dalembert.recursive import execution
@@ -93,7 +93,7 @@ def _isolate_mutations(request):
 def _clear_caches():
     forget_workspaces()
     forget_plans()
-    forget_calls()
+    clear_cache()
 
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")

@@ -156,7 +156,7 @@ MISSPELT: dict[str, Callable[[], object]] = {
     "load(option)": lambda: dl.load("n-four-bar", loop=3),
     "with_parameters": lambda: eom().with_parameters(nowhere=1.0),
     "model.with_parameters": lambda: pendulum().with_parameters(nowhere=1.0),
-    "assemble(kep)": lambda: dl.assemble(pendulum(), kep=["theta1"]),  # pyright: ignore[reportCallIssue]
+    "assemble(kep)": lambda: dl.assemble_state(pendulum(), kep=["theta1"]),  # pyright: ignore[reportCallIssue]
     "mode": lambda: dl.derive(pendulum(), "kane", mode="fussed"),
     "engine": lambda: dl.derive(pendulum(), "kane", engine="heyoke"),
     "frame": lambda: run().joint_reactions("wrold"),
@@ -202,15 +202,15 @@ each("end of a motion", NUMBERS, lambda x: dl.cycloidal(0.0, x, 1.0))
 each("duration of a motion", NUMBERS, lambda x: dl.quintic(0.0, 1.0, x))
 each("speed of a motion", NUMBERS, lambda x: dl.trapezoidal(0.0, 1.0, speed=x, acceleration=1.0))
 each("rates of a spline", VECTORS, lambda x: dl.spline([0, 1, 2], [0, 1, 0], rates=x))
-each("function of a motion", VECTORS, lambda x: dl.sampled(x, 1.0))
+each("function of a motion", VECTORS, lambda x: dl.spline_from_function(x, 1.0))
 each("designed motion", {**NUMBERS, **NAMES}, lambda x: dl.computed_torque(pendulum(), x))
 each("body of a table", NAMES, lambda x: dl.dh_table(pendulum(), x))
 each("mass_matrix q", STATES, lambda x: dl.mass_matrix(pendulum(), x))
 each("inverse_dynamics qdd", STATES, lambda x: dl.inverse_dynamics(pendulum(), [0, 0], [0, 0], x))
 each("forward_dynamics tau", STATES, lambda x: dl.forward_dynamics(pendulum(), [0, 0], [0, 0], x))
-each("assemble q", STATES, lambda x: dl.assemble(pendulum(), x))
-each("assemble keep", {**NAMES, "unknown": ["nowhere"]}, lambda x: dl.assemble(pendulum(), keep=x))
-each("branches keep", {"unknown": ["nowhere"], "a number": 3}, lambda x: dl.branches(pendulum(), keep=x))
+each("assemble q", STATES, lambda x: dl.assemble_state(pendulum(), x))
+each("assemble keep", {**NAMES, "unknown": ["nowhere"]}, lambda x: dl.assemble_state(pendulum(), fixed=x))
+each("branches keep", {"unknown": ["nowhere"], "a number": 3}, lambda x: dl.branches(pendulum(), fixed=x))
 each("recut", NAMES, lambda x: dl.recut(dl.load("four-bar"), x))
 each("mobility", NAMES, lambda x: dl.mobility(x))
 each("citation", NAMES, lambda x: dl.citation(x))

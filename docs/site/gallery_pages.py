@@ -38,7 +38,7 @@ def _hinged(model: Model) -> bool:
 @cache
 def stories() -> dict[str, str]:
     """The descriptions of all models, by name."""
-    return {name: gallery.story(name) for name in gallery.names()}
+    return {name: gallery.read_description(name) for name in gallery.names()}
 
 
 def title(name: str) -> str:

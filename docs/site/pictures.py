@@ -19,7 +19,7 @@ import tutorial_code
 import dalembert as dl
 from dalembert.api.trajectory import Trajectory
 from dalembert.display.plots.figure import Plot
-from dalembert.display.video import Film
+from dalembert.display.video import Video
 from dalembert.io import gallery
 
 LONGEST = 10.0  # seconds of a motion
@@ -69,10 +69,10 @@ def made(name: str, folder: Path) -> float:
 
 def snapshot(run: Trajectory, share: float) -> Plot:
     """One time of a run, as a fraction of its duration, with the trails up to it."""
-    film = Film(run.scene())
+    film = Video(run.scene())
     shown = next(film.moments(run.t[[round(share * (len(run.t) - 1))]]))
     figure = Plot(figsize=(3.0, 3.0), dpi=200)
-    film.painter.draw(figure.add_axes((0, 0, 1, 1)), shown)
+    film.renderer.draw(figure.add_axes((0, 0, 1, 1)), shown)
     return figure
 
 

@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 
 from dalembert.docstrings import documented
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,12 +29,12 @@ def is_real(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def is_whole(value: object) -> bool:
+def is_integer(value: object) -> bool:
     """True for an integer that is not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def are_names(value: object) -> bool:
+def is_str_sequence(value: object) -> bool:
     """True for an iterable of str; False for a single str."""
     return (
         isinstance(value, Iterable) and not isinstance(value, str | Mapping) and all(isinstance(x, str) for x in value)
@@ -44,12 +44,15 @@ def are_names(value: object) -> bool:
 # check of an argument and its description in messages, by annotation
 _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "str": (lambda x: isinstance(x, str), "a str"),
-    "int": (is_whole, "an int"),
+    "int": (is_integer, "an int"),
     "float": (is_real, "a finite number"),
-    "str | tuple[str, str]": (lambda x: isinstance(x, str) or (are_names(x) and len(x) == 2), "a str or a pair of str"),  # type: ignore[arg-type]
+    "str | tuple[str, str]": (
+        lambda x: isinstance(x, str) or (isinstance(x, tuple | list) and len(x) == 2 and is_str_sequence(x)),
+        "a str or a pair of str",
+    ),
     "str | Path": (lambda x: isinstance(x, str | Path), "a path"),
     "bool": (lambda x: isinstance(x, bool | np.bool_), "a bool"),
-    "Sequence[str]": (are_names, "a list of str"),
+    "Sequence[str]": (is_str_sequence, "a list of str"),
     "Mapping[str, float]": (lambda x: isinstance(x, Mapping), "a mapping of names to numbers"),
     "Mapping[Any, float | str]": (lambda x: isinstance(x, Mapping), "a mapping of names to numbers"),
     "Mapping[str, Any]": (lambda x: isinstance(x, Mapping), "a mapping with str keys"),
@@ -58,12 +61,12 @@ _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
 }
 
 
-def checked(function: Callable[P, T], *, by_name: bool = False) -> Callable[P, T]:
+def validate_arguments(function: Callable[P, T], *, by_name: bool = False) -> Callable[P, T]:
     """Wrap a function to raise `InputError` for unknown arguments, missing arguments and arguments of a wrong type.
 
     With `by_name` the function is called with all arguments of its signature by name, including defaults.
 
-    >>> @checked
+    >>> @validate_arguments
     ... def revolute(axis: str) -> str:
     ...     return axis
     >>> revolute(axsi="z")
@@ -83,7 +86,7 @@ def checked(function: Callable[P, T], *, by_name: bool = False) -> Callable[P, T
             raise InputError(f"{function.__name__}: {_mismatch(signature, named, error)}") from None
         for name, fits, expected in checks:
             if name in bound.arguments and not fits(bound.arguments[name]):
-                got = shown(bound.arguments[name])
+                got = short_repr(bound.arguments[name])
                 raise InputError(f"{function.__name__}, {name}: got {got}. Expected {expected}.")
         if not by_name:
             return function(*args, **named)
@@ -111,14 +114,14 @@ def _mismatch(signature: inspect.Signature, named: Mapping[str, object], error: 
     known = [name for name in signature.parameters if name not in hidden]
     for name in named:
         if name not in signature.parameters:
-            return f"there is no argument '{name}'. {nearest(name, known)}"
+            return f"there is no argument '{name}'. {suggest_name(name, known)}"
     return f"{error}. Expected {', '.join(known)}."
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Format a value for a message: shortened, and without memory addresses.
 
-    >>> shown([1, 2]), shown(object())
+    >>> short_repr([1, 2]), short_repr(object())
     ('[1, 2]', 'a value of type object')
     """
     printed = repr(value)
@@ -127,10 +130,10 @@ def shown(value: object) -> str:
     return printed if len(printed) <= _MAX_LENGTH else f"{printed[:_MAX_LENGTH]}..."
 
 
-def numbers_given(value: object, where: str) -> np.ndarray:
+def as_finite_array(value: object, where: str) -> np.ndarray:
     """Convert finite real numbers to an array of doubles.
 
-    >>> numbers_given([1, 2], "q").tolist()
+    >>> as_finite_array([1, 2], "q").tolist()
     [1.0, 2.0]
     """
     try:
@@ -140,7 +143,7 @@ def numbers_given(value: object, where: str) -> np.ndarray:
             if np.isfinite(out).all():
                 return out
     except (TypeError, ValueError, OverflowError):  # ragged rows
-        raise InputError(f"{where}: got {shown(value)}. Expected numbers, in rows of equal length.") from None
+        raise InputError(f"{where}: got {short_repr(value)}. Expected numbers, in rows of equal length.") from None
     if found.dtype.kind == "f":
         raise InputError(f"{where} contains values that are not finite. Expected finite numbers.")
-    raise InputError(f"{where}: got {shown(value)}. Expected real numbers.")
+    raise InputError(f"{where}: got {short_repr(value)}. Expected real numbers.")

@@ -49,7 +49,7 @@ ARGUMENTS: Mapping[str, Entry] = {
     "samples": ("int", "Number of equidistant samples; that of the model if None."),
     "times": ("array_like, shape (K,)", "Increasing sample times, instead of `samples` and `duration`."),
     "project": ("bool", "Project the state onto the constraints after every step."),
-    "rechoose": ("bool", "Repartition speeds, trial vectors and constraints when they become ill-conditioned."),
+    "repartition": ("bool", "Repartition speeds, trial vectors and constraints when they become ill-conditioned."),
     "stabilization": (
         "float or tuple of float",
         "Gains (α, β) of Baumgarte's φ̈ + β φ̇ + α φ = 0, or α of the first-order form of dirac and hamilton; it replaces the "
@@ -66,7 +66,7 @@ ARGUMENTS: Mapping[str, Entry] = {
     ),
     "parameters": ("mapping of str to float", "Parameter values by name, instead of those of the model."),
     "seed": ("int", "Seed of the random numbers."),
-    "keep": ("sequence of str", "Names of coordinates that stay fixed."),
+    "fixed": ("sequence of str", "Names of coordinates that stay fixed."),
     "at": (
         "array_like, mapping, pair, Equilibrium, Equilibria or Trajectory",
         "A position at rest, shape (n,), a pair (q, q̇), a result of `equilibrium`, or a run with its time `t`; the initial "
@@ -85,7 +85,7 @@ ARGUMENTS: Mapping[str, Entry] = {
 RETURNS: Mapping[str, Entry] = {
     "tables": ("tuple of Table", "The tables that `print` and notebooks display."),
     **dict.fromkeys(
-        ("cycloidal", "quintic", "sampled", "spline", "trapezoidal"),
+        ("cycloidal", "quintic", "spline", "spline_from_function", "trapezoidal"),
         ("Profile", "Positions, rates and accelerations as functions of time."),
     ),
     "to_dict": ("dict or list", "Numbers, str, lists and dicts, which `json.dump` accepts."),

@@ -1,7 +1,7 @@
 """All exception types and warnings of dalembert.
 
 Each message has three parts: the problem with the path of the element, the expected and the actual value, and the fix.
-`unsound` combines all problems of a model; `nearest` suggests the known name closest to a misspelled one.
+`model_error` combines all problems of a model; `suggest_name` suggests the known name closest to a misspelled one.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ class NotApplicableError(InputError):
     """A formulation does not apply to a model; the message names the element, the reason, and formulations that apply."""
 
 
-class WorkError(DalembertError, RuntimeError):
+class ComputationError(DalembertError, RuntimeError):
     """The input is valid, but the computation failed. The command line exits with code 1."""
 
 
-class SingularError(WorkError):
+class SingularError(ComputationError):
     """A matrix that must be inverted is singular."""
 
 
-class SimulationError(WorkError):
+class SimulationError(ComputationError):
     """A simulation stopped before its end; the message contains the time and the state."""
 
 
-class EngineError(WorkError):
+class EngineError(ComputationError):
     """The requested engine is not installed or does not support the computation."""
 
 
@@ -106,10 +106,10 @@ class Problem:
         return f"{self.path}: {self.fact} {self.advice}".rstrip()
 
 
-def unsound(name: str, problems: Sequence[Problem]) -> ModelError:
+def model_error(name: str, problems: Sequence[Problem]) -> ModelError:
     """Create the error that lists all problems of a model.
 
-    >>> print(unsound("arm", [Problem("body 'rod'", "the mass is -1.")]))
+    >>> print(model_error("arm", [Problem("body 'rod'", "the mass is -1.")]))
     model 'arm' has 1 problem:
       - body 'rod': the mass is -1.
     """
@@ -118,12 +118,12 @@ def unsound(name: str, problems: Sequence[Problem]) -> ModelError:
     return ModelError(f"model '{name}' has {count}:\n{lines}", problems)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def suggest_name(name: str, known: Iterable[str]) -> str:
     """A hint with the known name closest to `name`, or the list of known names.
 
-    >>> nearest("theta", ["theta1", "x"])
+    >>> suggest_name("theta", ["theta1", "x"])
     "Did you mean 'theta1'?"
-    >>> nearest("blub", ["a", "b"])
+    >>> suggest_name("blub", ["a", "b"])
     'Known names: a, b.'
     """
     names = sorted(set(known))

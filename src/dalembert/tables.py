@@ -11,19 +11,19 @@ _COMMANDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\texta
 _ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | _COMMANDS | {">": r"\textgreater{}"})
 
 
-def for_latex(words: str) -> str:
+def escape_latex(string: str) -> str:
     r"""Escape a string for LaTeX.
 
-    >>> for_latex("wheel_1 & 2")
+    >>> escape_latex("wheel_1 & 2")
     'wheel\\_1 \\& 2'
     """
-    return words.translate(_ESCAPES)
+    return string.translate(_ESCAPES)
 
 
-def short(value: object) -> str:
+def format_cell(value: object) -> str:
     """Format a cell: very small or large floats with three digits, and a dash for None.
 
-    >>> short(None), short(0.00012345), short(12), short("rod"), short(2.5)
+    >>> format_cell(None), format_cell(0.00012345), format_cell(12), format_cell("rod"), format_cell(2.5)
     ('-', '1.23e-04', '12', 'rod', '2.5')
     """
     if value is None:
@@ -89,10 +89,12 @@ class Table(Tabular):
 
     def latex(self) -> list[str]:
         """The table as lines of a LaTeX formula."""
-        out = [rf"\textbf{{{for_latex(self.title)}}}"] if self.title else []
+        out = [rf"\textbf{{{escape_latex(self.title)}}}"] if self.title else []
         if self.rows:
-            lines = (" & ".join(rf"\text{{{for_latex(cell)}}}" for cell in row) for row in (self.columns, *self.rows))
+            lines = (
+                " & ".join(rf"\text{{{escape_latex(cell)}}}" for cell in row) for row in (self.columns, *self.rows)
+            )
             head, *body = (f"{line} \\\\" for line in lines)
             rows = "\n".join([head, r"\hline", *body])
             out.append(f"\\begin{{array}}{{{'l' * len(self.columns)}}}\n{rows}\n\\end{{array}}")
-        return [*out, *(rf"\text{{{for_latex(note)}}}" for note in self.notes)]
+        return [*out, *(rf"\text{{{escape_latex(note)}}}" for note in self.notes)]

@@ -9,15 +9,15 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
 from dalembert.errors import InputError, NotApplicableError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io import gallery
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
-from dalembert.model.contacts.base import Held
+from dalembert.model.contacts.base import PositionContact
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 OF_BODIES = ("dalembert", "kane", "gibbs_appell", "volterra", "volterra_reduced", "newton_euler", "denoc")
-OF_ENERGIES = tuple(key for key in catalogue.KEYS if key not in OF_BODIES)
+OF_ENERGIES = tuple(key for key in catalog.KEYS if key not in OF_BODIES)
 IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_reduced")
 
 
@@ -60,7 +60,7 @@ def test_every_formalism_agrees_on_the_gallery(name):
 )
 def test_denoc_agrees_with_lagrange_on_the_other_models(name):
     model = dl.load(name)
-    states = random_states.consistent(with_contacts(model), 3, seed=4)
+    states = random_states.consistent_states(with_contacts(model), 3, seed=4)
     at = states.q, states.qd, states.t
     found, known = (dl.derive(model, key, engine="python").accelerations(*at) for key in ("denoc", "lagrange"))
     assert np.abs(found - known).max() <= 1e-10 * np.abs(known).max()
@@ -69,7 +69,7 @@ def test_denoc_agrees_with_lagrange_on_the_other_models(name):
 def unsupported_formalisms(model) -> set[str]:
     """Whether a formalism applies to a model according to FORMALISMS."""
     out = set()
-    if model.nonholonomic_constraints or not all(isinstance(contact, Held) for contact in model.contacts):
+    if model.nonholonomic_constraints or not all(isinstance(contact, PositionContact) for contact in model.contacts):
         out |= {"dirac"}
     if any(c.feedback for c in (*model.holonomic_constraints, *model.nonholonomic_constraints)):
         out |= {*IN_SPEEDS, "dirac"}
@@ -132,7 +132,7 @@ def test_other_formalisms_reject_energy_models_and_list_alternatives(key):
 
 def test_a_wrong_formalism_is_detected(monkeypatch):
     # Kane's equations without their velocity terms: verify must report it
-    kane = catalogue.find("kane")
+    kane = catalog.find("kane")
     right = kane.derive
 
     def wrong(system, **more):
@@ -165,7 +165,7 @@ def test_results_are_plain_data_and_progress_is_reported():
     }
     assert found.keys() >= {"roads", "lineages", "others", "notes"}
     assert found["agrees"] is True
-    assert list(found["formalisms"]) == list(catalogue.KEYS)
+    assert list(found["formalisms"]) == list(catalog.KEYS)
 
 
 def test_at_least_one_state_is_needed():
@@ -173,13 +173,13 @@ def test_at_least_one_state_is_needed():
         dl.verify(dl.load("simple-pendulum"), states=0)
 
 
-@pytest.mark.parametrize("key", catalogue.KEYS)
+@pytest.mark.parametrize("key", catalog.KEYS)
 @pytest.mark.parametrize("name", ["double-pendulum", "planar-four-bar"])
 def test_the_integrated_program_has_the_reported_accelerations(name, key):
     # a run uses its own optimized program: the change of q̇ along the state rates must be q̈
     model = dl.load(name)
     eom = dl.derive(model, key)
-    states = random_states.consistent(with_contacts(model), 3, include_initial=True)
+    states = random_states.consistent_states(with_contacts(model), 3, include_initial=True)
     for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True):
         v, constants = eom.kernel.start(q, qd, t, eom.values)
         p = np.concatenate([eom.values, constants])

@@ -13,7 +13,7 @@ from closed_mechanisms import FAMILIES, as_model, gaps, random_mechanism, refere
 
 from dalembert.api.equations import Equations
 from dalembert.evidence._integrated_programs import batch_of, integrated_rates
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.mechanics import random_states
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
@@ -26,7 +26,11 @@ def prepared(family, seed):
     """A mechanism, its workspace, and random states on its constraints."""
     mechanism = random_mechanism(family, seed)
     space = workspace_of(setup(as_model(mechanism), "native"))
-    return mechanism, space, well_conditioned(space, random_states.consistent(space.model, 10 * STATES, seed=7), STATES)
+    return (
+        mechanism,
+        space,
+        well_conditioned(space, random_states.consistent_states(space.model, 10 * STATES, seed=7), STATES),
+    )
 
 
 def relative(found, known):
@@ -48,8 +52,8 @@ def test_every_formalism_agrees_with_an_independent_reference_on_closed_mechanis
     qdd, reaction = (np.stack([getattr(each, name) for each in found], axis=1) for name in ("qdd", "reaction"))
     force = np.stack([np.abs(each.M) @ np.abs(each.qdd) for each in found], axis=1) + np.abs(reaction)
     tolerance = TOLERANCE * max(1.0, max(each.condition for each in found) / 10)
-    keys = catalogue.applicable(space.model, space.facts)
-    assert len(keys) == len(catalogue.KEYS)  # holonomic and ideal: all of them
+    keys = catalog.applicable(space.model, space.facts)
+    assert len(keys) == len(catalog.KEYS)  # holonomic and ideal: all of them
     for key in keys:
         equations = Equations(derivation_of(space.setup, key))
         assert relative(equations.accelerations(states.q, states.qd, states.t), qdd) < tolerance, key

@@ -11,7 +11,7 @@ import dalembert as dl
 from dalembert.evidence import _principle
 from dalembert.mechanics import random_states
 from dalembert.model.contacts import CONTACTS
-from dalembert.model.contacts.base import Held
+from dalembert.model.contacts.base import PositionContact
 from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.model import Model
 
@@ -49,7 +49,7 @@ MADE: dict[str, Callable[[Model], Model]] = {
 
 
 def test_the_table_is_complete():
-    assert set(MADE) == {kind.kind for kind in CONTACTS if issubclass(kind, Held)}
+    assert set(MADE) == {kind.kind for kind in CONTACTS if issubclass(kind, PositionContact)}
 
 
 @pytest.mark.nightly
@@ -57,7 +57,7 @@ def test_the_table_is_complete():
 def test_every_formalism_agrees_and_satisfies_the_principle(kind):
     model = MADE[kind](hand_and_load())
     model.assemble_start = True
-    found = dl.verify(dl.assembled(model), states=20, engines=["native"], tolerance=1e-9)
+    found = dl.verify(dl.assemble_model(model), states=20, engines=["native"], tolerance=1e-9)
     assert {key: v.reason for key, v in found.formalisms.items() if v.status != "agrees"} == {}
     assert found.recursion is not None
     assert found.recursion.status == "agrees"
@@ -78,7 +78,7 @@ def test_every_formalism_agrees_on_a_rack_that_lifts_a_pin_in_a_slot():
         ("pinion", "pin"), (1, 1, 0), points=((0, 1, 0), (0, 0, 0))
     )
     model.assemble_start = True
-    found = dl.verify(dl.assembled(model), states=5, engines=["python"])
+    found = dl.verify(dl.assemble_model(model), states=5, engines=["python"])
     assert {v.status for v in (*found.formalisms.values(), found.recursion, found.principle) if v is not None} == {
         "agrees"
     }
@@ -113,7 +113,7 @@ def test_the_table_of_rolling_contacts_is_complete():
 def test_every_formalism_agrees_on_rolling_on_a_moving_body(kind):
     model = ROLLS[kind](stone_on_table())
     model.assemble_start = True
-    found = dl.verify(dl.assembled(model), states=5, engines=["python"])
+    found = dl.verify(dl.assemble_model(model), states=5, engines=["python"])
     assert {key for key, v in found.formalisms.items() if v.status != "agrees"} == {"dirac"}
     assert found.recursion is not None
     assert found.principle is not None
@@ -127,9 +127,9 @@ def test_the_principle_holds_for_rolling_on_a_prescribed_body(kind):
     model.body("table", joint=model.prismatic((0.6, 0, 0.8), "0.3*sin(t)"))
     model.body("stone", joint=model.free(("x", "y", "z"), ("a", "b", 0.2), "zxy"), **SOLID)
     model.assemble_start = True
-    model = dl.assembled(ROLLS[kind](model.start([0.4, -0.3, 0.9, 0.3, 0.5], [0.4, -0.2, 0.1, 0.6, -0.7])))
+    model = dl.assemble_model(ROLLS[kind](model.start([0.4, -0.3, 0.9, 0.3, 0.5], [0.4, -0.2, 0.1, 0.6, -0.7])))
     eom = dl.derive(model, engine="python")
-    states = random_states.consistent(eom.model, 3)
+    states = random_states.consistent_states(eom.model, 3)
     at = states.q, states.qd, states.t
     found = _principle.residual(model, states, eom.accelerations(*at), eom.reactions(*at)).largest
     assert max(dict(found).values()) < 1e-8

@@ -154,16 +154,16 @@ def test_the_table_of_loops_is_complete():
 @pytest.mark.slow(17)
 @pytest.mark.parametrize("make", [pytest.param(make, id=make().name) for make in LOOPS])
 def test_every_formalism_agrees_on_a_loop_closed_by_every_joint_type(make):
-    model = dl.assembled(make())
+    model = dl.assemble_model(make())
     assert dl.mobility(model).degrees_of_freedom == FREEDOMS.get(model.name, 1)
     assert agreed(model).states == 20
 
 
 @pytest.mark.slow(4)
 def test_formalisms_agree_on_a_quaternion_joint_closed_by_a_universal_joint():
-    model = dl.assembled(ball_and_cross())
+    model = dl.assemble_model(ball_and_cross())
     assert dl.mobility(model).degrees_of_freedom == 1
-    states = random_states.consistent(with_contacts(model), 20)
+    states = random_states.consistent_states(with_contacts(model), 20)
     first, *others = (
         dl.derive(model, key).accelerations(states.q, states.qd, states.t)
         for key in ("lagrange", "kane", "udwadia_kalaba", "newton_euler", "denoc")
@@ -176,9 +176,9 @@ def test_formalisms_agree_on_a_quaternion_joint_closed_by_a_universal_joint():
 
 def test_hookes_joint_has_the_textbook_angle_relation():
     # the fork of the first shaft carries y, that of the second z: tan b = tan a / cos β
-    model, beta = dl.assembled(hooke()), 0.5
+    model, beta = dl.assemble_model(hooke()), 0.5
     for a in np.linspace(0.1, 1.4, 5):
-        found = dl.assemble(model, {"a": a, "b": a}, {"a": 1.7, "b": 1.0}, keep=["a"])
+        found = dl.assemble_state(model, {"a": a, "b": a}, {"a": 1.7, "b": 1.0}, fixed=["a"])
         b, rate = found.q[1], found.qd[1]
         assert math.tan(b) == pytest.approx(math.tan(a) / math.cos(beta), rel=1e-9)
         assert rate == pytest.approx(1.7 * math.cos(b) ** 2 / math.cos(a) ** 2 / math.cos(beta), rel=1e-9)

@@ -37,7 +37,7 @@ KINDS = {
     "bushing": lambda m: m.bushing(rotations=((0.1, 0.2, 0.3), {"axis": (1, 1, 0), "angle": 0.4}), **SIX, **ENDS),
     "drag": lambda m: m.drag("lower", density=1.2, area=2, coefficient=0.7, wind=(1, "t", 0), point=(0.6, 0.3, 0)),
     "point_gravity": lambda m: m.point_gravity(("upper", "lower"), mu="k", point=(0.2, 1, 0)),
-    "tyre": lambda m: m.tyre("lower", radius=0.3, load="5 + a", stiffness=(3, 2), mu=0.8, normal=(0.2, 1, 0.3)),
+    "tire": lambda m: m.tire("lower", radius=0.3, load="5 + a", stiffness=(3, 2), mu=0.8, normal=(0.2, 1, 0.3)),
 }
 
 

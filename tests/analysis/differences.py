@@ -8,14 +8,14 @@ _WEIGHTS = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
 
 
 def assembled_start(model, values, keep):
-    """An initial state on the constraints with other values, by `dl.assemble`; coordinates in `keep` stay fixed."""
+    """An initial state on the constraints with other values, by `dl.assemble_state`; coordinates in `keep` stay fixed."""
     names = list(model.coordinate_names)
     q, qd = (x.copy() for x in model.initial)
     for i, x in enumerate(names):
         q[i], qd[i] = values.get(f"{x}(0)", q[i]), values.get(f"dot({x})(0)", qd[i])
     parameters = {name: value for name, value in values.items() if "(" not in name}
     changed = model.copy().with_parameters(parameters) if parameters else model
-    found = dl.assemble(changed, q, qd, keep=keep)
+    found = dl.assemble_state(changed, q, qd, fixed=keep)
     return found.q, found.qd
 
 

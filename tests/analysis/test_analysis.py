@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import NotApplicableError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.model.model import Model
 from dalembert.simulation import observables
 
@@ -42,7 +42,7 @@ def test_energy_error_where_the_energy_starts_at_zero():
 @pytest.mark.parametrize("engine", ["native", "python"])
 def test_operations_are_positive_and_the_same_every_time(engine):
     model = dl.load("cart-pendulum")
-    keys = [key for key in catalogue.KEYS if key != "dirac"]  # the wheel is nonholonomic
+    keys = [key for key in catalog.KEYS if key != "dirac"]  # the wheel is nonholonomic
     counts = [{key: dl.derive(model, key, engine=engine).operations for key in keys} for _ in range(2)]
     assert counts[0] == counts[1]
     assert min(counts[0].values()) > 20
@@ -74,7 +74,7 @@ def test_a_comparison_of_all_names_excluded_formulations_with_reasons():
     model = Model.from_energies("energies", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2").start([1], [0])
     table = dl.compare(model, duration=1.0, samples=3)
     of_bodies = {"dalembert", "kane", "gibbs_appell", "volterra", "volterra_reduced", "newton_euler", "denoc"}
-    assert [row.formalism for row in table] == [key for key in catalogue.KEYS if key not in of_bodies]
+    assert [row.formalism for row in table] == [key for key in catalog.KEYS if key not in of_bodies]
     assert set(table.refused) == of_bodies
     with pytest.raises(NotApplicableError):
         dl.compare(model, ["kane"], duration=1.0)

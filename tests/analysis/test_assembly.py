@@ -21,7 +21,7 @@ def test_the_nearest_point_of_a_ring_is_on_the_ray_if_both_directions_have_equal
     model = dl.Model("ring").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
     plane = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
     model.body("bead", joint=plane, mass=2)
-    found = dl.assemble(model, [1.2, 0.9], [1.0, 1.0])
+    found = dl.assemble_state(model, [1.2, 0.9], [1.0, 1.0])
     np.testing.assert_allclose(found.q, [0.8, 0.6], atol=1e-4)
     assert abs(found.q @ found.q - 1) < 1e-12
     assert abs(found.q @ found.qd) < 1e-12
@@ -30,19 +30,19 @@ def test_the_nearest_point_of_a_ring_is_on_the_ray_if_both_directions_have_equal
 
 
 def test_fixed_coordinates_do_not_move():
-    found = dl.assemble(ring(), [0.6, 0.3], [0.0, 2.0], keep=["x"])
+    found = dl.assemble_state(ring(), [0.6, 0.3], [0.0, 2.0], fixed=["x"])
     np.testing.assert_allclose(found.q, [0.6, 0.8], atol=1e-12)
-    heavy = dl.assemble(ring(), [0.6, 0.3], [0.0, 2.0], weights={"x": 1e8})
+    heavy = dl.assemble_state(ring(), [0.6, 0.3], [0.0, 2.0], weights={"x": 1e8})
     np.testing.assert_allclose(heavy.q, [0.6, 0.8], atol=1e-5)
 
 
 def test_failed_assembly_reports_the_violation():
     with pytest.raises(dl.InconsistentStateError, match=r"assemble: no state near .* residual of .* in 'ring'"):
-        dl.assemble(ring(), [1.5, 0.0], [0.0, 0.0], keep=["x"])
+        dl.assemble_state(ring(), [1.5, 0.0], [0.0, 0.0], fixed=["x"])
     with pytest.raises(dl.InputError, match="there is no coordinate 'z'"):
-        dl.assemble(ring(), keep=["z"])
+        dl.assemble_state(ring(), fixed=["z"])
     with pytest.raises(dl.InputError, match="weights must be positive"):
-        dl.assemble(ring(), weights={"x": -1.0})
+        dl.assemble_state(ring(), weights={"x": -1.0})
 
 
 def test_mobility_counts_and_names():
@@ -107,7 +107,7 @@ def same_angles(x, y) -> bool:
 
 @pytest.mark.parametrize("a", [0.4, 2.5])
 def test_both_branches_of_four_bars_are_intersections_of_circles(a):
-    found = dl.branches(four_bars(), [a, 0.1, 0.2], [1.0, 0, 0], keep=["a"])
+    found = dl.branches(four_bars(), [a, 0.1, 0.2], [1.0, 0, 0], fixed=["a"])
     assert len(found) == 2
     up, down = by_circles(a)
     assert {(same_angles(f.q[1:], up), same_angles(f.q[1:], down)) for f in found} == {(True, False), (False, True)}
@@ -125,12 +125,12 @@ def test_the_branches_of_the_elbow_have_names():
     a = 1.0
     up, down = by_circles(a)
     for values, pin in ((up, "right"), (down, "left")):
-        found = dl.assemble(four_bars(), [a, *values])
+        found = dl.assemble_state(four_bars(), [a, *values])
         assert found.branch["pin"] == pin
         assert f"pin {pin}" in str(found)
     # the convex one has clockwise corners only
-    assert set(dl.assemble(four_bars(), [a, *up]).branch.values()) == {"right"}
-    assert dl.assemble(four_bars(), [a, *down]).branch == {
+    assert set(dl.assemble_state(four_bars(), [a, *up]).branch.values()) == {"right"}
+    assert dl.assemble_state(four_bars(), [a, *down]).branch == {
         "crank": "right",
         "coupler": "right",
         "pin": "left",
@@ -141,9 +141,9 @@ def test_the_branches_of_the_elbow_have_names():
 def test_sides_do_not_depend_on_frames_but_on_the_direction_of_the_axis():
     a = 1.0
     for values in by_circles(a):
-        usual = dl.assemble(four_bars(), [a, *values]).branch
-        assert dl.assemble(four_bars(behind=np.pi), [a, *values]).branch == usual
-        other = dl.assemble(four_bars(axis=-1), [-a, *-values]).branch
+        usual = dl.assemble_state(four_bars(), [a, *values]).branch
+        assert dl.assemble_state(four_bars(behind=np.pi), [a, *values]).branch == usual
+        other = dl.assemble_state(four_bars(axis=-1), [-a, *-values]).branch
         swapped = {"left": "right", "right": "left"}
         assert other == {joint: swapped[side] for joint, side in usual.items()}
 
@@ -155,7 +155,7 @@ def test_branches_of_a_slider_crank_are_the_two_sides_of_the_crank():
     model.body("rod", parent="crank", joint=elbow, mass=1, inertia=(0, 0, 0.1))
     model.body("piston", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     model.loop("wrist", ("rod", "piston"), model.revolute((0, 0, 1), 0, position=(1.3, 0, 0)))
-    found = dl.branches(model, [0.8, -1.0, 1.0], keep=["a"])
+    found = dl.branches(model, [0.8, -1.0, 1.0], fixed=["a"])
     height = np.sqrt(1.3**2 - (0.5 * np.sin(0.8)) ** 2)
     assert np.allclose(sorted(f.q[2] for f in found), 0.5 * np.cos(0.8) + np.array([-height, height]))
 
@@ -165,14 +165,14 @@ def test_branches_of_a_system_defined_by_its_energies():
     model = dl.Model.from_energies(
         "ring", coordinates=[x, y], kinetic=(x.diff() ** 2 + y.diff() ** 2) / 2, holonomic=[x**2 + y**2 - 1]
     )
-    assert np.allclose([a.q for a in dl.branches(model, [0.6, 0.5], keep=["x"])], [[0.6, 0.8], [0.6, -0.8]])
+    assert np.allclose([a.q for a in dl.branches(model, [0.6, 0.5], fixed=["x"])], [[0.6, 0.8], [0.6, -0.8]])
 
 
 def test_branches_do_not_change_coordinates_outside_loops():
     model = four_bars()
     model.coordinate("swing", 0.3)
     model.body("bob", parent="coupler", joint=model.revolute((0, 0, 1), "swing"), mass=1, center=(0, -1, 0))
-    found = dl.branches(model, [1.0, 0.1, 0.2, 0.3], keep=["a"])
+    found = dl.branches(model, [1.0, 0.1, 0.2, 0.3], fixed=["a"])
     assert len(found) == 2
     assert {f.q[3] for f in found} == {0.3}
 
@@ -200,7 +200,7 @@ def test_a_rough_guess_closes_four_bars(seed):
     random = np.random.default_rng(seed)
     for _ in range(10):
         guess = np.array([1.0, *by_circles(1.0)[0]]) + random.uniform(-0.8, 0.8, 3)
-        found = dl.assemble(four_bars(), guess, random.uniform(-1, 1, 3))
+        found = dl.assemble_state(four_bars(), guess, random.uniform(-1, 1, 3))
         assert found.residual < 1e-9
         assert any(same_angles(found.q[1:], way) for way in by_circles(found.q[0]))
         np.testing.assert_allclose(found.q - guess, list(found.moved.values()), atol=1e-14)
@@ -235,7 +235,7 @@ def test_a_rough_guess_never_flips_the_halves_of_a_joint(kind):
     for _ in range(25):
         guess = np.array([0.3, 1, 0, 0, 0, 0, 0.3]) + random.uniform(-1, 1, 7)
         try:
-            q = dl.assemble(model, guess).q
+            q = dl.assemble_state(model, guess).q
         except dl.InconsistentStateError as error:
             assert "flipped against each other" in str(error) or "no state near" in str(error)  # noqa: PT017
             continue
@@ -252,7 +252,7 @@ def test_a_rough_guess_never_flips_the_halves_of_a_joint(kind):
 def test_a_flipped_joint_is_reported():
     model = floating(lambda m: m.revolute((0, 0, 1), 0, (1, 0, 0)))
     with pytest.raises(dl.InconsistentStateError) as caught:
-        dl.assemble(model, [0.3, 1, 0.3, 0, np.pi - 0.1, 0, 0])
+        dl.assemble_state(model, [0.3, 1, 0.3, 0, np.pi - 0.1, 0, 0])
     assert str(caught.value) == (
         "assemble: loop 'tie' would be closed with the two frames of its revolute joint flipped against each other, which the "
         "joint does not allow. Use another initial guess, or rotate the frame on 'block' with `rotation`."
@@ -262,7 +262,7 @@ def test_a_flipped_joint_is_reported():
 def test_links_that_are_too_short_are_reported_with_the_gap():
     # the pivots lie 9 apart, and all rods together reach 4.5
     with pytest.raises(dl.InconsistentStateError) as caught:
-        dl.assemble(four_bars(ground=9.0), [0.1, 0.1, 3.0])
+        dl.assemble_state(four_bars(ground=9.0), [0.1, 0.1, 3.0])
     message = re.search(
         r"no state near the initial guess satisfies the constraints at position level; the nearest has a residual of "
         r"(-?[0-9.]+) in 'pin, ([xy])'\.",
@@ -277,17 +277,17 @@ def test_links_that_are_too_short_are_reported_with_the_gap():
 @pytest.mark.nightly
 def test_nonexistent_branches_raise():
     with pytest.raises(dl.InconsistentStateError, match=r"a residual of .* in 'pin, "):
-        dl.branches(four_bars(ground=9.0), [0.1, 0.1, 3.0], keep=["a"])
+        dl.branches(four_bars(ground=9.0), [0.1, 0.1, 3.0], fixed=["a"])
 
 
 def test_velocities_that_contradict_fixed_ones_raise():
     with pytest.raises(dl.InconsistentStateError, match="at velocity level"):
-        dl.assemble(four_bars(), [1.0, *by_circles(1.0)[0]], [1.0, 0.0, 0.0], keep=["a", "b", "c"])
+        dl.assemble_state(four_bars(), [1.0, *by_circles(1.0)[0]], [1.0, 0.0, 0.0], fixed=["a", "b", "c"])
 
 
 def test_fixed_coordinates_keep_their_rates_and_the_others_follow():
     a, h = 1.0, 1e-6
-    found = dl.assemble(four_bars(), [a, *by_circles(a)[0]], [2.0, 0, 0], keep=["a"])
+    found = dl.assemble_state(four_bars(), [a, *by_circles(a)[0]], [2.0, 0, 0], fixed=["a"])
     assert found.qd[0] == 2.0
     near = [by_circles(a + s * h)[0] for s in (-1, 1)]
     assert np.allclose(found.qd[1:], 2.0 * (near[1] - near[0]) / (2 * h), atol=1e-8)
@@ -296,8 +296,8 @@ def test_fixed_coordinates_keep_their_rates_and_the_others_follow():
 
 def test_heavy_coordinates_move_less():
     guess = [1.0, *(by_circles(1.0)[0] + [0.2, -0.1])]
-    usual = dl.assemble(four_bars(), guess)
-    heavy = dl.assemble(four_bars(), guess, weights={"a": 1e6})
+    usual = dl.assemble_state(four_bars(), guess)
+    heavy = dl.assemble_state(four_bars(), guess, weights={"a": 1e6})
     assert abs(usual.moved["a"]) > 1e-3
     assert abs(heavy.moved["a"]) < 1e-2 * abs(usual.moved["a"])
 
@@ -306,11 +306,11 @@ def test_velocities_are_the_nearest_in_the_mass_metric():
     model = four_bars()
     q = np.array([1.0, *by_circles(1.0)[0]])
     wanted = np.array([1.0, 2.0, -3.0])
-    found = dl.assemble(model, q, wanted)
+    found = dl.assemble_state(model, q, wanted)
     M = dl.mass_matrix(model, q)
     # the result is a multiple of the one motion that the loop admits, and the change is orthogonal to it
     assert abs(found.qd @ M @ (wanted - found.qd)) < 1e-6 * (wanted @ M @ wanted)
-    along = dl.assemble(model, q, [1.0, 0, 0], keep=["a"]).qd
+    along = dl.assemble_state(model, q, [1.0, 0, 0], fixed=["a"]).qd
     assert np.allclose(found.qd, along * (along @ M @ wanted) / (along @ M @ along), rtol=1e-6)
 
 
@@ -322,7 +322,7 @@ def test_a_time_dependent_loop_is_closed_at_the_requested_time():
     model.body("rail", joint=model.prismatic((1, 0, 0), "1 + 0.2*t"), mass=1)
     model.loop("pin", ("rail", "second"), model.revolute((0, 0, 1), 0), position=(1, 0, 0))
     for t in (0.0, 1.0, 3.0):
-        found = dl.assemble(model, [0.8, -1.5], t=t)
+        found = dl.assemble_state(model, [0.8, -1.5], t=t)
         a, b = found.q
         assert np.cos(a) + np.cos(a + b) == pytest.approx(1 + 0.2 * t)
         assert np.sin(a) + np.sin(a + b) == pytest.approx(0, abs=1e-12)
@@ -334,8 +334,8 @@ def test_a_state_without_a_finite_pose_raises():
     model = dl.Model("ball").coordinates("w", "x", "y", "z")
     model.body("ball", joint=model.spherical(quaternion=("w", "x", "y", "z")), mass=1, inertia=(1, 1, 1))
     with pytest.raises(dl.InconsistentStateError, match=r"not finite at w = 0, .* start a quaternion with w = 1"):
-        dl.assemble(model)
-    found = dl.assemble(model, [2.0, 0, 0, 0.1])
+        dl.assemble_state(model)
+    found = dl.assemble_state(model, [2.0, 0, 0, 0.1])
     assert found.q @ found.q == pytest.approx(1, abs=1e-12)
 
 
@@ -388,7 +388,7 @@ def test_a_file_may_request_assembly(tmp_path):
     model = dl.load(wanted)
     q, qd = model.initial
     assert any(same_angles(q[1:], way) for way in by_circles(q[0]))
-    expected = dl.assemble(as_it_is)
+    expected = dl.assemble_state(as_it_is)
     assert np.allclose(q, expected.q, atol=1e-14)
     assert np.allclose(qd, expected.qd, atol=1e-14)
     assert not model.assemble_start
@@ -408,16 +408,16 @@ def test_a_file_that_cannot_be_assembled_raises(tmp_path):
 
 def test_assembled_returns_another_model():
     model = four_bars().start([1.0, -0.4, 1.3], [2, 0, 0])
-    other = dl.assembled(model)
+    other = dl.assemble_model(model)
     assert model.initial[0].tolist() == [1.0, -0.4, 1.3]
-    assert dl.assemble(other).moved == pytest.approx({"a": 0, "b": 0, "c": 0}, abs=1e-12)
+    assert dl.assemble_state(other).moved == pytest.approx({"a": 0, "b": 0, "c": 0}, abs=1e-12)
 
 
 # mobility of loops
 
 
 def test_mobility_names_the_redundant_rows():
-    found = dl.mobility(dl.assembled(four_bars().start([1.0, -0.4, 1.3], [0, 0, 0])))
+    found = dl.mobility(dl.assemble_model(four_bars().start([1.0, -0.4, 1.3], [0, 0, 0])))
     assert (found.coordinates, found.constraints, found.degrees_of_freedom) == (3, 5, 1)
     assert found.redundant == ("pin, z", "pin, tilt 1", "pin, tilt 2")
     assert found.independent == ("pin, x", "pin, y")
@@ -467,7 +467,7 @@ def chain(links: int, gap: float) -> dl.Model:
 @pytest.mark.nightly
 def test_a_chain_of_200_links_is_closed_in_seconds():
     began = time.process_time()
-    found = dl.assemble(chain(200, 10.0))
+    found = dl.assemble_state(chain(200, 10.0))
     assert found.residual < 1e-10
     assert time.process_time() - began < 20  # 2 s on an idle machine
 
@@ -478,7 +478,7 @@ def test_a_long_chain_that_is_too_short_is_reported_in_seconds():
     with pytest.raises(
         dl.InconsistentStateError, match="With 200 coordinates and 5 constraints the search stops after 100"
     ):
-        dl.assemble(chain(200, 40.0))
+        dl.assemble_state(chain(200, 40.0))
     assert time.process_time() - began < 20
 
 
@@ -491,6 +491,6 @@ def test_a_rope_of_points_is_assembled_in_seconds():
         x, y = (f"x{i - 1}", f"y{i - 1}") if i else ("0", "0")
         model.holonomic(f"(x{i} - {x})**2 + (y{i} - {y})**2 - 0.01", name=f"link {i}")
     began = time.process_time()
-    found = dl.assemble(model, [x for i in range(count) for x in (0.11 * (i + 1), 0.0)])
+    found = dl.assemble_state(model, [x for i in range(count) for x in (0.11 * (i + 1), 0.0)])
     np.testing.assert_allclose(found.q[::2], 0.1 * np.arange(1, count + 1), rtol=1e-6)
     assert time.process_time() - began < 20

@@ -6,7 +6,7 @@ from scipy.linalg import expm
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.model.python_laws import State, places
+from dalembert.model.python_laws import State, state_indices
 
 
 def block(x=0.0, v=0.0):
@@ -63,7 +63,7 @@ def test_pid_does_not_wind_up():
     assert left < 0.1
     low = dl.PID("x", 5.0, 10.0, limit=(-1.0, 2.0))
     low.reset(0.0, State({}, np.zeros(0), np.zeros(0)))
-    known = places(("x",))
+    known = state_indices(("x",))
     assert low(0.0, State(known, np.array([0.0]), np.zeros(1))) == 2.0
     assert low(0.1, State(known, np.array([9.0]), np.zeros(1))) == -1.0
 
@@ -71,7 +71,7 @@ def test_pid_does_not_wind_up():
 def test_targets_are_numbers_profiles_or_functions_of_time():
     profile = dl.quintic(0.0, 1.0, 2.0)
     by = {"profile": profile, "function": lambda t: tuple(float(x) for x in profile(t))}
-    state = State(places(("x",)), np.array([0.2]), np.array([0.1]))
+    state = State(state_indices(("x",)), np.array([0.2]), np.array([0.1]))
     expected = 3 * (profile.position(0.7) - 0.2) + 2 * (profile.rate(0.7) - 0.1)
     for target in by.values():
         assert dl.PD("x", target, 3, 2)(0.7, state) == pytest.approx(expected)
@@ -110,7 +110,7 @@ def test_null_space_motion_is_damped():
     law = dl.OperationalSpace(model, model.bodies[-1].name, goal, damping=4.0)
     J, M = dl.jacobian(model, q, model.bodies[-1].name)[:3], dl.mass_matrix(model, q)
     still = np.linalg.svd(J)[2][-1]  # moves without moving the point
-    state = State(places(model.coordinate_names), np.array(q), still)
+    state = State(state_indices(model.coordinate_names), np.array(q), still)
     qdd = dl.forward_dynamics(model, q, still, law(0.0, state), friction=True)
     by_mass = np.linalg.solve(M, J.T)
     own = np.eye(3) - by_mass @ np.linalg.pinv(J @ by_mass, rcond=1e-9) @ J  # projects onto the null space

@@ -74,7 +74,7 @@ def test_initial_values_on_constraints_are_fitted():
     """The bob of a spherical pendulum in Cartesian coordinates: its initial position must stay at the distance l."""
     model = dl.load("spherical-pendulum")
     truth = model.parameter_values["l"] * 1.1
-    start = dl.assemble(model.with_parameters(l=truth))
+    start = dl.assemble_state(model.with_parameters(l=truth))
     run = dl.simulate(model.with_parameters(l=truth), times=TIMES, q0=start.q, qd0=start.qd)
     data = {"t": TIMES} | dict(zip(model.coordinate_names, run.q, strict=True))
     found = dl.fit(model, data, ["l"], sigma=1e-3)

@@ -134,7 +134,7 @@ def test_loops_stay_closed_and_the_platform_reaches_its_target(name: str, shift:
     found = dl.inverse_kinematics(model, "platform", dl.Target(wanted, home.rotation))
     assert found.converged
     np.testing.assert_allclose(dl.position(model, found.q, "platform"), wanted, atol=1e-11)
-    assembled = dl.assemble(model, found.q, np.zeros(len(found.q)))  # moves nothing: the loops are closed
+    assembled = dl.assemble_state(model, found.q, np.zeros(len(found.q)))  # moves nothing: the loops are closed
     assert max(map(abs, assembled.moved.values())) < 1e-9
     assert found.manipulability > 0
 
@@ -145,7 +145,7 @@ def test_several_bodies_at_once_and_a_fixed_coordinate(arm: dl.Model) -> None:
               "lower": dl.Target(dl.position(arm, q, "lower", TIP), point=TIP)}  # fmt: skip
     np.testing.assert_allclose(dl.inverse_kinematics(arm, wanted).q, q, atol=1e-10)
     fixed = dl.inverse_kinematics(
-        arm, "lower", dl.position(arm, q, "lower", TIP), point=TIP, keep=["q1"], q0=[0.7, 0.1]
+        arm, "lower", dl.position(arm, q, "lower", TIP), point=TIP, fixed=["q1"], q0=[0.7, 0.1]
     )
     assert fixed.q[0] == 0.7
     assert fixed.q[1] == pytest.approx(-1.1)

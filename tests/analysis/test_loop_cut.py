@@ -15,7 +15,7 @@ from dalembert.mechanics.contact_constraints import ends as ends_of
 from dalembert.mechanics.motion import move
 from dalembert.mechanics.state_batch import States
 from dalembert.model.constraints.loop import ancestors, loop_bodies
-from dalembert.model.joints.fixed import backwards, placed_back
+from dalembert.model.joints.fixed import invert_joints, placed_back
 from dalembert.model.joints.spherical import Spherical
 from dalembert.model.model import Model
 from dalembert.symbolic.algebra_base import vector
@@ -37,7 +37,7 @@ def four_bars() -> Model:
     model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(1.5, 0, 0), rotation=(0, 0, 0.2)), **ROD)
     pin = model.revolute((0, 0, 1), 0, position=(1.2, -0.3, 0))
     model.loop("pin", ("coupler", "rocker"), pin, position=(0.9, 0, 0), rotation=(0, 0, 0.6))
-    return dl.assembled(model.start([1.0, -0.9, 1.2], [2, 0, 0]))
+    return dl.assemble_model(model.start([1.0, -0.9, 1.2], [2, 0, 0]))
 
 
 @cache
@@ -78,7 +78,7 @@ def made(first: str, close: str) -> Model:
         "position": (on.T @ (p - as_floats(frames["rocker"].p))).tolist(),
         "rotation": Rotation.from_matrix(on.T @ R).as_euler("xyz").tolist(),
     }
-    return dl.assembled(model.loop("cut", ("rod", "rocker"), joint, **half))
+    return dl.assemble_model(model.loop("cut", ("rod", "rocker"), joint, **half))
 
 
 def spatial(first: str, close: str) -> Model:
@@ -100,7 +100,7 @@ def at_state(model: Model, q=None, qd=None):
 def at_samples(run) -> list:
     model = run.model
     return [
-        random_states.at(model, States(q[:, None], qd[:, None], np.array([t])))
+        random_states.motion_at(model, States(q[:, None], qd[:, None], np.array([t])))
         for q, qd, t in zip(run.q.T, run.qd.T, run.t, strict=True)
     ]
 
@@ -223,7 +223,7 @@ def test_a_fixed_cut_moves_elsewhere():
     model.body("arm", joint=model.revolute((0, 0, 1), "q"), **ROD)
     model.body("plate", joint=model.planar((0, 0, 1), ("x", "y"), "turn"), **ROD)
     weld = model.fixed((0.9, 0, 0), (0, 0, 0.3))
-    model = dl.assembled(model.loop("weld", ("arm", "plate"), weld, position=(0.1, 0, 0)))
+    model = dl.assemble_model(model.loop("weld", ("arm", "plate"), weld, position=(0.1, 0, 0)))
     other = dl.recut(model, "weld", "plate")
     assert other.coordinate_names == ("q",)
     same_mechanism(model, other)
@@ -252,7 +252,7 @@ def test_a_quaternion_ball_joint_becomes_a_cut_without_coordinates():
     model.body("output", joint=model.revolute((0, 1, 0), "c", position=(1.5, 0.4, 0)), **ROD)
     cross = model.universal(((0, 1, 0), (0, 0, 1)), (0, 0), position=(1.3, 0, 0))
     model.loop("cross", ("rod", "output"), cross, position=(0, 0, 0.7))
-    model = dl.assembled(model.start([0.3, 0.95, 0.05, -0.2, 0.1, 0.2], [1, 0, 0, 0, 0, 0]))
+    model = dl.assemble_model(model.start([0.3, 0.95, 0.05, -0.2, 0.1, 0.2], [1, 0, 0, 0, 0, 0]))
     other = dl.recut(model, "cross", "rod")
     assert other.coordinate_names == ("a", "c", "cross_first_angle", "cross_second_angle")
     assert isinstance(other.loops[0].joint, Spherical)
@@ -270,7 +270,7 @@ def test_one_of_two_loops_is_cut_elsewhere():
     pivot = (as_floats(tip) - 0.6 * np.array([np.cos(2.0), np.sin(2.0), 0])).tolist()
     model.body("prop", joint=model.revolute((0, 0, 1), "f", position=pivot), **ROD)
     knee = model.revolute((0, 0, 1), 0, position=(0.7, 0, 0))
-    model = dl.assembled(model.loop("knee", ("strut", "prop"), knee, position=(0.6, 0, 0)))
+    model = dl.assemble_model(model.loop("knee", ("strut", "prop"), knee, position=(0.6, 0, 0)))
     for loop, at in (("knee", "strut"), ("knee", "coupler"), ("knee", "crank"), ("pin", "crank"), ("pin", "rocker")):
         other = dl.recut(model, loop, at)
         assert {each.name for each in other.loops} == {"pin", "knee", f"{at} joint"} - {loop}
@@ -295,13 +295,13 @@ def test_a_ring_that_hangs_on_a_moving_body(ends):
     foot = (as_floats(frames["base"].R).T @ tip).tolist()
     on = {"base": foot, "third": (0.7, 0, 0)}
     pin = model.revolute((0, 0, 1), 0, position=on[ends[0]])
-    model = dl.assembled(model.loop("pin", ends, pin, position=on[ends[1]]))
+    model = dl.assemble_model(model.loop("pin", ends, pin, position=on[ends[1]]))
     assert loop_bodies(model, model.loops[0]) in (["first", "second", "third"], ["third", "second", "first"])
     for at in ("first", "second", "third"):
         same_mechanism(model, dl.recut(model, "pin", at))
     with pytest.raises(InputError, match="body 'base' is not part of loop 'pin'"):
         dl.recut(model, "pin", "base")
-    bent = dl.assemble(model).branch
+    bent = dl.assemble_state(model).branch
     assert set(bent) == {"first", "second", "third", "pin"}
     assert "straight" not in bent.values()
 
@@ -338,7 +338,7 @@ def test_joints_that_depend_on_time_are_cut_as_well():
     pivot = [model.prismatic((1, 0, 0), "1.5 + 0.05*sin(3*t)"), model.fixed((0, 0, 0)), model.revolute((0, 0, 1), "c")]
     model.body("rocker", joint=pivot, **ROD)
     pin = model.revolute((0, 0, 1), 0, position=(1.4, 0, 0))
-    model = dl.assembled(model.loop("pin", ("coupler", "rocker"), pin, position=(0.9, 0, 0)))
+    model = dl.assemble_model(model.loop("pin", ("coupler", "rocker"), pin, position=(0.9, 0, 0)))
     same_mechanism(model, dl.recut(model, "pin", "crank"))
     same_mechanism(model, dl.recut(model, "pin", "coupler"))
     with pytest.raises(InputError, match="body 'rocker' has 2 moving joints"):
@@ -395,7 +395,7 @@ def test_loads_in_a_reversed_planar_joint():
         model.joint_spring("plate", stiffness=4 + motion, rest=0.1, damping=0.2, motion=motion)
         model.rotor("plate", 0.1, motion=motion)
         model.joint_torque("plate", f"{motion + 1}*cos(t)", motion=motion)
-    model = dl.assembled(model.start([0.4, 0.3, 0.1, 0.2, 0.5], [0.5, 0, 0, 0, 0]))
+    model = dl.assemble_model(model.start([0.4, 0.3, 0.1, 0.2, 0.5], [0.5, 0, 0, 0, 0]))
     other: Any = dl.recut(model, "pin", "arm")
     assert {(load.joint, load.motion) for load in other.loads} == {(0, 0), (1, 0), (2, 0)}
     same_mechanism(model, other)
@@ -422,7 +422,7 @@ def test_parameters_stay_parameters_where_they_can():
     model = four_bars()
     other = dl.recut(model, "pin", "coupler")
     assert "l" in {str(s) for x in other.loops[0].joint.position for s in x.free_symbols}
-    moved = [dl.assembled(m.with_parameters(l=0.55)) for m in (model, other)]
+    moved = [dl.assemble_model(m.with_parameters(l=0.55)) for m in (model, other)]
     spans = [dl.mobility(m).degrees_of_freedom for m in moved]
     assert spans == [1, 1]
 
@@ -434,7 +434,7 @@ def test_placements_for_present_values_only_are_noted():
     model.body("coupler", parent="crank", joint=elbow, **ROD)
     model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(1.5, 0, 0)), **ROD)
     pin = model.revolute((0, 0, 1), 0, position=(1.4, 0, 0))
-    model = dl.assembled(
+    model = dl.assemble_model(
         model.loop("pin", ("coupler", "rocker"), pin, position=(0.9, 0, 0)).start([1, -1, 1.3], [2, 0, 0])
     )
     other = dl.recut(model, "pin", "coupler")
@@ -603,7 +603,7 @@ def test_a_reversed_placement_is_the_inverse():
 def test_joints_that_cannot_be_reversed_raise():
     model = Model("free").coordinates("x", "y", "z", "a", "b", "c")
     with pytest.raises(InputError, match="here: a free joint cannot be inverted"):
-        backwards([model.free(("x", "y", "z"), ("a", "b", "c"))], "here")
-    joints, indices = backwards([model.fixed(), model.fixed()], "here")
+        invert_joints([model.free(("x", "y", "z"), ("a", "b", "c"))], "here")
+    joints, indices = invert_joints([model.fixed(), model.fixed()], "here")
     assert [joint.kind for joint in joints] == ["fixed"]
     assert indices == {}

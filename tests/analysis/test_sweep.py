@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import dalembert as dl
-from dalembert.analysis.sweeps._evaluate_chunk import answer
+from dalembert.analysis.sweeps._evaluate_chunk import evaluate_chunk
 from dalembert.analysis.sweeps.sweep_spec import Observable, Points, SweepSpec, variation_of
 from dalembert.analysis.sweeps.worker_pool import by_processes
 from dalembert.simulation.integrators.base import Settings
@@ -148,12 +148,12 @@ def test_a_worker_process_is_bit_identical():
         (0.0, 0.5),
         "dop853",
         Settings(),
-        given_chunk=20,
+        chunk_size=20,
     )
     found = dict(by_processes(spec, range(2), 1))
     points = Points(spec.variation)
     for chunk in range(2):
-        here = answer(spec, points(*spec.runs_of(chunk)))
+        here = evaluate_chunk(spec, points(*spec.runs_of(chunk)))
         assert np.array_equal(found[chunk].columns["x"], here.columns["x"])
 
 

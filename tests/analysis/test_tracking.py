@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.tracking import designed
+from dalembert.analysis.tracking import desired_motion
 from dalembert.errors import InputError
 
 
@@ -15,7 +15,7 @@ def step():
 
 def test_rates_of_the_desired_motion_are_derivatives(step):
     fine = np.linspace(0, 0.5, 2001)
-    q, qd, qdd = designed(dl.load("biped"), step, fine)
+    q, qd, qdd = desired_motion(dl.load("biped"), step, fine)
     assert np.allclose(np.gradient(q, fine, axis=1)[:, 5:-5], qd[:, 5:-5], atol=1e-4)
     assert np.allclose(np.gradient(qd, fine, axis=1)[:, 5:-5], qdd[:, 5:-5], atol=1e-2)
 
@@ -24,7 +24,7 @@ def test_rates_of_the_desired_motion_are_derivatives(step):
 def test_the_biped_follows_and_then_falls_without_a_controller(step):
     biped = dl.load("biped")
     run = dl.derive(dl.feedforward(biped, step, 0.5, samples=101), "kane").simulate(0.5, samples=51)
-    error = np.abs(run.q - designed(biped, step, run.t)[0]).max(axis=0)
+    error = np.abs(run.q - desired_motion(biped, step, run.t)[0]).max(axis=0)
     assert error[run.t <= 0.1].max() < 1e-3  # as in Figure 15 of papers/denoc: it follows at first
     assert error[-1] > 0.3  # and then falls
 
@@ -35,10 +35,10 @@ def test_computed_torque_tracks_the_biped_step_and_errors_decay(step):
     controlled = dl.computed_torque(biped, step, gains=(100.0, 20.0))
     equations = dl.derive(controlled, "lagrange")
     run = equations.simulate(0.5, samples=26, integrator="dop853")
-    target = designed(biped, step, run.t)[0]
+    target = desired_motion(biped, step, run.t)[0]
     assert np.abs(run.q - target).max() < 1e-9
     # the torques are those of inverse dynamics
-    q, qd, qdd = designed(biped, step, run.t)
+    q, qd, qdd = desired_motion(biped, step, run.t)
     tau = dl.inverse_dynamics(biped, q, qd, qdd)
     names = [name.removeprefix("control of ") for name in run.constraint_names]
     order = [names.index(name) for name in biped.coordinate_names]

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import dalembert as dl
 from dalembert.api.tree_equations import TreeEquations
 from dalembert.errors import SimulationError
-from dalembert.formalisms.catalogue import KEYS
+from dalembert.formalisms.catalog import KEYS
 
 NOTE = "gimbal lock"
 

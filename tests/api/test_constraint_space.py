@@ -13,7 +13,7 @@ PROJECTED = ("W", "P", "M_p", "b_p", "g_p", "tau_p")
 
 
 def states(name, count=4):
-    found = random_states.consistent(dl.load(name), count)
+    found = random_states.consistent_states(dl.load(name), count)
     return found.q, found.qd, found.t
 
 

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as dl
 from dalembert.errors import DalembertError
-from dalembert.formalisms.catalogue import KEYS
+from dalembert.formalisms.catalog import KEYS
 
 END, MIDDLE = 1.0, 0.4
 Motion = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]

@@ -9,9 +9,9 @@ from gallery_models import with_bodies
 
 import dalembert as dl
 from dalembert.mechanics.contact_constraints import with_contacts
-from dalembert.mechanics.random_states import consistent
-from dalembert.mechanics.state_batch import at
-from dalembert.model.frozen import Frozen
+from dalembert.mechanics.random_states import consistent_states
+from dalembert.mechanics.state_batch import motion_at
+from dalembert.model.immutable import Frozen
 from dalembert.symbolic.floats import numbers
 from dalembert.symbolic.frames import Pose
 
@@ -31,7 +31,7 @@ class Curves:
     """Smooth curves q(τ) at time t + τ through random states of a model, with unit quaternions."""
 
     def __init__(self, model, known):
-        states = consistent(model, STATES)
+        states = consistent_states(model, STATES)
         self.t, self.q, self.qd = states.t, states.q, states.qd
         self.groups = [list(each.parts) for each in known.plan.tree.attitudes]
         self.qdd = np.random.default_rng(5).normal(size=self.q.shape)
@@ -138,8 +138,8 @@ def test_trajectories_relative_to_bodies():
 def test_poses_equal_those_of_the_formalisms(name):
     model = dl.load(name)
     known = dl.kinematics(model)
-    states = consistent(with_contacts(model), STATES)
-    moved = at(model, states)
+    states = consistent_states(with_contacts(model), STATES)
+    moved = motion_at(model, states)
     mass, moment = 0.0, np.zeros((3, STATES))
     poses = known.poses(states.q, states.t)
     for body in moved.bodies:
@@ -181,7 +181,7 @@ def test_rheonomic_joints_add_to_velocity_but_not_to_the_jacobian():
 
 def test_parameter_changes_do_not_retrace():
     known = dl.kinematics(driven())
-    longer = type(known)(known.declared, known.engine, changes=Frozen(l=1.0))
+    longer = type(known)(known.model, known.engine, changes=Frozen(l=1.0))
     np.testing.assert_allclose(known.position([0.0], "arm"), [0.7, 0, 0], atol=1e-15)
     np.testing.assert_allclose(longer.position([0.0], "arm"), [1.0, 0, 0], atol=1e-15)
     np.testing.assert_allclose(longer.poses(np.zeros((1, 4)))["arm"].position[0], np.ones(4), atol=1e-15)

@@ -355,7 +355,7 @@ def test_inputs_with_a_law_are_not_parameters():
     assert eom.parameters == {}
     with pytest.raises(InputError, match=r"u\(push\) is computed by the law of 'push'"):
         eom.with_parameters({"u(push)": 3.0})
-    alone = dl.derive(block(twice_as_much).without_laws())
+    alone = dl.derive(block(twice_as_much).without_controllers())
     assert alone.with_parameters({"u(push)": 3.0}).accelerations([0.0], [0.0])[0] == 1.5
 
 

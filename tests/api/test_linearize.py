@@ -34,8 +34,8 @@ def test_benchmark_bicycle_has_published_eigenvalues(speeds):
         printed = published["eigenvalues"][str(v)]
         linear = dl.linearize(model, at=at_speed(v))
         assert linear.kind == ("steady motion" if v else "equilibrium")
-        assert linear.followers == ("x", "y", "yaw", "rear", "front")
-        rest = linear.essential()
+        assert linear.decoupled_states == ("x", "y", "yaw", "rear", "front")
+        rest = linear.reduced()
         values = rest.eigenvalues[np.argsort(np.abs(rest.eigenvalues))]
         assert apart(values[1:], printed) < published["tolerance"]  # the speed itself has the zero
         # lean and steer by the printed matrices, and the speed
@@ -89,7 +89,7 @@ def test_linearization_of_more_models_equals_derivatives_of_kanes_equations(name
 
 def compare_with_kane(name):
     model = dl.load(name)
-    start = dl.assemble(model, qd=np.linspace(0.3, 0.9, len(model.coordinate_names)))
+    start = dl.assemble_state(model, qd=np.linspace(0.3, 0.9, len(model.coordinate_names)))
     linear = dl.linearize(model, at=start, moving=True)
     n, c = len(start.q), linear.coordinates
     slopes = by_kane(model, start.q, start.qd)
@@ -114,7 +114,7 @@ def test_sleeping_top_is_stable_above_the_critical_speed():
     for share, stable in ((0.999, False), (1.001, None)):
         omega = share * bound
         linear = dl.linearize(model, at=([0, 0, 0], [0, 0, omega]))
-        assert (linear.kind, linear.followers, linear.stable) == ("steady motion", ("spin",), stable)
+        assert (linear.kind, linear.decoupled_states, linear.stable) == ("steady motion", ("spin",), stable)
         # with z = a + i b: I₁ z̈ − i I₃ ω ż − m g l z = 0
         roots = np.roots([0.14, -0.02j * omega, -9.81 * 0.3])
         for root in roots:
@@ -331,8 +331,8 @@ def test_disc_rolling_in_a_circle_is_a_steady_motion():
 
     def at(roll):
         """Rolling on a circle: the contact is at rest."""
-        return dl.assemble(
-            model, {"beta": lean}, {"psi": turn, "beta": 0, "theta": roll}, keep=("psi", "beta", "theta")
+        return dl.assemble_state(
+            model, {"beta": lean}, {"psi": turn, "beta": 0, "theta": roll}, fixed=("psi", "beta", "theta")
         )
 
     def tilt(roll):
@@ -341,12 +341,12 @@ def test_disc_rolling_in_a_circle_is_a_steady_motion():
     found = at(brentq(tilt, -30.0, 30.0, xtol=1e-14))
     assert np.abs(found.qd[:2]).max() > 0.1
     linear = dl.linearize(model, at=found)
-    assert (linear.kind, linear.followers) == ("steady motion", ("x", "y", "psi", "theta"))
+    assert (linear.kind, linear.decoupled_states) == ("steady motion", ("x", "y", "psi", "theta"))
     # a perturbed run tilts with the frequency of the mode
     mode = linear.modes()[-1]
     small, period = 1e-6, 2 * np.pi / mode.frequency
     shift = small * np.concatenate([mode.shape, mode.rates]).real
-    start = dl.assemble(model, found.q + shift[:6], found.qd + shift[6:])
+    start = dl.assemble_state(model, found.q + shift[:6], found.qd + shift[6:])
     run = eom.simulate(period, q0=start.q, qd0=start.qd, samples=5, rtol=1e-13, atol=1e-14)
     wanted = np.cos(mode.frequency * run.t)
     assert np.abs((run["beta"] - lean) / (run["beta"][0] - lean) - wanted).max() < 1e-3
@@ -404,7 +404,7 @@ def test_double_wishbone_has_one_mode():
     model.body("carrier", parent="lower", joint=hung, center=(0, "c/2", 0), **rod)
     model.loop("pin", ("upper", "carrier"), joint=model.revolute((0, 0, 1), position=("b", 0, 0)), position=(0, "c", 0))
     angle, square = wishbones_by_hand(p)
-    start = dl.assemble(model, [angle + 0.05, 0.0, -0.05])
+    start = dl.assemble_state(model, [angle + 0.05, 0.0, -0.05])
     (found,) = dl.equilibrium(model, at=start, starts=0)
     assert abs(found["lower"] - angle) < 1e-12
     assert found.stability == "stable"

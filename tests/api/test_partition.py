@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.api.derive import equations_of
-from dalembert.mechanics.facts import Choice
+from dalembert.mechanics.facts import PartitionChoice
 from dalembert.mechanics.generalized_speeds import completeness
 from dalembert.mechanics.rank import best_rows
 
@@ -55,7 +55,7 @@ def test_repartition_at_the_turning_points_of_a_rocker(key):
 
 def test_redundant_row_of_bricards_mechanism_changes():
     # without row 2 the other four become dependent during the motion; the automatic choice does not
-    started = equations_of(dl.load("bricard"), "lagrange", choice=Choice(rows=(0, 1, 3, 4)))
+    started = equations_of(dl.load("bricard"), "lagrange", choice=PartitionChoice(rows=(0, 1, 3, 4)))
     run = started.simulate(5.0, samples=51)
     assert any("independent constraints were repartitioned" in note for note in run.notes)
     assert np.abs(run.violation).max() < 1e-10

@@ -12,7 +12,7 @@ from dalembert.mechanics import random_states
 def here(name, seed=0):
     model = dl.load(name)
     eom = dl.derive(model, "poincare", engine="python")
-    found = random_states.consistent(model, 1)
+    found = random_states.consistent_states(model, 1)
     q, qd, t = found.q[:, 0], found.qd[:, 0], float(found.t[0])
     return eom, (q, qd, t), eom.quasi_accelerations(q, qd, t)
 
@@ -34,7 +34,7 @@ def test_quasi_acceleration_equals_that_of_the_motion(name):
 @pytest.mark.parametrize("name", ["slider-crank-2", "rolling-disk"])
 def test_actual_motion_minimizes_the_gaussian_and_the_constraint_force(name):
     _, _, found = here(name)
-    others = found.possible(200, seed=3)
+    others = found.random_admissible(200, seed=3)
     assert_allclose(found.A_s @ others, np.repeat(found.b_s[:, None], 200, axis=1), atol=1e-8)  # (3.38)
     u = others - found.sd[:, None]
     # G(ŝ̇) = G(ṡ) + uᵀ M_s u (3.42)
@@ -42,9 +42,9 @@ def test_actual_motion_minimizes_the_gaussian_and_the_constraint_force(name):
     assert_allclose(found.gaussian(others), found.gaussian() + excess, rtol=1e-9)
     # Corollary 3.1: the forces under which these are the motions
     forces = found.M_s @ others - found.S[:, None]
-    assert (found.measure(forces) > found.measure()).all()
-    assert_allclose(found.measure(forces), found.gaussian(others), rtol=1e-9)  # (3.43)
-    assert_allclose(found.measure(), found.gaussian(), rtol=1e-9)
+    assert (found.force_measure(forces) > found.force_measure()).all()
+    assert_allclose(found.force_measure(forces), found.gaussian(others), rtol=1e-9)  # (3.43)
+    assert_allclose(found.force_measure(), found.gaussian(), rtol=1e-9)
 
 
 def test_numerical_minimizer_finds_the_same():
@@ -55,7 +55,7 @@ def test_numerical_minimizer_finds_the_same():
         gap = x - found.a_s
         return gap @ found.M_s @ gap
 
-    best = minimize(measured, found.possible(1)[:, 0], constraints=kept, method="SLSQP", tol=1e-14)
+    best = minimize(measured, found.random_admissible(1)[:, 0], constraints=kept, method="SLSQP", tol=1e-14)
     assert_allclose(best.x, found.sd, rtol=1e-5, atol=1e-5)
 
 
@@ -64,7 +64,7 @@ def test_inadmissible_arguments_are_rejected():
     with pytest.raises(dl.InputError, match="the constraints are violated, A_s ŝ̇ − b_s is"):
         found.gaussian(found.sd + 1.0)
     with pytest.raises(dl.InputError, match=r"measure, S_c: the constraints are violated"):
-        found.measure(found.S_c + 1.0)
+        found.force_measure(found.S_c + 1.0)
     with pytest.raises(dl.InputError, match=r"gaussian, sd has shape \(3,\)\. Expected \(2,\) or \(2, K\)"):
         found.gaussian([1.0, 2.0, 3.0])
     with pytest.raises(dl.InputError, match=r"has no n quasi-accelerations\. Derive with poincare\."):

@@ -12,8 +12,8 @@ from dalembert.api.run_checks import CHECK, check_run
 from dalembert.api.simulate import recording_of
 from dalembert.cli.entry_point import main
 from dalembert.io import gallery
-from dalembert.simulation.main_loop import Accuracy, Task, stretches_of
-from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.main_loop import Accuracy, RunOptions, integrate_segments
+from dalembert.simulation.right_hand_side import RightHandSide
 from dalembert.simulation.workspace import forget_workspaces
 
 ADAPTIVE = Accuracy(1e-10, projected=True)
@@ -26,7 +26,7 @@ def checks(run):
 def recorded(model, duration, samples):
     """The recording of a run."""
     eom = dl.derive(model)
-    return recording_of(eom, stretches_of(eom, Task(duration, integrator="dop853", samples=samples)))
+    return recording_of(eom, integrate_segments(eom, RunOptions(duration, integrator="dop853", samples=samples)))
 
 
 def perturbed(run, row, factor):
@@ -103,11 +103,11 @@ def perturbed_rates(rates):
 
 
 def test_wrong_rate_of_the_integrated_program_is_detected(monkeypatch):
-    right = Kernel.shortened_rates.func
+    right = RightHandSide.shortened_rates.func
     forget_workspaces()
     wrong = cached_property(lambda self: perturbed_rates(right(self)))
-    wrong.__set_name__(Kernel, "shortened_rates")
-    monkeypatch.setattr(Kernel, "shortened_rates", wrong)
+    wrong.__set_name__(RightHandSide, "shortened_rates")
+    monkeypatch.setattr(RightHandSide, "shortened_rates", wrong)
     (note, *_) = checks(dl.simulate("double-pendulum", 2.0, integrator="dop853", samples=21))
     forget_workspaces()
     assert "energy minus work drifts by" in note

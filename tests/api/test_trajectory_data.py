@@ -13,7 +13,7 @@ import dalembert as dl
 
 # what derives and what compiles: calling any of these while a run is read is an error
 FORBIDDEN = (
-    ("dalembert.formalisms.catalogue", "find"),
+    ("dalembert.formalisms.catalog", "find"),
     ("dalembert.simulation.workspace", "Machine.derived"),
     ("dalembert.simulation.workspace", "workspace_of"),
     ("dalembert.mechanics.system", "system_of"),

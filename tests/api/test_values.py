@@ -14,7 +14,7 @@ from sympy import symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.simulation.workspace import forget_workspaces, setup, workspace_of
 
 

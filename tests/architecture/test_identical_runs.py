@@ -11,7 +11,7 @@ import pytest
 import reference_runs
 from reference_runs import CASES, Baseline, Recorded
 
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 
 BASELINE = Baseline.read()
 COMMAND = "python tests/architecture/snapshot.py runs"
@@ -38,7 +38,7 @@ def test_run_results_agree_with_the_baseline(name: str) -> None:
 def test_the_baseline_has_every_case_and_every_formulation() -> None:
     assert list(BASELINE.runs) == list(CASES)
     words = {word for name in CASES for word in name.split()}
-    assert set(catalogue.KEYS) <= words
+    assert set(catalog.KEYS) <= words
     assert {"taylor", "dop853", "rk45", "rk4", "radau", "collocation"} <= words
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operation_counts
 import pytest
 
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 
 BASELINE = operation_counts.baseline()
 
@@ -19,7 +19,7 @@ def test_operation_counts_equal_the_baseline(model: str, formulation: str) -> No
 
 def test_the_baseline_has_every_pair_and_every_formulation() -> None:
     assert list(BASELINE) == [operation_counts.name(*pair) for pair in operation_counts.PAIRS]
-    assert {formulation for _, formulation in operation_counts.PAIRS} == set(catalogue.KEYS)
+    assert {formulation for _, formulation in operation_counts.PAIRS} == set(catalog.KEYS)
 
 
 def test_increase_and_decrease_are_both_reported() -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 
 SHORT = ("--duration", "1", "--samples", "11")
 
@@ -34,7 +34,7 @@ def test_table_lists_every_formalism(run):
     assert (found.code, found.err) == (0, "")
     heading = next(line for line in found.out.splitlines() if line.startswith("formalism"))
     assert heading.split()[1:6] == ["equations", "states", "operations", "CPU", "s"]
-    for key in catalogue.KEYS:
+    for key in catalog.KEYS:
         assert any(line.split()[:1] == [key] for line in found.out.splitlines())
 
 

@@ -17,7 +17,7 @@ from dalembert.analysis.sweeps.sweep_spec import SAMPLES
 from dalembert.cli import check_command, parsers
 from dalembert.cli.commands import COMMANDS, EXAMPLES, FORMULATIONS
 from dalembert.cli.entry_point import _parsers
-from dalembert.formalisms.catalogue import KEYS
+from dalembert.formalisms.catalog import KEYS
 
 PROGRAM = [sys.executable, "-m", "dalembert"]
 

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 
 
 def test_prints_tables_and_a_summary(run):
     found = run("prove", "cart-pendulum")
     assert found.code == 0
-    assert found.out.count("proved") >= len(catalogue.KEYS) - 1
+    assert found.out.count("proved") >= len(catalog.KEYS) - 1
     assert "energy rate = power" in found.out
     assert "17 formalisms of 'cart-pendulum' are identical functions of state and time" in " ".join(found.out.split())
     assert "nonholonomic" in found.out  # the reason why dirac does not apply
@@ -30,7 +30,7 @@ def test_unknown_formalism(run):
 
 
 def test_different_functions_exit_with_code_1(run, monkeypatch):
-    module = catalogue.find("hamilton")
+    module = catalog.find("hamilton")
     right = module.derive
 
     def wrong(*args, **named):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 
 FEW = ("--states", "10", "--engine", "python")
 
@@ -10,10 +10,10 @@ FEW = ("--states", "10", "--engine", "python")
 def test_formalisms_agree(run):
     found = run("verify", "cart-pendulum", *FEW)
     assert (found.code, found.err) == (0, "")
-    for key in catalogue.KEYS:
+    for key in catalog.KEYS:
         verdict = "refused" if key == "dirac" else "agrees"  # the wheel is nonholonomic
         assert any(line.split()[:2] == [key, verdict] for line in found.out.splitlines())
-    sentence = f"{len(catalogue.KEYS) - 1} formalisms of 4 independent lineages agree at 10 states of 'cart-pendulum'"
+    sentence = f"{len(catalog.KEYS) - 1} formalisms of 4 independent lineages agree at 10 states of 'cart-pendulum'"
     assert sentence in " ".join(found.out.split())
 
 

@@ -11,7 +11,7 @@ import dalembert as dl
 from dalembert.codegen.function import ENGINES, function_of, nodes
 from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.codegen.program_derivatives import (
-    Slopes,
+    DirectionalDerivatives,
     directional,
     gradient,
     jacobian,
@@ -143,7 +143,7 @@ def test_derivatives_of_right_hand_sides(name, key):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10 * size)
     found = function_of(vector_jacobian(program))(np.concatenate([x, w]), p)
     np.testing.assert_allclose(found, w @ J, rtol=1e-9, atol=1e-10 * np.abs(w @ J).max())
-    full = Slopes(program, program.inputs)(x, p, np.eye(len(x)))
+    full = DirectionalDerivatives(program, program.inputs)(x, p, np.eye(len(x)))
     np.testing.assert_allclose(full, J, rtol=1e-9, atol=1e-10 * np.abs(J).max())
 
 

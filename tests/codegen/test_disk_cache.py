@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dalembert.codegen import disk_cache
-from dalembert.codegen.disk_cache import CODE, TEXT, keep, stored
+from dalembert.codegen.disk_cache import CODE, TRACE, read_entry, write_entry
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.llvm.loop_statements import c_functions
 from dalembert.codegen.program import program_of
@@ -39,10 +39,10 @@ def multiple(factor):
 
 
 def test_an_entry_is_found_under_its_key(folder):
-    for kind in (CODE, TEXT):
-        keep(KEYS[0], kind, kind.encode())
-    assert [stored(KEYS[0], kind) for kind in (CODE, TEXT)] == [b"o", b"text"]
-    assert stored(KEYS[1], CODE) is None
+    for kind in (CODE, TRACE):
+        write_entry(KEYS[0], kind, kind.encode())
+    assert [read_entry(KEYS[0], kind) for kind in (CODE, TRACE)] == [b"o", b"text"]
+    assert read_entry(KEYS[1], CODE) is None
     assert os.stat(folder).st_mode & 0o077 == 0
 
 
@@ -64,14 +64,14 @@ DAMAGES = st.one_of(
     st.tuples(st.just("truncate"), st.integers(0, 200)),
     st.tuples(st.just("flip"), st.integers(0, 10_000), st.integers(1, 255)),
     st.tuples(st.just("extend"), st.binary(min_size=1, max_size=40)),
-    st.tuples(st.just("swap"), st.sampled_from([(KEYS[1], CODE), (KEYS[2], TEXT), (KEYS[0], TEXT)])),
+    st.tuples(st.just("swap"), st.sampled_from([(KEYS[1], CODE), (KEYS[2], TRACE), (KEYS[0], TRACE)])),
 )
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200), DAMAGES)
 def test_a_damaged_or_exchanged_entry_is_not_read(folder, data, damage):
-    keep(KEYS[0], CODE, data)
+    write_entry(KEYS[0], CODE, data)
     path = disk_cache._path(folder, KEYS[0], CODE)
     content = bytearray(path.read_bytes())
     match damage:
@@ -82,47 +82,47 @@ def test_a_damaged_or_exchanged_entry_is_not_read(folder, data, damage):
         case "extend", more:
             content += more
         case "swap", (key, kind):
-            keep(key, kind, data)  # the same content is valid only under its own key
+            write_entry(key, kind, data)  # the same content is valid only under its own key
             content = bytearray(disk_cache._path(folder, key, kind).read_bytes())
     path.write_bytes(content)
-    assert stored(KEYS[0], CODE) is None
-    keep(KEYS[0], CODE, data)
-    assert stored(KEYS[0], CODE) == data
+    assert read_entry(KEYS[0], CODE) is None
+    write_entry(KEYS[0], CODE, data)
+    assert read_entry(KEYS[0], CODE) == data
 
 
 def rejected(match):
     """The warning for a rejected folder; nothing is read from it or written to it."""
     with pytest.warns(CacheWarning, match=match) as caught:
-        assert stored(KEYS[0], CODE) is None
+        assert read_entry(KEYS[0], CODE) is None
     assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # only once
-        keep(KEYS[1], CODE, b"new")
-        assert stored(KEYS[0], CODE) is None
+        write_entry(KEYS[1], CODE, b"new")
+        assert read_entry(KEYS[0], CODE) is None
         assert multiple(5)(np.array([2.0]), np.zeros(0)) == [10.0]
 
 
 @POSIX
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o757, 0o720, 0o702, 0o1777])
 def test_a_folder_that_others_can_write_is_rejected(folder, mode):
-    keep(KEYS[0], CODE, b"code")
+    write_entry(KEYS[0], CODE, b"code")
     folder.chmod(mode)
     rejected(f"cache is not used: its mode {mode:04o} lets other users write")
     assert len(list(folder.iterdir())) == 1
     folder.chmod(0o755)  # others may read
-    assert stored(KEYS[0], CODE) == b"code"
+    assert read_entry(KEYS[0], CODE) == b"code"
 
 
 @ROOT
 def test_a_folder_of_another_user_is_rejected(folder):
-    keep(KEYS[0], CODE, b"code")
+    write_entry(KEYS[0], CODE, b"code")
     os.chown(folder, 12345, -1)
     rejected("it is owned by the user with id 12345, but this process runs as 0")
 
 
 @POSIX
 def test_a_symbolic_link_is_rejected(folder):
-    keep(KEYS[0], CODE, b"code")
+    write_entry(KEYS[0], CODE, b"code")
     folder.rename(folder.with_name("real"))
     folder.symlink_to(folder.with_name("real"))
     rejected("it is a symbolic link")
@@ -130,25 +130,25 @@ def test_a_symbolic_link_is_rejected(folder):
 
 @ROOT
 def test_a_file_of_another_user_is_not_read(folder):
-    keep(KEYS[0], CODE, b"code")
+    write_entry(KEYS[0], CODE, b"code")
     path = disk_cache._path(folder, KEYS[0], CODE)
     os.chown(path, 12345, -1)
-    assert stored(KEYS[0], CODE) is None
-    keep(KEYS[0], CODE, b"code")
-    assert stored(KEYS[0], CODE) == b"code"
+    assert read_entry(KEYS[0], CODE) is None
+    write_entry(KEYS[0], CODE, b"code")
+    assert read_entry(KEYS[0], CODE) == b"code"
 
 
 @POSIX
 def test_a_file_that_others_can_write_or_a_link_is_not_read(folder, tmp_path):
-    keep(KEYS[0], CODE, b"code")
+    write_entry(KEYS[0], CODE, b"code")
     path = disk_cache._path(folder, KEYS[0], CODE)
     path.chmod(0o666)
-    assert stored(KEYS[0], CODE) is None
+    assert read_entry(KEYS[0], CODE) is None
     path.chmod(0o644)
-    assert stored(KEYS[0], CODE) == b"code"
+    assert read_entry(KEYS[0], CODE) == b"code"
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
-    assert stored(KEYS[0], CODE) is None
+    assert read_entry(KEYS[0], CODE) is None
 
 
 @POSIX

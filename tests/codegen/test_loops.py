@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from dalembert.codegen.compiled_loop import CompiledLoop, Machine, as_record, call
+from dalembert.codegen.compiled_loop import CallableProgram, CompiledLoop, as_record, call
 from dalembert.codegen.function import compile_function
 from dalembert.errors import EngineError
 from dalembert.symbolic.algebra_base import vector
@@ -79,7 +79,7 @@ def made(n: int, source: np.ndarray) -> float:
     return total
 
 
-def call_program(machine: Machine, x: np.ndarray, out: np.ndarray) -> None:
+def call_program(machine: CallableProgram, x: np.ndarray, out: np.ndarray) -> None:
     """Call a program by its address."""
     call(machine.one, x, machine.p, machine.tables, out)
 
@@ -135,7 +135,7 @@ def test_programs_are_called_by_their_address():
     assert native is not None
     out = np.zeros(2)
     CompiledLoop(call_program)(
-        Machine(native.address, np.zeros(1), np.append(native.tables, 0.0)), np.array([3.0, 4.0]), out
+        CallableProgram(native.address, np.zeros(1), np.append(native.tables, 0.0)), np.array([3.0, 4.0]), out
     )
     np.testing.assert_array_equal(out, [12.0, 7.0])
 

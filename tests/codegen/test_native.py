@@ -13,7 +13,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.codegen.function import NativeFunction, compile_function
-from dalembert.codegen.llvm._emit import Target, module_text
+from dalembert.codegen.llvm._emit import MachineTarget, module_source
 from dalembert.codegen.llvm._machine_code import MachineCode, host_target
 from dalembert.codegen.program import Program, program_of
 from dalembert.symbolic.algebra_base import vector
@@ -137,7 +137,7 @@ def test_reordered_long_programs_give_the_same_bits():
 def test_32_bit_floats(fused):
     x, y, k = GRAPH.symbols(["x", "y", "k"])
     program = program_of([GRAPH.sin(x) * 3 + y * k], ["x", "y"], ["k"])
-    code = MachineCode(program, Target(8, fused and host_target(many=True).fused, single=True))
+    code = MachineCode(program, MachineTarget(8, fused and host_target(many=True).fused, single=True))
     x = RNG.uniform(-3, 3, (2, 20)).astype(np.float32)
     p, out = np.array([0.7], dtype=np.float32), np.zeros((1, 20), dtype=np.float32)
     rows, results = np.array([x.ctypes.data, x.strides[0], 2]), np.array([out.ctypes.data, out.strides[0], 1])
@@ -185,7 +185,7 @@ def test_operation_counts_follow_the_table():
 def test_names_of_a_model_do_not_enter_machine_code():
     name = '"} define void @evil() {'
     (x,) = GRAPH.symbols([name])
-    assert "evil" not in module_text(program_of([x * x], [name]), Target())
+    assert "evil" not in module_source(program_of([x * x], [name]), MachineTarget())
 
 
 @pytest.mark.parametrize("name", ["three-bodies", "four-bar"])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dalembert.codegen import _python_backend
-from dalembert.codegen._python_backend import ON_ARRAYS, ON_FLOATS, Interpreted, source
-from dalembert.codegen.function import ENGINES, FEW, compile_function
+from dalembert.codegen._python_backend import ON_ARRAYS, ON_FLOATS, InterpretedProgram, source
+from dalembert.codegen.function import ENGINES, MAX_SCALAR_COLUMNS, compile_function
 from dalembert.codegen.program import program_of
 from dalembert.errors import EngineError
 from dalembert.symbolic.algebra_base import choose, stack, vector, zeros
@@ -24,10 +24,10 @@ def everywhere(entries, x, y):
     for engine in ENGINES:
         function = compile_function(GRAPH, GRAPH.symbols(NAMES), vector(entries), zeros(0), engine)
         yield function(np.array([x, y]), np.zeros(0))
-        batch = np.full((2, FEW + 5), 0.5)
+        batch = np.full((2, MAX_SCALAR_COLUMNS + 5), 0.5)
         batch[:, 7] = x, y
-        many = function(batch, np.zeros((0, FEW + 5)))
-        assert many.shape == (len(entries), FEW + 5)
+        many = function(batch, np.zeros((0, MAX_SCALAR_COLUMNS + 5)))
+        assert many.shape == (len(entries), MAX_SCALAR_COLUMNS + 5)
         yield many[:, 7]
 
 
@@ -98,7 +98,7 @@ def test_long_programs_are_split_into_parts():
     assert 0 < text.slots < 3000
     states = np.random.default_rng(1).uniform(-2, 2, (2, 40))
     expected = np.array(recurrence(states[0], states[1], 3000, np.sin)[100::50])
-    interpreted = Interpreted(program)
+    interpreted = InterpretedProgram(program)
     np.testing.assert_allclose(interpreted.many(states), expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(
         np.transpose([interpreted.one(s) for s in states.T.tolist()]), expected, rtol=1e-9, atol=1e-12
@@ -109,8 +109,8 @@ def test_many_states_are_processed_in_blocks(monkeypatch):
     x, y = GRAPH.symbols(NAMES)
     outputs = recurrence(x, y, 40, GRAPH.sin)[-3:]
     states = np.random.default_rng(2).uniform(-2, 2, (2, 501))
-    monkeypatch.setattr(_python_backend, "MOST", 64)
-    in_blocks = Interpreted(program_of(outputs, NAMES))
+    monkeypatch.setattr(_python_backend, "MAX_BLOCK_STATES", 64)
+    in_blocks = InterpretedProgram(program_of(outputs, NAMES))
     assert in_blocks._on_arrays[-1] == 64
     expected = recurrence(states[0], states[1], 40, np.sin)[-3:]
     np.testing.assert_allclose(in_blocks.many(states), expected, rtol=1e-12)
@@ -138,7 +138,7 @@ def test_values_cross_parts_in_reused_slots(monkeypatch):
     value = 0.7
     for _ in range(500):
         value = np.sin(value) * 0.5 + value
-    assert Interpreted(program).one([0.7]) == pytest.approx([value], rel=1e-13)
+    assert InterpretedProgram(program).one([0.7]) == pytest.approx([value], rel=1e-13)
 
 
 def test_no_string_of_a_model_enters_the_source():
@@ -148,7 +148,7 @@ def test_no_string_of_a_model_enters_the_source():
     (text,) = source(program, ON_FLOATS.words).parts
     lines = [line.strip() for line in text.splitlines()]
     assert lines == ["def part(x, out, state):", "r0 = x[0]", "r0 = r0 / (2.0)", "out[0] = r0", "return"]
-    assert Interpreted(program).one([4.0]) == [2.0]
+    assert InterpretedProgram(program).one([4.0]) == [2.0]
 
 
 def test_programs_have_no_access_to_builtins():
@@ -169,7 +169,7 @@ def test_an_unknown_symbol_is_reported():
 
 def test_parameters_may_vary_between_states():
     x, k = GRAPH.symbols(["x", "k"])
-    for engine, batch in itertools.product(ENGINES, (3, 2 * FEW)):
+    for engine, batch in itertools.product(ENGINES, (3, 2 * MAX_SCALAR_COLUMNS)):
         function = compile_function(GRAPH, vector([x]), vector([k * x]), vector([k]), engine)
         states, stiffness = np.arange(batch) * 1.0, np.linspace(1, 2, batch)
         assert np.allclose(function(states[None], stiffness[None]), [stiffness * states])

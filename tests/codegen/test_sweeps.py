@@ -5,16 +5,16 @@ import pickle
 import numpy as np
 import pytest
 
-from dalembert.codegen.function import SweptFunction
-from dalembert.codegen.link_sweeps import Members, Place, Storage, Sweep, Sweeps, step_of, table_of
+from dalembert.codegen.function import SweepFunction
+from dalembert.codegen.link_sweeps import Location, Members, Storage, Sweep, Sweeps, step_of, table_of
 from dalembert.codegen.llvm import _machine_code
 from dalembert.symbolic.graph import GRAPH
 
 pytest.importorskip("llvmlite")
 
 NONE = np.zeros(0)
-FAR, SINE, LENGTH = Place(Storage.PASSED, 0), Place(Storage.KEPT, 0), Place(Storage.NUMBER, 0)
-Q, OUT = Place(Storage.ROW, 0), Place(Storage.ROW, 1)
+FAR, SINE, LENGTH = Location(Storage.PASSED, 0), Location(Storage.LINK, 0), Location(Storage.NUMBER, 0)
+Q, OUT = Location(Storage.ROW, 0), Location(Storage.ROW, 1)
 
 
 def toy() -> Sweeps:
@@ -42,7 +42,7 @@ class RandomTree:
             at = np.flatnonzero(self.kinds == kind)
             members.append(Members(at, np.stack([at, at], 1), self.lengths[at, None][:, : 1 - kind]))
         self.table = table_of(toy(), self.parents, members, [[0.5]])
-        self.function = SweptFunction(toy(), self.table, n, n)
+        self.function = SweepFunction(toy(), self.table, n, n)
 
     def expected(self, x):
         """The same computation in Python."""
@@ -98,7 +98,7 @@ def test_sweeps_pickle_with_equal_digests():
     again = pickle.loads(pickle.dumps(sweeps))  # noqa: S301
     assert again == sweeps
     assert again.digest == sweeps.digest == toy().digest
-    other = Sweeps(sweeps.kept, sweeps.rows, sweeps.numbers, sweeps.sweeps[:1])
+    other = Sweeps(sweeps.stored, sweeps.rows, sweeps.numbers, sweeps.sweeps[:1])
     assert other.digest != sweeps.digest
 
 

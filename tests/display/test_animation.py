@@ -11,7 +11,7 @@ from PIL import Image
 import dalembert as dl
 from dalembert.cli.entry_point import main
 from dalembert.display import video
-from dalembert.display._renderer import Painter
+from dalembert.display._renderer import SceneRenderer
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_gif_has_frames_and_duration(run, tmp_path):
 
 def test_spatial_models_are_lit_surfaces():
     scene = dl.animate("three-bodies").scene
-    figure = video.Film(scene).snapshots(dpi=40)
+    figure = video.Video(scene).snapshots(dpi=40)
     (axis,) = figure.axes
     (image,) = axis.get_images()
     data = np.asarray(image.get_array())
@@ -57,9 +57,9 @@ def test_spatial_models_are_lit_surfaces():
 
 def test_point_is_drawn_at_its_position(run):
     scene = run.scene()
-    figure = video.Film(scene).snapshots(1)
+    figure = video.Video(scene).snapshots(1)
     (axis,) = figure.axes
-    lens = Painter(scene)._lens(axis, next(video.Film(scene).moments(run.t[:1])))
+    lens = SceneRenderer(scene)._lens(axis, next(video.Video(scene).moments(run.t[:1])))
     # from the front, x is to the right and y upwards
     assert np.allclose(lens(scene.view.target + np.array([1.0, 2.0, 0.0]))[:2], [1.0, 2.0])
 

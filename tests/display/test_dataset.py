@@ -14,7 +14,7 @@ from dalembert.api.derive import equations_of
 from dalembert.api.load import load
 from dalembert.api.trajectory import Trajectory
 from dalembert.display import dataset
-from dalembert.errors import EngineError, InputError, WorkError
+from dalembert.errors import ComputationError, EngineError, InputError
 from dalembert.io import gallery
 from dalembert.model.model import Model
 
@@ -26,7 +26,7 @@ def run(request: pytest.FixtureRequest) -> Trajectory:
 
 
 def test_dataset_has_names_units_and_descriptions(run: Trajectory) -> None:
-    data = dataset.from_trajectory(run)
+    data = dataset.to_dataset(run)
     model = run.model
     for index, name in enumerate(model.coordinate_names):
         np.testing.assert_array_equal(data.q.sel(coordinate=name), run.q[index])
@@ -42,7 +42,7 @@ def test_dataset_has_names_units_and_descriptions(run: Trajectory) -> None:
 
 
 def test_attributes_record_the_origin_of_a_run(run: Trajectory) -> None:
-    attributes = dataset.from_trajectory(run).attrs
+    attributes = dataset.to_dataset(run).attrs
     assert (attributes["formalism"], attributes["integrator"], attributes["status"]) == ("kane", "dop853", run.status)
     assert json.loads(attributes["parameters"])["l"] == 0.3
     assert attributes["dalembert_version"]
@@ -50,7 +50,7 @@ def test_attributes_record_the_origin_of_a_run(run: Trajectory) -> None:
 
 def test_netcdf_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
     path = dataset.save(run, tmp_path / "deep" / "run.nc")
-    xarray.testing.assert_identical(xarray.load_dataset(path), dataset.from_trajectory(run))
+    xarray.testing.assert_identical(xarray.load_dataset(path), dataset.to_dataset(run))
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -98,12 +98,12 @@ def test_failure_leaves_no_partial_file(
 
 def test_unwritable_path_is_reported(run: Trajectory, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(WorkError, match=r"run\.csv: cannot write the file"):
+    with pytest.raises(ComputationError, match=r"run\.csv: cannot write the file"):
         dataset.save(run, tmp_path / "file" / "run.csv")
 
 
 def test_missing_netcdf_engine_suggests_csv(run: Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset.from_trajectory(run)  # import everything before modules are hidden
+    dataset.to_dataset(run)  # import everything before modules are hidden
     monkeypatch.setattr(dataset.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(EngineError, match=r"save as \.csv"):
         dataset.save(run, tmp_path / "run.nc")
@@ -116,7 +116,7 @@ def test_mat_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
     from scipy.io import loadmat
 
     found = loadmat(dataset.save(run, tmp_path / "run.mat"), chars_as_strings=True)
-    data = dataset.from_trajectory(run)
+    data = dataset.to_dataset(run)
     np.testing.assert_array_equal(found["time"][0], run.t)
     for name in ("q", "qd", "qdd", "multipliers", "reactions", "joint_force", "joint_moment"):
         np.testing.assert_array_equal(found[name].ravel(), data[name].to_numpy().ravel())

@@ -27,7 +27,7 @@ def formulas(page: str) -> list[ElementTree.Element]:
 
 @pytest.mark.parametrize("key", ["hamilton", "kane"])
 def test_page_is_self_contained_and_escaped(key: str) -> None:
-    reading = equations_of(cart("<script>alert(1)</script>&"), key, engine="python").reading
+    reading = equations_of(cart("<script>alert(1)</script>&"), key, engine="python")._display
     page = html.document("<script>", [html.page(reading.page), html.steps("steps", reading.steps())])
     assert "<script" not in page
     assert "long-rod" in page
@@ -50,7 +50,7 @@ def test_matrices_dots_and_text() -> None:
 
 
 def test_parameter_px_differs_from_the_momentum_of_x() -> None:
-    found = equations_of(cart(), "hamilton", engine="python").reading.page
+    found = equations_of(cart(), "hamilton", engine="python")._display.page
     in_latex, in_text = latex.page(found), plain_text.page(found)
     assert r"\mathrm{px}" in in_latex
     assert r"\dot{p}_{x} &=" in in_latex
@@ -62,7 +62,7 @@ def test_parameter_px_differs_from_the_momentum_of_x() -> None:
 
 
 def test_coordinate_s_differs_from_the_vector_s() -> None:
-    found = equations_of(cart(coordinate="s", mass="M"), "poincare", engine="python").reading
+    found = equations_of(cart(coordinate="s", mass="M"), "poincare", engine="python")._display
     written = plain_text.page(found.page)
     assert "q̇ = H 𝐬" in written
     assert "ṡ = 𝐬₁" in written

@@ -19,10 +19,10 @@ import dalembert as dl
 from dalembert.api.derive import equations_of
 from dalembert.display.math import latex, symbol_names
 from dalembert.display.math import plain_text as text
-from dalembert.display.math._intermediates import WALL, name_parts
+from dalembert.display.math._intermediates import LONG_LINE, name_parts
 from dalembert.display.math.pages import Page
 from dalembert.display.math.sheet import prepare
-from dalembert.formalisms.catalogue import KEYS, find
+from dalembert.formalisms.catalog import KEYS, find
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.io import gallery
 from dalembert.mechanics.system import system_of
@@ -54,7 +54,7 @@ def derive(model: str | Model, key: str) -> LinearForm:
 
 @cache
 def page(model: str, key: str) -> Page:
-    return equations_of(gallery.load(model), key).reading.page
+    return equations_of(gallery.load(model), key)._display.page
 
 
 def values(expression: Any, at: dict[str, float]) -> float:
@@ -222,7 +222,7 @@ def test_text_uses_mathematical_notation() -> None:
 def test_lines_are_short(name: str) -> None:
     for section in page(name, "volterra_reduced").sections:
         for row in section.rows:
-            assert max(map(se.count_ops, row)) <= 3 * WALL
+            assert max(map(se.count_ops, row)) <= 3 * LONG_LINE
 
 
 def test_short_equations_have_no_intermediates() -> None:
@@ -303,20 +303,20 @@ def test_number_next_to_a_long_denominator_stays_outside():
 def test_stabilized_equations_have_separate_headings_and_notes(key: str, law: str) -> None:
     plain = dl.derive("phong-pendulum", key)
     stabilized = plain.stabilized(25.0, 10.0)
-    (note,) = stabilized.reading.page.notes
+    (note,) = stabilized._display.page.notes
     assert note.endswith("φ̈ + 10 φ̇ + 25 φ = 0 for pivot_x, pivot_y")
     assert note in stabilized.notes
-    assert plain.reading.page.notes == ()
-    headings = {section.equation: section.heading for section in stabilized.reading.page.sections}
-    others = {section.heading for section in plain.reading.page.sections}
+    assert plain._display.page.notes == ()
+    headings = {section.equation: section.heading for section in stabilized._display.page.sections}
+    others = {section.heading for section in plain._display.page.sections}
     assert headings[law] not in others
-    assert "Φ̇q̇ " not in text.page(stabilized.reading.page).replace("(Φ̇q̇ + β Φ q̇ + α 𝛗)", "")
+    assert "Φ̇q̇ " not in text.page(stabilized._display.page).replace("(Φ̇q̇ + β Φ q̇ + α 𝛗)", "")
 
 
 def test_stabilized_equations_of_dirac_contain_the_feedback() -> None:
     stabilized = dl.derive("phong-pendulum", "dirac").stabilized(3.0)
-    assert stabilized.reading.page.notes == ("constraints stabilized by feedback: ċ = −3 c",)
-    assert "c_q q̇ + c_p ṗ + c_t + α c = 0" in text.page(stabilized.reading.page)
+    assert stabilized._display.page.notes == ("constraints stabilized by feedback: ċ = −3 c",)
+    assert "c_q q̇ + c_p ṗ + c_t + α c = 0" in text.page(stabilized._display.page)
     (law,) = [law for law in stabilized.laws if law.equation == "(5.294)"]
     assert any("3*x" in str(side).replace(" ", "") for side in (*law.left, *law.right))
 
@@ -327,6 +327,6 @@ def test_redundant_row_is_dropped_or_used(key: str, verb: str) -> None:
         "twice", coordinates=["x", "y"], kinetic="(dot(x)**2 + dot(y)**2)/2", holonomic=["x - y", "2*x - 2*y"]
     )
     eom = dl.derive(model, key)
-    for notes in (eom.notes, eom.reading.page.notes):
+    for notes in (eom.notes, eom._display.page.notes):
         (found,) = [note for note in notes if "redundant" in note]
         assert found.startswith(f"redundant constraints {verb}: holonomic2")

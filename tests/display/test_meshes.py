@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.display.scene._declared_shapes import SHOWN, merged, mesh_of
+from dalembert.display.scene._declared_shapes import MAX_DRAWN_FACES, merged, mesh_of
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.io.urdf.urdf_elements import mesh_file
 
@@ -114,7 +114,7 @@ def test_fine_meshes_are_coarsened():
     a, b, c, d = grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]
     triangles = np.concatenate([np.stack([a, b, c], 2), np.stack([a, c, d], 2)]).reshape(-1, 3, 3)
     points, faces = merged(triangles)
-    assert 500 < len(faces) <= SHOWN < len(triangles)
+    assert 500 < len(faces) <= MAX_DRAWN_FACES < len(triangles)
     assert np.allclose(np.linalg.norm(points, axis=1), 1)
 
 

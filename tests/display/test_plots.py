@@ -22,22 +22,22 @@ from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
 from dalembert.api.trajectory import Trajectory
 from dalembert.display.plots import _axes, plot
-from dalembert.display.plots._axes import apart
+from dalembert.display.plots._axes import spread_labels
 from dalembert.display.plots.figure import LINEAGES, Plot, style_of, styles_of
 from dalembert.display.plots.panels import (
-    Line,
     Panel,
+    PlotLine,
     balance_error,
     by_unit,
+    mark_zero,
     momentum_error,
     panels_of,
-    quiet,
     running_maximum,
 )
 from dalembert.display.plots.plot import figures_of
-from dalembert.errors import InputError, WorkError
-from dalembert.formalisms import catalogue
-from dalembert.formalisms.shared.about import grouped
+from dalembert.errors import ComputationError, InputError
+from dalembert.formalisms import catalog
+from dalembert.formalisms.shared.about import group_by_lineage
 from dalembert.io import gallery
 from dalembert.model.description import Description
 from dalembert.model.model import Model
@@ -252,7 +252,7 @@ def test_powers_of_ten_are_next_to_the_unit(size: float, base: float, power: int
     figure = Plot(layout="constrained")
     axis = figure.subplots()
     t = np.linspace(0, 1, 50)
-    _axes.draw(axis, t, Panel("x", "m", (Line("a", base + size * np.sin(9 * t)),)), str)
+    _axes.draw(axis, t, Panel("x", "m", (PlotLine("a", base + size * np.sin(9 * t)),)), str)
     figure.draw_without_rendering()
     assert axis.yaxis.offsetText.get_text() == ""
     assert axis.get_ylabel() == (f"x [$10^{{{power}}}$ m]" if power else "x [m]")
@@ -264,16 +264,16 @@ def test_powers_of_ten_are_next_to_the_unit(size: float, base: float, power: int
 def test_zero_lines_are_listed_as_text() -> None:
     nothing = np.zeros(3)
     for panel in (
-        Panel("e", "m", (Line("a", nothing),), drift=True),
-        Panel("e", "m", (Line("a", nothing, zero=True),)),
+        Panel("e", "m", (PlotLine("a", nothing),), drift=True),
+        Panel("e", "m", (PlotLine("a", nothing, zero=True),)),
     ):
         axis = Figure().subplots()
         _axes.draw(axis, np.arange(3.0), panel, str)
         assert [text.get_text() for text in axis.texts] == ["zero to rounding:\na"]
         assert axis.get_legend() is None
     axis = Figure().subplots()
-    noise = Line("b", np.array([1e-16, -1e-16, 2e-16]))
-    (both,) = by_unit(quiet([("N", Line("a", np.ones(3))), ("N", noise)]), "forces")
+    noise = PlotLine("b", np.array([1e-16, -1e-16, 2e-16]))
+    (both,) = by_unit(mark_zero([("N", PlotLine("a", np.ones(3))), ("N", noise)]), "forces")
     _axes.draw(axis, np.arange(3.0), both, str)
     assert legend_labels(axis) == ["a", "zero to rounding: b"]
     assert len(axis.get_lines()) == 1
@@ -293,70 +293,70 @@ class AsIf:
 
 
 def crowd(run: Trajectory) -> Mapping[str, Trajectory]:
-    return cast(Mapping[str, Trajectory], {key: AsIf(key, run.t, run.model, run.description) for key in catalogue.KEYS})
+    return cast(Mapping[str, Trajectory], {key: AsIf(key, run.t, run.model, run.description) for key in catalog.KEYS})
 
 
 def test_every_formalism_has_its_style_and_every_lineage_its_color() -> None:
-    styles = {key: style_of(key) for key in catalogue.KEYS}
-    assert len(set(styles.values())) == len(catalogue.KEYS)
-    assert {key for keys in LINEAGES.values() for key in keys} == set(catalogue.KEYS)
+    styles = {key: style_of(key) for key in catalog.KEYS}
+    assert len(set(styles.values())) == len(catalog.KEYS)
+    assert {key for keys in LINEAGES.values() for key in keys} == set(catalog.KEYS)
     for keys in LINEAGES.values():
-        assert len({styles[key].colour for key in keys}) == 1
-    assert len({styles[keys[0]].colour for keys in LINEAGES.values()}) == len(LINEAGES)
+        assert len({styles[key].color for key in keys}) == 1
+    assert len({styles[keys[0]].color for keys in LINEAGES.values()}) == len(LINEAGES)
 
 
 def test_the_same_formalism_twice() -> None:
     found = styles_of({"a": "kane", "b": "kane", "c": "gibbs_appell", "d": "kane"})
     assert len(set(found.values())) == 4
     assert (found["a"], found["c"]) == (style_of("kane"), style_of("gibbs_appell"))
-    assert found["b"].colour == style_of("kane").colour
+    assert found["b"].color == style_of("kane").color
 
 
 @pytest.mark.parametrize("step", [0.0, 1e-3, 1.0])
 def test_labels_at_the_right_edge_do_not_overlap(runs: dict[str, Trajectory], step: float) -> None:
     run = runs["lagrange"]
-    ends = [1e-9 * 10 ** (step * i) for i in range(len(catalogue.KEYS))]
+    ends = [1e-9 * 10 ** (step * i) for i in range(len(catalog.KEYS))]
     values = {
         key: np.linspace(0, end * (1 + 1e-6 * i), 51)
-        for i, (key, end) in enumerate(zip(catalogue.KEYS, ends, strict=True))
+        for i, (key, end) in enumerate(zip(catalog.KEYS, ends, strict=True))
     }
-    panel = Panel("error", "1", tuple(Line(key, y) for key, y in values.items()), drift=True)
+    panel = Panel("error", "1", tuple(PlotLine(key, y) for key, y in values.items()), drift=True)
     figure = plot._page(crowd(run), [panel])
     figure.draw_without_rendering()
     (axis,) = figure.axes
     names = {text.get_text(): text.get_window_extent() for text in axis.texts}
-    assert set(names) == set(catalogue.KEYS)
+    assert set(names) == set(catalog.KEYS)
     assert not [pair for pair in combinations(names, 2) if cover(names[pair[0]], names[pair[1]])]
     assert all(box.x0 > axis.bbox.x1 and box.x1 <= figure.bbox.x1 and box.y0 >= 0 for box in names.values())
     # from top to bottom in the order of the ends
-    assert sorted(names, key=lambda key: names[key].y0) == list(catalogue.KEYS)
+    assert sorted(names, key=lambda key: names[key].y0) == list(catalog.KEYS)
     styles = {(to_hex(line.get_color()), str(vars(line)["_dash_pattern"])) for line in curves(axis)}
-    assert len(styles) == len(curves(axis)) == len(catalogue.KEYS)
+    assert len(styles) == len(curves(axis)) == len(catalog.KEYS)
 
 
 def test_equal_runs_are_drawn_once_with_all_names(runs: dict[str, Trajectory]) -> None:
     up, down = np.linspace(0, 1, 51), np.linspace(0, -1, 51)
     values = {"lagrange": up, "kane": down, "maggi": up + 1e-4}
-    panel = Panel("x", "m", tuple(Line(key, y) for key, y in values.items()))
+    panel = Panel("x", "m", tuple(PlotLine(key, y) for key, y in values.items()))
     few = {key: run for key, run in crowd(runs["lagrange"]).items() if key in values}
     (axis,) = plot._page(few, [panel]).axes
     assert len(curves(axis)) == 2
     above = sorted(axis.texts, key=lambda text: -text.get_position()[1])
     assert [text.get_text() for text in above] == ["lagrange", "= maggi", "kane"]
-    same = Panel("x", "m", tuple(Line(key, up) for key in values))
+    same = Panel("x", "m", tuple(PlotLine(key, up) for key in values))
     (axis,) = plot._page(few, [same]).axes
     assert [text.get_text() for text in axis.texts] == ["all 3"]
 
 
 def test_legend_explains_the_colors(runs: dict[str, Trajectory]) -> None:
     (legend,) = plot.comparison_figure(runs, ["energy"]).legends
-    shown = grouped({key: catalogue.find(key).ABOUT.lineage for key in runs})
+    shown = group_by_lineage({key: catalog.find(key).ABOUT.lineage for key in runs})
     assert [text.get_text() for text in legend.get_texts()] == [", ".join(lineage) for lineage in shown]
 
 
 def test_crowded_labels_stay_ordered_and_separate() -> None:
     wanted = np.random.default_rng(1).uniform(0.9, 1.0, 12).tolist()
-    found = apart(wanted, 0.05)
+    found = spread_labels(wanted, 0.05)
     assert np.diff(np.sort(found)).min() > 0.05 - 1e-12
     assert (np.argsort(found) == np.argsort(wanted)).all()
     assert found.min() >= 0.025
@@ -426,7 +426,7 @@ def test_failure_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.Monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Figure, "savefig", fail)
-    with pytest.raises(WorkError, match=r"run\.png: cannot write the file \(No space left on device\)"):
+    with pytest.raises(ComputationError, match=r"run\.png: cannot write the file \(No space left on device\)"):
         plot.save(Figure(), path)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]

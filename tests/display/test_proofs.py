@@ -10,11 +10,11 @@ import symengine as se
 from gallery_models import equations, up_to
 
 from dalembert.api.derive import equations_of
-from dalembert.api.equation_reader import Reading
+from dalembert.api.equation_display import DerivationDisplay
 from dalembert.display.math.quantity_blocks import Block
-from dalembert.display.math.short_forms import Shortening, TooLong
+from dalembert.display.math.short_forms import DisplayNotation, TooLong
 from dalembert.errors import NotApplicableError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io import gallery
 
 SAMPLE = [
@@ -25,11 +25,11 @@ SAMPLE = [
 
 
 @pytest.fixture(scope="module")
-def hamilton() -> Reading:
-    return equations_of(gallery.load("double-pendulum"), "hamilton").reading
+def hamilton() -> DerivationDisplay:
+    return equations_of(gallery.load("double-pendulum"), "hamilton")._display
 
 
-def unproved(reading: Reading) -> list[str]:
+def unproved(reading: DerivationDisplay) -> list[str]:
     """Blocks and laws without proof; those that are too long to print are not checked."""
     blocks = [key for key, block in reading.blocks.items() if not block.is_long and block.proved != "proved"]
     return [*blocks, *(law.words for law in reading.laws if not law.unwritten and law.proved != "proved")]
@@ -37,14 +37,14 @@ def unproved(reading: Reading) -> list[str]:
 
 @pytest.mark.parametrize(("name", "key"), SAMPLE)
 def test_blocks_and_laws_are_proved(name: str, key: str) -> None:
-    reading = equations_of(gallery.load(name), key).reading
+    reading = equations_of(gallery.load(name), key)._display
     assert unproved(reading) == []
     # trivial proofs would pass too: check that something was simplified
     assert any((block.raw != block.entries).any() for block in reading.blocks.values() if not block.is_text)
 
 
 def test_blocks_without_entries_report_it() -> None:
-    reading = equations_of(gallery.load("tracking"), "nullspace").reading  # no degrees of freedom
+    reading = equations_of(gallery.load("tracking"), "nullspace")._display  # no degrees of freedom
     empty = [block for block in reading.blocks.values() if not block.entries.size]
     assert empty
     for block in empty:
@@ -56,14 +56,14 @@ def test_blocks_without_entries_report_it() -> None:
 
 def readable() -> list[tuple[str, str]]:
     """All models with up to 8 coordinates by all formulations."""
-    return [(name, key) for name in up_to(8) for key in catalogue.KEYS]
+    return [(name, key) for name in up_to(8) for key in catalog.KEYS]
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("name", "key"), readable())
 def test_all_blocks_and_laws_are_proved(name: str, key: str) -> None:
     try:
-        reading = equations(name, key).reading
+        reading = equations(name, key)._display
         assert unproved(reading) == []
     except (NotApplicableError, TooLong) as reason:
         pytest.skip(str(reason))
@@ -77,19 +77,19 @@ def mutated(block: Block, change: se.Basic) -> Block:
 
 
 @pytest.mark.parametrize("change", [se.Rational(1, 10**12), se.sin(se.Symbol("theta1")), se.Symbol("m1")])
-def test_a_wrong_block_is_refuted(hamilton: Reading, change: se.Basic) -> None:
+def test_a_wrong_block_is_refuted(hamilton: DerivationDisplay, change: se.Basic) -> None:
     assert unproved(hamilton) == []
     for key in ("M", "D", "H"):
         assert mutated(hamilton.blocks[key], change).proved == "different", key
 
 
-def test_a_wrong_meaning_and_a_wrong_law_are_refuted(hamilton: Reading) -> None:
+def test_a_wrong_meaning_and_a_wrong_law_are_refuted(hamilton: DerivationDisplay) -> None:
     block, law = hamilton.blocks["H"], hamilton.laws[-1]
     last = block.meanings[-1]
-    assert replace(block, entries=block.whole, meanings=()).proved == "different"  # the raw form uses names
-    assert replace(block, entries=block.whole).proved == "proved"
+    assert replace(block, entries=block.expanded, meanings=()).proved == "different"  # the raw form uses names
+    assert replace(block, entries=block.expanded).proved == "proved"
     assert (
-        replace(block, entries=block.whole, meanings=(*block.meanings[:-1], (last[0], 2 * last[1]))).proved
+        replace(block, entries=block.expanded, meanings=(*block.meanings[:-1], (last[0], 2 * last[1]))).proved
         == "different"
     )
     assert replace(law, left=-law.left).proved == "different"
@@ -97,18 +97,18 @@ def test_a_wrong_meaning_and_a_wrong_law_are_refuted(hamilton: Reading) -> None:
 
 def test_raw_form_is_displayed_and_reported_without_time() -> None:
     derivation = equations_of(gallery.load("double-pendulum"), "lagrange").derivation
-    hurried, calm = Reading(derivation, budget=1e-9), Reading(derivation)
+    hurried, calm = DerivationDisplay(derivation, budget=1e-9), DerivationDisplay(derivation)
     assert hurried.blocks["M"].proved == "proved"
     assert hurried.blocks["M"].operations > calm.blocks["M"].operations
-    assert "budget of 1e-09 s was exceeded" in hurried.unfinished
-    assert calm.unfinished == ""
+    assert "budget of 1e-09 s was exceeded" in hurried.budget_message
+    assert calm.budget_message == ""
 
 
 def test_time_budget_is_shared_and_reported() -> None:
     x, m = se.Symbol("x"), se.Symbol("m")
     shares: list[float] = []
-    short = Shortening([], seconds=100.0)
-    short.watched(shares.append)
+    short = DisplayNotation([], seconds=100.0)
+    short.report_progress(shares.append)
     short.short(np.array([m * se.sin(x) ** 2 + m * se.cos(x) ** 2, m + 2 * m * se.cos(x) ** 2], dtype=object))
     assert len(shares) == 2
     assert 0 < shares[0] < shares[1] < 0.5

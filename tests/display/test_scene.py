@@ -86,7 +86,7 @@ def check_poses_and_closure(model, seed: int) -> None:
         assert np.allclose(pose[:3], body.frame.p.astype(float), rtol=0, atol=1e-12 * size)
         assert np.allclose(pose[3:].reshape(3, 3), body.R_WB.astype(float), rtol=0, atol=1e-12)
     constraints = Constraints(motion, levels(known))
-    rows = [i for i in range(constraints.levels.held) if not constraints.levels.servo[i]]
+    rows = [i for i in range(constraints.levels.n_holonomic) if not constraints.levels.servo[i]]
     if data["closure"] is None:
         assert not rows
         return
@@ -177,7 +177,7 @@ def test_gravity_points_downwards():
     for name in ("biped", "slider-crank", "puma560"):
         model = dl.load(name)
         view = scene_of(model).view
-        g = np.array([model.number(str(x), "g") for x in model.gravity_given])
+        g = np.array([model.number(str(x), "g") for x in model.gravity_input])
         assert view.up @ g < -0.9 * np.linalg.norm(g)
 
 

@@ -15,7 +15,7 @@ from gallery_models import equations, up_to
 
 from dalembert.api.derive import equations_of
 from dalembert.display.math import latex, line_breaking
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io import gallery
 from dalembert.simulation.workspace import setup, workspace_of
 
@@ -26,14 +26,14 @@ TINY = 10.0  # tolerance in points
 
 def sheets(name: str, key: str) -> Iterator[str]:
     """LaTeX page and steps of a model by a formulation."""
-    reading = equations(name, key).reading
+    reading = equations(name, key)._display
     yield latex.page(reading.page)
     yield "\n\n".join(step.to_latex() for step in reading.steps())
 
 
 def applicable(name: str) -> list[str]:
     space = workspace_of(setup(gallery.load(name)))
-    return list(catalogue.applicable(space.model, space.facts))
+    return list(catalog.applicable(space.model, space.facts))
 
 
 def pdflatex_problems(found: list[tuple[str, str]], folder: Path) -> list[str]:
@@ -70,7 +70,7 @@ def test_malformed_latex_is_detected() -> None:
 
 @pytest.mark.parametrize("key", ["poincare", "udwadia_kalaba"])
 def test_powers_and_text_of_non_ideal_constraints(key: str) -> None:
-    blocks = equations_of(gallery.load("rough-surface"), key).reading.blocks
+    blocks = equations_of(gallery.load("rough-surface"), key)._display.blocks
     assert {"C", "S_nonideal"} & set(blocks)
     assert [problem for sheet in sheets("rough-surface", key) for problem in malformed(sheet)] == []
 

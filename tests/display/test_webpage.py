@@ -59,7 +59,7 @@ def test_policy_allows_only_the_viewer(viewer, scene):
 
 
 def test_tabs_are_templates(viewer, scene):
-    text = webpage.page(scene, tabs=[webpage.Tab("Equations", "<math><mi>q</mi></math>")], title="<b>")
+    text = webpage.page(scene, tabs=[webpage.PageTab("Equations", "<math><mi>q</mi></math>")], title="<b>")
     assert '<template id="dalembert-tab-0"><math><mi>q</mi></math></template>' in text
     assert '"tabs":[{"title":"Equations"}]' in text
     assert "<title>&lt;b&gt;</title>" in text

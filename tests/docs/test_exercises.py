@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import dalembert as dl
 from dalembert.cli import entry_point
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "exercises.md"
@@ -101,8 +101,14 @@ def points(model, count=3):
         at = {name: random.uniform(0.5, 2) for name in dl.load(model).parameter_values}
         for i, name in enumerate(dl.load(model).coordinate_names):
             q, v, a, p = random.uniform(-2, 2, 4)
-            at |= {name: q, Kind.RATE.of(name): v, f"v{i + 1}": v, Kind.ACCELERATION.of(name): a, f"a{i + 1}": a}
-            at |= {Kind.MOMENTUM.of(name): p, f"P{i + 1}": p}
+            at |= {
+                name: q,
+                SymbolKind.RATE.of(name): v,
+                f"v{i + 1}": v,
+                SymbolKind.ACCELERATION.of(name): a,
+                f"a{i + 1}": a,
+            }
+            at |= {SymbolKind.MOMENTUM.of(name): p, f"P{i + 1}": p}
         at |= {f"lambda[{i + 1}]": random.uniform(-1, 1) for i in range(2)}
         out.append(at)
     return out
@@ -121,7 +127,7 @@ def plainly(eom, block):
     """The entries of a block in plain symbols, by their names in the library."""
     t, value = sp.Symbol("t"), block.value
     moving = {name: sp.Function(name)(t) for name in eom.model.coordinate_names}
-    rates = {x.diff(t): sp.Symbol(Kind.RATE.of(name)) for name, x in moving.items()}
+    rates = {x.diff(t): sp.Symbol(SymbolKind.RATE.of(name)) for name, x in moving.items()}
     entries = value.flat() if isinstance(value, sp.MatrixBase) else [value]
     return [x.xreplace(rates).xreplace({f: sp.Symbol(name) for name, f in moving.items()}) for x in entries]
 
@@ -193,7 +199,7 @@ def test_exercises_7_and_8(model):
     rates = numbers(by_momenta, there)
     assert_allclose(numbers(velocities, there), rates, rtol=1e-11)  # (5.282)
     for at, v in zip(there, rates, strict=True):
-        at |= {Kind.RATE.of(str(x)): value for x, value in zip(known.q, v, strict=True)}
+        at |= {SymbolKind.RATE.of(str(x)): value for x, value in zip(known.q, v, strict=True)}
     assert_allclose(numbers(forces, there), numbers(pushed, there), rtol=1e-10, atol=1e-10)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dalembert as dl
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io import gallery
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -50,7 +50,7 @@ def test_a_missing_block_is_reported(tmp_path):
 
 
 def test_every_formalism_has_a_page_and_every_page_a_formalism():
-    assert {path.stem for path in PAGES} == set(catalogue.KEYS)
+    assert {path.stem for path in PAGES} == set(catalog.KEYS)
 
 
 def test_every_page_is_linked_from_the_index_and_back():
@@ -64,7 +64,7 @@ def test_every_page_is_linked_from_the_index_and_back():
 def test_every_page_has_the_same_parts(path):
     text = path.read_text(encoding="utf-8")
     assert tuple(re.findall(r"^## (.+)$", text, re.MULTILINE)) == PARTS
-    assert text.startswith(f"# {catalogue.find(path.stem).ABOUT.title}\n")
+    assert text.startswith(f"# {catalog.find(path.stem).ABOUT.title}\n")
 
 
 @pytest.mark.parametrize(
@@ -94,5 +94,5 @@ def test_every_formalism_supports_explicit_time_and_non_ideal_constraints():
     model.non_ideal({"x": "-0.2*dot(x)", "theta": "-0.1*t*dot(theta)"})
     agreement = dl.verify(model, states=5, engines=["python"], tolerance=1e-9)
     assert {key: verdict.status for key, verdict in agreement.formalisms.items()} == dict.fromkeys(
-        catalogue.KEYS, "agrees"
+        catalog.KEYS, "agrees"
     )

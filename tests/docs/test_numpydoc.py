@@ -6,7 +6,7 @@ import doctest
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import Any
 
@@ -91,7 +91,7 @@ def constructor_names(cls: type) -> list[str]:
     own = [base for base in bases if "__init__" in vars(base) and base.__module__.startswith("dalembert")]
     if not own:
         return []
-    if "__dataclass_fields__" in vars(own[0]):
+    if is_dataclass(own[0]):
         return [each.name for each in fields(own[0]) if not each.name.startswith("_")]
     return list(inspect.signature(vars(own[0])["__init__"]).parameters)[1:]
 

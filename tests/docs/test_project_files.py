@@ -43,9 +43,9 @@ def test_the_description_is_the_same_everywhere(name):
 
 
 def test_the_number_of_formulations_in_the_description():
-    from dalembert.formalisms import catalogue
+    from dalembert.formalisms import catalog
 
-    assert f"{len(catalogue.KEYS)} classical formulations" in SENTENCE
+    assert f"{len(catalog.KEYS)} classical formulations" in SENTENCE
 
 
 def test_the_version_is_stated_once():

@@ -18,7 +18,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.evidence._numeric_differentiation import Watch, watch
+from dalembert.evidence._numeric_differentiation import MovingModel, move_model
 from dalembert.evidence._principle import joint_work, non_ideal_work, second_moments
 from dalembert.mechanics import random_states
 from dalembert.mechanics.joint_reactions import JointReaction
@@ -39,7 +39,7 @@ def unbalanced(
             f"model '{model.name}': contact '{model.contacts[0].name}' also acts on its body, and joint reactions do not include "
             "its force. Expected a model without contacts."
         )
-    moving = watch(model, states, np.asarray(qdd, dtype=float))
+    moving = move_model(model, states, np.asarray(qdd, dtype=float))
     actions = [action for load in model.loads for action in load.actions(moving)]
     actions += [*_joints(moving, reactions), *_loops(moving, reactions), *_inertia_and_gravity(moving)]
     return {body.name: _left(moving, body.name, body.center, actions) for body in model.bodies}
@@ -54,7 +54,7 @@ def undriven(model: Elements, states: States, qdd: np.ndarray, reactions: Mappin
         raise InputError(
             f"model '{model.name}': its formula constraints or contacts drive the joints too. Expected joints and loops only."
         )
-    moving = watch(model, states, np.asarray(qdd, dtype=float))
+    moving = move_model(model, states, np.asarray(qdd, dtype=float))
     total = -sum((work.value for work in joint_work(moving)), start=non_ideal_work(moving))
     size = np.abs(total)
     for body in model.bodies:
@@ -68,7 +68,7 @@ def undriven(model: Elements, states: States, qdd: np.ndarray, reactions: Mappin
     return np.sqrt(np.sum(total**2, axis=0)) / np.where(size > 0, size, 1.0)
 
 
-def _moved(moving: Watch, body: str, parent: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _moved(moving: MovingModel, body: str, parent: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Partial velocities of a body and of its parent at the joint, then partial angular velocities: (3, n, K) each."""
     hinge = moving.traced(lambda places: places.hinges[body]).value
     shifts, turns = [], []
@@ -82,7 +82,7 @@ def _moved(moving: Watch, body: str, parent: str) -> Iterator[tuple[np.ndarray, 
     yield turns[0], turns[1]
 
 
-def _left(moving: Watch, name: str, center: Vector3, actions: list[Action]) -> np.ndarray:
+def _left(moving: MovingModel, name: str, center: Vector3, actions: list[Action]) -> np.ndarray:
     """Resultants about the mass center, relative to their terms."""
     at = moving.traced(lambda places: places.point(name, center)).value
     out = np.zeros(moving.K)
@@ -98,7 +98,7 @@ def _left(moving: Watch, name: str, center: Vector3, actions: list[Action]) -> n
     return np.where(np.isfinite(out), out, np.inf)
 
 
-def _inertia_and_gravity(moving: Watch) -> Iterator[Action]:
+def _inertia_and_gravity(moving: MovingModel) -> Iterator[Action]:
     still = np.zeros((3, moving.K))
     for body in moving.model.bodies:
         center = moving.traced(lambda places, b=body: places.point(b.name, b.center))
@@ -109,7 +109,7 @@ def _inertia_and_gravity(moving: Watch) -> Iterator[Action]:
         yield Action(body.name, mass * moving.numbers(moving.model.gravity), center.value, still)
 
 
-def _joints(moving: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
+def _joints(moving: MovingModel, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
     """The action of the parent on each body, and the opposite on the parent."""
     for body in moving.model.bodies:
         hinge = moving.traced(lambda places, b=body: places.hinges[b.name]).value
@@ -118,7 +118,7 @@ def _joints(moving: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[A
         yield Action(body.parent, -found.force, hinge, -found.moment)
 
 
-def _loops(moving: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
+def _loops(moving: MovingModel, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
     """The action of the first body on the second through the cut joint, at the origin of M, and the opposite."""
     for loop in moving.model.loops:
         first, second = loop.bodies
@@ -130,7 +130,7 @@ def _loops(moving: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Ac
 
 def left(model, change=lambda name, found: found) -> float:
     eom = dl.derive(model, "lagrange", engine="python")
-    states = random_states.consistent(eom.model, 4)
+    states = random_states.consistent_states(eom.model, 4)
     here = (states.q, states.qd, states.t)
     found = {name: change(name, reaction) for name, reaction in eom.joint_reactions(*here).items()}
     qdd = eom.accelerations(*here)
@@ -199,13 +199,13 @@ def test_joints_transmit_their_drives():
 
 def test_formula_constraints_raise_an_error():
     model = dl.load("cart-pendulum")
-    states = random_states.consistent(model, 1)
+    states = random_states.consistent_states(model, 1)
     with pytest.raises(InputError, match="Expected joints and loops only"):
         undriven(model, states, states.qd, {})
 
 
 def test_contacts_raise_an_error():
     model = dl.load("knife-edge")
-    states = random_states.consistent(model, 1)
+    states = random_states.consistent_states(model, 1)
     with pytest.raises(InputError, match=r"contact '.*' also acts on its body"):
         unbalanced(model, states, states.qd, {})

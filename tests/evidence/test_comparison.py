@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.api.equations import Equations
 from dalembert.errors import InputError, SimulationError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 
 KEYS = ["lagrange", "kane"]
 
@@ -103,7 +103,7 @@ def test_feedback_instead_of_projection_still_repartitions_speeds():
 def test_table_of_all_formalisms_is_complete():
     table = dl.compare("knife-edge", samples=11)
     assert not table.failed
-    assert len(table.rows) + len(table.refused) == len(catalogue.KEYS)
+    assert len(table.rows) + len(table.refused) == len(catalog.KEYS)
     ends = np.array([run.q[:, -1] for run in table.runs.values()])
     assert np.abs(ends - ends[0]).max() < 1e-8
     assert max(row.energy_error for row in table) < 1e-10  # pyright: ignore[reportArgumentType]

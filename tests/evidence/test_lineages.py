@@ -8,16 +8,16 @@ import pytest
 
 import dalembert as dl
 from dalembert import recursive
-from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
-from dalembert.formalisms import catalogue
+from dalembert.evidence.agreement import PRINCIPLE, RECURSION, count_independent_lineages
+from dalembert.formalisms import catalog
 from dalembert.formalisms.shared import common_quantities, phase_space
-from dalembert.formalisms.shared.about import FACTS, Lineage, grouped
+from dalembert.formalisms.shared.about import FACTS, Lineage, group_by_lineage
 from dalembert.mechanics import random_states
 from dalembert.mechanics.applied_forces import active_forces, applied_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.motion import Motion
 
-LINEAGES = {**{m.ABOUT.key: m.ABOUT.lineage for m in catalogue.FORMALISMS}, "recursion": RECURSION}
+LINEAGES = {**{m.ABOUT.key: m.ABOUT.lineage for m in catalog.FORMALISMS}, "recursion": RECURSION}
 WRONG = 1.3
 
 
@@ -39,7 +39,7 @@ def answers(states: random_states.States) -> dict[str, np.ndarray]:
     model = mechanism()
     at = (states.q, states.qd, states.t)
     out = {}
-    for key in catalogue.KEYS:
+    for key in catalog.KEYS:
         eom = dl.derive(model, key, engine="python")
         out[key] = np.concatenate([eom.accelerations(*at), eom.reactions(*at)])
     out["recursion"] = dl.forward_dynamics(model, states.q, states.qd, None, states.t)
@@ -48,7 +48,7 @@ def answers(states: random_states.States) -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def states() -> random_states.States:
-    return random_states.consistent(mechanism(), 3)
+    return random_states.consistent_states(mechanism(), 3)
 
 
 @pytest.fixture(scope="module")
@@ -142,21 +142,21 @@ def test_formalisms_that_use_the_free_motion():
 
 
 def test_four_independent_lineages_with_bodies_and_two_with_energies():
-    assert independent_roads([*LINEAGES.values(), PRINCIPLE]) == 4
-    of_energies = [m.ABOUT.lineage for m in catalogue.FORMALISMS if m.ABOUT.needs == "energies"]
-    assert independent_roads([*of_energies, PRINCIPLE]) == 2
-    assert independent_roads([]) == 0
-    assert independent_roads([RECURSION, RECURSION]) == 1
+    assert count_independent_lineages([*LINEAGES.values(), PRINCIPLE]) == 4
+    of_energies = [m.ABOUT.lineage for m in catalog.FORMALISMS if m.ABOUT.needs == "energies"]
+    assert count_independent_lineages([*of_energies, PRINCIPLE]) == 2
+    assert count_independent_lineages([]) == 0
+    assert count_independent_lineages([RECURSION, RECURSION]) == 1
 
 
 def test_largest_choice_is_independent_of_the_order():
     # a greedy choice of the first finds only one
     lineages: list[Lineage] = [("T", "bodies"), ("T", "V"), ("bodies", "wrenches")]
-    assert independent_roads(lineages) == independent_roads(lineages[::-1]) == 2
+    assert count_independent_lineages(lineages) == count_independent_lineages(lineages[::-1]) == 2
 
 
 def test_groups_are_complete_and_use_known_facts():
-    groups = grouped(LINEAGES)
+    groups = group_by_lineage(LINEAGES)
     assert sorted(name for names in groups.values() for name in names) == sorted(LINEAGES)
     assert {fact for lineage in groups for fact in lineage} | set(PRINCIPLE) == set(FACTS)
 

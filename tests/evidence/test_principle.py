@@ -8,7 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert.cli.entry_point import main
 from dalembert.evidence import _principle
-from dalembert.evidence._numeric_differentiation import places, watch
+from dalembert.evidence._numeric_differentiation import body_poses, move_model
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.motion import move
@@ -20,7 +20,7 @@ from dalembert.model.joints.fixed import Fixed
 from dalembert.model.loads.joint_spring import JointSpring
 from dalembert.model.model import Model
 from dalembert.symbolic.algebra_base import vector
-from dalembert.symbolic.floats import FLOATS, plain
+from dalembert.symbolic.floats import FLOATS, to_numeric
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
@@ -29,7 +29,7 @@ SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.
 def examined(model: Model, key: str = "lagrange", count: int = 6) -> tuple[States, np.ndarray, np.ndarray]:
     """States on the constraints, accelerations and reactions."""
     eom = dl.derive(model, key, engine="python")
-    states = random_states.consistent(eom.model, count)
+    states = random_states.consistent_states(eom.model, count)
     here = (states.q, states.qd, states.t)
     return states, eom.accelerations(*here), eom.reactions(*here)
 
@@ -74,10 +74,10 @@ def test_both_traversals_give_the_same_poses(kind):
     random = np.random.default_rng(5)
     q = random.uniform(-1, 1, len(names) + 1)
     motion = move(model, FLOATS, 0.0, vector(list(q)), vector(list(0 * q)), {})
-    own = places(model, FLOATS, dict(zip(model.coordinate_names, q, strict=True)))
+    own = body_poses(model, FLOATS, dict(zip(model.coordinate_names, q, strict=True)))
     for name in ("base", "link"):
-        assert plain(own.frames[name].p) == pytest.approx(plain(motion.frames[name].p), abs=1e-14)
-        assert plain(own.frames[name].R) == pytest.approx(plain(motion.frames[name].R), abs=1e-14)
+        assert to_numeric(own.frames[name].p) == pytest.approx(to_numeric(motion.frames[name].p), abs=1e-14)
+        assert to_numeric(own.frames[name].R) == pytest.approx(to_numeric(motion.frames[name].R), abs=1e-14)
 
 
 def test_joint_must_define_its_displacement_for_the_principle():
@@ -107,12 +107,12 @@ def test_second_derivatives_match_finite_differences_of_positions():
     model = chain(KINDS["spherical"], ("a", "b", "c"))
     random = np.random.default_rng(3)
     q, qd, qdd = (random.uniform(-1, 1, 4) for _ in range(3))
-    moving = watch(model, States(q[:, None], qd[:, None], np.zeros(1)), qdd[:, None])
+    moving = move_model(model, States(q[:, None], qd[:, None], np.zeros(1)), qdd[:, None])
     point = moving.traced(lambda here: here.point("link", (0.3, -0.2, 0.5)))
 
     def at(s):
         values = dict(zip(model.coordinate_names, q + qd * s + 0.5 * qdd * s**2, strict=True))
-        return plain(places(model, FLOATS, values).point("link", (0.3, -0.2, 0.5)))
+        return to_numeric(body_poses(model, FLOATS, values).point("link", (0.3, -0.2, 0.5)))
 
     h, weights = 0.02, np.array([2, -27, 270, -490, 270, -27, 2]) / 180
     stencil = sum(w * at(k * h) for k, w in zip(range(-3, 4), weights, strict=True)) / h**2

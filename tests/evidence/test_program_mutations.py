@@ -21,14 +21,14 @@ from dalembert.analysis.sweeps import _sweep_lanes as lanes
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import Program
-from dalembert.evidence.verification import ProgramChecks, Task, _finding, _states
+from dalembert.evidence.verification import ProgramChecks, VerificationTask, _finding, _states
 from dalembert.model.elements import Event
 from dalembert.simulation import _complementarity
 from dalembert.simulation import right_hand_side as kernels
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.workspace import setup, workspace_of
-from dalembert.symbolic.nodes import ZERO, Node, again, constant, node, ordered
+from dalembert.symbolic.nodes import ZERO, Node, constant, node, ordered, rebuild_node
 
 RIGHT_HAND_SIDE, LANES, TAYLOR = "integrated right-hand side", "SIMD lanes", "Taylor program"
 
@@ -47,12 +47,12 @@ def mechanism() -> dl.Model:
 def differing_programs(key: str = "lagrange", count: int = 61) -> set[str]:
     """The rows of `verify` that differ, for the programs of one formalism."""
     space = workspace_of(setup(mechanism(), "native"))
-    task = Task((space,), _states(space, count, 20), 1e-10, False)
+    task = VerificationTask((space,), _states(space, count, 20), 1e-10, False)
     finding, known = _finding(task, key, None)
     assert finding.verdict.status == "agrees"
     assert known is not None
     checks = ProgramChecks(task.states)
-    checks.look_at(key, task.spaces, known)
+    checks.compare(key, task.spaces, known)
     verdicts = checks.verdicts(task.tolerance)
     assert {verdict.compared for verdict in verdicts.values()} == {True}
     return {name for name, verdict in verdicts.items() if verdict.status == "differs"}
@@ -73,7 +73,7 @@ def changed_graph(outputs: Sequence[Node], operation: str, change: Callable[[Nod
     table: dict[Node, Node] = {target: change(target)}
     for y in order:
         if y not in table and any(table.get(a, a) is not a for a in y.arguments):
-            table[y] = again(y.operation, [table.get(a, a) for a in y.arguments])
+            table[y] = rebuild_node(y.operation, [table.get(a, a) for a in y.arguments])
     return [table.get(y, y) for y in outputs]
 
 
@@ -101,11 +101,11 @@ def dropped_term(outputs: Sequence[Node]) -> list[Node]:
 
 
 def swapped_operand(outputs: Sequence[Node]) -> list[Node]:
-    return changed_graph(outputs, "subtract", lambda y: again("subtract", y.arguments[::-1]))
+    return changed_graph(outputs, "subtract", lambda y: rebuild_node("subtract", y.arguments[::-1]))
 
 
 def wrong_division(outputs: Sequence[Node]) -> list[Node]:
-    return changed_graph(outputs, "divide", lambda y: again("multiply", y.arguments))
+    return changed_graph(outputs, "divide", lambda y: rebuild_node("multiply", y.arguments))
 
 
 SHORTENING = (wrong_rate, wrong_velocity, wrong_power, wrong_coefficient, dropped_term, swapped_operand, wrong_division)
@@ -118,7 +118,7 @@ def test_unmutated_programs_pass_every_check():
 
 @pytest.mark.parametrize("mutation", SHORTENING)
 def test_a_mutated_optimization_is_detected_by_prove_and_verify(monkeypatch, mutation):
-    right = kernels.shortened
+    right = kernels.optimize
     monkeypatch.setattr(kernels, "shortened", lambda outputs: mutation(right(outputs)))
     assert different_claims() == {"shortened = raw, lagrange", "shortened = raw, kane"}
     assert differing_programs() == {RIGHT_HAND_SIDE, LANES, TAYLOR}
@@ -128,7 +128,7 @@ def test_a_mutated_optimization_is_detected_by_prove_and_verify(monkeypatch, mut
 @pytest.mark.parametrize("key", ["kane", "hamilton", "gibbs_appell", "udwadia_kalaba", "volterra_reduced", "denoc"])
 @pytest.mark.parametrize("mutation", SHORTENING)
 def test_a_mutated_optimization_is_detected_in_other_formalisms(monkeypatch, mutation, key):
-    right = kernels.shortened
+    right = kernels.optimize
     monkeypatch.setattr(kernels, "shortened", lambda outputs: mutation(right(outputs)))
     assert RIGHT_HAND_SIDE in differing_programs(key)
 
@@ -137,7 +137,7 @@ def test_a_mutated_optimization_is_detected_in_other_formalisms(monkeypatch, mut
 def test_verify_and_prove_detect_a_rate_that_is_wrong_by_one_percent(monkeypatch):
     assert dl.verify(mechanism(), states=40)
     assert dl.prove(mechanism())
-    right = kernels.shortened
+    right = kernels.optimize
     monkeypatch.setattr(kernels, "shortened", lambda outputs: wrong_rate(right(outputs)))
     model = mechanism().parameters(c=1.0)  # other content: no cached result is reused
     agreement, proof = dl.verify(model, states=40), dl.prove(model)
@@ -193,12 +193,12 @@ def test_a_mutated_program_of_heyoka_is_detected_by_verify(monkeypatch, mutation
 
 def mutated_lanes(monkeypatch, spoil: Callable[[NativeFunction], NativeFunction]) -> None:
     """Mutate the SIMD machine code of the integrated program only."""
-    digest, right = rates_digest(), NativeFunction.varied.func
+    digest, right = rates_digest(), NativeFunction.with_varying_parameters.func
 
     def varied(self: NativeFunction) -> NativeFunction:
         return spoil(right(self)) if self._program.digest == digest else right(self)
 
-    monkeypatch.setattr(NativeFunction, "varied", property(varied))
+    monkeypatch.setattr(NativeFunction, "with_varying_parameters", property(varied))
 
 
 @pytest.mark.parametrize("mutation", PROGRAM)
@@ -403,7 +403,7 @@ def open_contact(monkeypatch):
     """Treat closed contacts as open."""
     from dalembert.simulation import _rigid_contacts
 
-    right = _rigid_contacts.decided
+    right = _rigid_contacts.solve_modes
 
     def decided(problem, *hints):
         found = right(problem, *hints)

@@ -7,13 +7,13 @@ import pytest
 
 import dalembert as dl
 from dalembert.evidence import _mechanics_identities
-from dalembert.evidence._degrees import degrees_of
-from dalembert.evidence.proof import ENOUGH, prove
-from dalembert.formalisms import catalogue
+from dalembert.evidence._degree_bounds import degrees_of
+from dalembert.evidence.proof import MAX_ERROR_PROBABILITY, prove
+from dalembert.formalisms import catalog
 from dalembert.io import gallery
 from dalembert.symbolic.nodes import call, symbol
 from dalembert.symbolic.prime_field import P, Undecidable
-from dalembert.symbolic.random_points import Point
+from dalembert.symbolic.random_points import RandomPoint
 
 # proved in every run; the others in the nightly one
 USUAL = (
@@ -51,10 +51,10 @@ def test_all_formalisms_are_one_function(name):
     proof = prove(model)
     claims = {**proof.formalisms, **proof.identities}
     assert {key: claim for key, claim in claims.items() if claim.status in ("different", "undecided")} == {}
-    assert proof.probability <= ENOUGH
+    assert proof.probability <= MAX_ERROR_PROBABILITY
     assert proof.proved or proof.undecided  # switching elements are listed
     refused = {key for key, claim in proof.formalisms.items() if claim.status == "refused"}
-    assert len(catalogue.KEYS) - len(refused) >= 2
+    assert len(catalog.KEYS) - len(refused) >= 2
 
 
 def loaded() -> dl.Model:
@@ -77,7 +77,7 @@ def loaded() -> dl.Model:
 
 
 def mutate_derivation(monkeypatch, key, **change):
-    module = catalogue.find(key)
+    module = catalog.find(key)
     right = module.derive
 
     def wrong(system, *more, **named):
@@ -100,7 +100,7 @@ def test_unfalsified_model_is_proved():
     assert all(claim.status == "proved" for claim in proof.formalisms.values())
 
 
-@pytest.mark.parametrize("key", catalogue.KEYS[1:])
+@pytest.mark.parametrize("key", catalog.KEYS[1:])
 @pytest.mark.parametrize("part", ["f", pytest.param("M", marks=pytest.mark.nightly)])
 def test_detects_a_relative_error_of_1e_9_in_any_formalism(monkeypatch, key, part):
     mutate_derivation(monkeypatch, key, **{part: off})
@@ -110,9 +110,9 @@ def test_detects_a_relative_error_of_1e_9_in_any_formalism(monkeypatch, key, par
     assert "accelerations" in (proof.formalisms[key].reason or "")
 
 
-@pytest.mark.parametrize("key", [k for k in catalogue.KEYS if hasattr(catalogue.find(k), "reaction")])
+@pytest.mark.parametrize("key", [k for k in catalog.KEYS if hasattr(catalog.find(k), "reaction")])
 def test_detects_a_wrong_sign_of_the_reactions(monkeypatch, key):
-    module = catalogue.find(key)
+    module = catalog.find(key)
     right = module.reaction
     monkeypatch.setattr(module, "reaction", lambda system: -right(system))
     proof = prove(loaded(), ["lagrange", key])
@@ -198,7 +198,7 @@ def test_the_sign_of_a_root_is_tested_at_several_points():
 
     proof = dl.prove(model("sqrt((x*y)**2)*y"))
     assert proof.proved
-    assert proof.probability <= ENOUGH
+    assert proof.probability <= MAX_ERROR_PROBABILITY
 
 
 @pytest.mark.parametrize("number", [str(P), str(3 * P), f"5/{P}", f"{7 * P}/11"])
@@ -243,4 +243,4 @@ def test_a_large_factor_of_an_angle_raises_the_bound():
     small, large = (degrees_of([call("sin", x * k)]).total for k in (1, 1000))
     assert large == 1000 * small
     with pytest.raises(Undecidable):
-        Point(1, [call("sin", x * (P + 1))]).values([call("sin", x * (P + 1))])
+        RandomPoint(1, [call("sin", x * (P + 1))]).values([call("sin", x * (P + 1))])

@@ -11,7 +11,7 @@ from dalembert.codegen import heyoka_backend
 from dalembert.errors import SingularError
 from dalembert.evidence import comparison, verification
 from dalembert.evidence.agreement import Agreement, Verdict
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.mechanics.state_batch import States
 
 AGREES = Verdict("agrees", None, 0.0, 0.0, ("T", "V"))
@@ -35,7 +35,7 @@ def outcome(model: dl.Model) -> Agreement | dl.DalembertError:
 def test_nearly_dependent_constraints_are_compared_or_rejected():
     found = outcome(three_rails(1e-4))
     if isinstance(found, Agreement):
-        assert (found.states, found.roads, found.agrees) == (5, 4, True)
+        assert (found.states, found.n_lineages, found.agrees) == (5, 4, True)
     else:
         assert "leaning wall" in str(found)
 
@@ -68,7 +68,7 @@ def test_fewer_states_than_requested_are_reported(monkeypatch):
 
 
 def test_nothing_compared_raises_an_error(monkeypatch):
-    monkeypatch.setattr(catalogue, "too_large", lambda about, model: "it is too large")
+    monkeypatch.setattr(catalog, "too_large", lambda about, model: "it is too large")
     with pytest.raises(dl.EngineError, match=r"no formalism could be evaluated \(lagrange: it is too large"):
         dl.verify(three_rails(1.0), states=5, engines=["python"])
 
@@ -88,9 +88,9 @@ def test_nothing_compared_is_not_agreement(states, verdicts):
 
 def test_lineages_of_a_model_of_bodies():
     agreement = dl.verify(dl.load("cart-pendulum"), states=4, engines=["python"])
-    assert (agreement.states, agreement.roads, agreement.agrees) == (4, 4, True)
+    assert (agreement.states, agreement.n_lineages, agreement.agrees) == (4, 4, True)
     names = [name for group in agreement.lineages.values() for name in group]
-    assert set(names) == {*catalogue.KEYS, "recursion", "the principle"} - {"dirac"}  # the wheel is nonholonomic
+    assert set(names) == {*catalog.KEYS, "recursion", "the principle"} - {"dirac"}  # the wheel is nonholonomic
     assert len(names) == len(set(names))
     data = agreement.to_dict()
     assert data["roads"] == 4
@@ -104,7 +104,7 @@ def test_energies_are_one_lineage_and_the_principle_another():
     model = dl.Model.from_energies("free", coordinates=[x], kinetic=x.diff() ** 2 / 2, potential=x**2)
     agreement = dl.verify(model, states=4, engines=["python"])
     assert agreement
-    assert agreement.roads == 2
+    assert agreement.n_lineages == 2
     assert agreement.recursion is None
     assert agreement.to_dict()["recursion"] is None
 
@@ -112,12 +112,14 @@ def test_energies_are_one_lineage_and_the_principle_another():
 @pytest.mark.parametrize("status", ["agrees", "differs"])
 def test_further_row_counts(monkeypatch, status):
     row = Verdict(status, None, 0.25, None, ("recursion",))
-    monkeypatch.setattr(verification, "OTHERS", {"mine": lambda task, known: row, "absent": lambda task, known: None})
+    monkeypatch.setattr(
+        verification, "OTHER_METHODS", {"mine": lambda task, known: row, "absent": lambda task, known: None}
+    )
     agreement = dl.verify(dl.load("simple-pendulum"), states=3, engines=["python"])
-    assert agreement.others == {"mine": row}
+    assert agreement.other_methods == {"mine": row}
     assert agreement.agrees is (status == "agrees")
     assert agreement.max_difference == 0.25
-    assert agreement.roads == 3
+    assert agreement.n_lineages == 3
 
 
 def test_public_names_are_the_functions_of_their_modules():
@@ -147,7 +149,7 @@ def test_programs_that_runs_integrate_have_separate_rows():
     assert {row.status for row in agreement.programs.values()} == {"agrees"}
     assert set(agreement.to_dict()["programs"]) == set(agreement.programs)
     assert all(name in str(agreement) for name in agreement.programs)
-    assert agreement.roads == 4  # programs are not further lineages
+    assert agreement.n_lineages == 4  # programs are not further lineages
 
 
 def test_row_without_heyoka_is_not_installed(monkeypatch):

@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from dalembert.io.code.code_source import CodeFunction, Source
+from dalembert.io.code.code_source import CodeFunction, ExportedEquations
 from dalembert.io.code.languages import TARGETS
 
 GCC = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-ffp-contract=off", "-shared", "-fPIC"]
@@ -21,7 +21,9 @@ Results = dict[str, np.ndarray]  # by the name of the function, (entries, states
 Call = Callable[[CodeFunction, tuple[np.ndarray, ...], float], np.ndarray]  # one state; for `constants` all parameters
 
 
-def run_code(target: str, source: Source, folder: Path, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
+def run_code(
+    target: str, source: ExportedEquations, folder: Path, q: np.ndarray, qd: np.ndarray, t: np.ndarray
+) -> Results:
     """The results of all functions of the exported code at states (n, K)."""
     if target == "matlab":
         return _octave(source, folder, q, qd, t)
@@ -40,12 +42,12 @@ def run_code(target: str, source: Source, folder: Path, q: np.ndarray, qd: np.nd
 
 
 def _one_by_one(
-    source: Source, call: Call, q: np.ndarray, qd: np.ndarray, t: float
+    source: ExportedEquations, call: Call, q: np.ndarray, qd: np.ndarray, t: float
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Every function at one state, each with the constants of the motion there."""
     y = np.zeros(0)
     for each in source.functions:
-        values = call(each, (y,) if each.given == "state" else (q, qd), t)
+        values = call(each, (y,) if each.arguments == "state" else (q, qd), t)
         y = values if each.name == "start" else y
         yield each.name, values
 
@@ -64,7 +66,7 @@ def module_at(path: Path) -> ModuleType:
     return module
 
 
-def _compiled(path: Path, source: Source) -> Call:
+def _compiled(path: Path, source: ExportedEquations) -> Call:
     require_gcc()
     library = path.with_suffix(".so")
     subprocess.run([*GCC, str(path), "-o", str(library), "-lm"], check=True)
@@ -82,7 +84,9 @@ def _compiled(path: Path, source: Source) -> Call:
     return call
 
 
-def _module_calls(path: Path, source: Source, of: Callable[..., object], values: Callable[..., np.ndarray]) -> Call:
+def _module_calls(
+    path: Path, source: ExportedEquations, of: Callable[..., object], values: Callable[..., np.ndarray]
+) -> Call:
     """Calls of a Python module that reuse the constants of the motion."""
     module = module_at(path)
     constants_store = [module.Parameters()]
@@ -97,17 +101,17 @@ def _module_calls(path: Path, source: Source, of: Callable[..., object], values:
     return call
 
 
-def _numba(path: Path, source: Source) -> Call:
+def _numba(path: Path, source: ExportedEquations) -> Call:
     pytest.importorskip("numba")
     return _module_calls(path, source, np.array, np.asarray)
 
 
-def _casadi(path: Path, source: Source) -> Call:
+def _casadi(path: Path, source: ExportedEquations) -> Call:
     casadi = pytest.importorskip("casadi", reason="CasADi is not installed: make exports installs it")
     return _module_calls(path, source, casadi.DM, lambda found: np.array(casadi.DM(found)))
 
 
-def _batch(module: ModuleType, source: Source, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
+def _batch(module: ModuleType, source: ExportedEquations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
     p, found = module.Parameters(), {}
     if source.function("constants"):
         p = module.constants(t, q, qd, p)
@@ -121,7 +125,7 @@ def _batch(module: ModuleType, source: Source, q: np.ndarray, qd: np.ndarray, t:
     return found
 
 
-def _octave(source: Source, folder: Path, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
+def _octave(source: ExportedEquations, folder: Path, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
     if shutil.which("octave-cli") is None:
         pytest.skip("octave-cli is not installed")
     TARGETS["matlab"].write(source, folder / "+code")

@@ -17,7 +17,7 @@ from dalembert.api.export import source_of
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import program_of
 from dalembert.errors import InputError, NotApplicableError
-from dalembert.io.code.code_source import CodeFunction, Source
+from dalembert.io.code.code_source import CodeFunction, ExportedEquations
 from dalembert.mechanics import random_states
 from dalembert.symbolic.algebra_base import stack
 from dalembert.symbolic.graph import GRAPH, block_solver
@@ -52,7 +52,7 @@ def expected(eom: dl.Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) ->
 
 def require_same(target: str, eom: dl.Equations, folder, count: int = 100, without: tuple[str, ...] = ()) -> None:
     """The largest difference is small against the largest entry at each state; some functions may be omitted."""
-    states = random_states.consistent(eom.model, count)
+    states = random_states.consistent_states(eom.model, count)
     time = np.linspace(0.0, 1.0, count) if not eom.constraint_names else np.zeros(count)
     source = source_of(eom)
     source = replace(source, functions=tuple(each for each in source.functions if each.name not in without))
@@ -67,7 +67,7 @@ def require_same(target: str, eom: dl.Equations, folder, count: int = 100, witho
 def require_solved(eom: dl.Equations, found: Results, count: int) -> None:
     """M, f, A and b of the code give its v̇, by an independent solver."""
     linear = eom.form.linear
-    if linear.J is not None or eom.form.behind is not None:
+    if linear.J is not None or eom.form.extra_unknowns is not None:
         return
     k, n = len(eom.velocity_names), len(eom.model.coordinate_names)
     r = len(found.get("constraint_forcing", ()))
@@ -110,7 +110,7 @@ def test_code_of_other_languages_agrees_with_the_package(target, name, formalism
     require_same(target, dl.derive(name, formalism), tmp_path, without=("jacobian",) if long else ())
 
 
-def blocks() -> Source:
+def blocks() -> ExportedEquations:
     """Two linear systems that are solved in loops, of a symmetric and of a general matrix, and a solution with an old factor."""
     names = [f"x{i}" for i in range(3)]
     x = GRAPH.symbols(names)
@@ -127,7 +127,7 @@ def blocks() -> Source:
         CodeFunction("start", "The state", start, (3,), "start"),
         CodeFunction("rhs", "Solutions", program, (len(outputs),)),
     )
-    return Source("blocks", "none", "none", "0", tuple(names), (), {}, {}, (0.0, 0.0, 0.0), functions)
+    return ExportedEquations("blocks", "none", "none", "0", tuple(names), (), {}, {}, (0.0, 0.0, 0.0), functions)
 
 
 def require_blocks_solved(target: str, folder) -> None:
@@ -262,7 +262,7 @@ def test_a_julia_module_has_the_same_formulas(name, tmp_path):
     eom = dl.derive(name, "kane")
     dl.export(eom, "julia", tmp_path / "code.jl")
     text = (tmp_path / "code.jl").read_text()
-    states = random_states.consistent(eom.model, 5)
+    states = random_states.consistent_states(eom.model, 5)
     known: dict = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt}
     functions = read_julia(text)
     for code in functions.values():

@@ -58,7 +58,7 @@ def test_an_fmu_agrees_with_the_package(name, formalism, tmp_path):
     fmu = fmpy.instantiate_fmu(fmpy.extract(str(path), str(tmp_path / "fmu")), about, "ModelExchange")
     fmu.enterInitializationMode()
     fmu.exitInitializationMode()
-    states, n = random_states.consistent(eom.model, 100), len(eom.model.coordinate_names)
+    states, n = random_states.consistent_states(eom.model, 100), len(eom.model.coordinate_names)
     v, constants = eom.kernel.start(states.q, states.qd, 0.0, eom.values)
     for k in range(100):
         y = np.concatenate([states.q[:, k], v[:, k]])

@@ -12,7 +12,7 @@ from dalembert.codegen.function import compile_function
 from dalembert.formalisms.shared.common_quantities import multipliers
 from dalembert.formalisms.shared.quantities import Derived
 from dalembert.symbolic.algebra_base import stack, vector
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 HOLONOMIC, FREE, NONHOLONOMIC = "slider-crank-2", "double-pendulum", "cart-pendulum"
 MODELS = (HOLONOMIC, FREE, NONHOLONOMIC)
@@ -53,7 +53,7 @@ def rows_of_laws(equations: dl.Equations, q, qd, qdd, lam, w_C) -> dict[str, np.
     system, v = space.system, equations.form.velocity
     moving = {str(x): y for x, y in zip(v.v, v.v_from_qd, strict=True) if str(x) not in map(str, system.qd)}
     rates = zip(v.v, system.derivative(v.v_from_qd), strict=True)
-    moving |= {Kind.RATE.of(str(x)): y for x, y in rates if str(x) in moving}
+    moving |= {SymbolKind.RATE.of(str(x)): y for x, y in rates if str(x) in moving}
     wrenches = system.algebra.symbols([f"w_C[{i + 1}]" for i in range(len(w_C))])
     inputs = stack(system.q, system.qd, system.qdd, multipliers(system, len(lam)), wrenches, vector([system.t]))
     names = system.algebra.symbols(list(space.model.parameter_values))
@@ -136,7 +136,7 @@ def test_the_root_of_the_mass_matrix_and_the_gaussian(name):
 
 def test_wheel_and_pendulum_of_phong():
     m, r, J, F, w, t, l, g, phi = se.symbols("m r J F w t l g phi")  # noqa: E741  # pyright: ignore[reportAssignmentType]
-    sdd, xdd, ydd, phidd = (se.Symbol(Kind.ACCELERATION.of(x)) for x in ("s", "x", "y", "phi"))
+    sdd, xdd, ydd, phidd = (se.Symbol(SymbolKind.ACCELERATION.of(x)) for x in ("s", "x", "y", "phi"))
     disk: Any = derived("phong-disk", "phong")
     pendulum = derived("phong-pendulum", "phong")
     assert disk.blocks["D"].value.tolist() == [[r], [0], [-1]]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 
@@ -142,7 +142,7 @@ def test_contradictory_constraints_are_rejected():
 
 
 def test_every_other_formalism_rejects_them_by_name():
-    for key in catalogue.KEYS:
+    for key in catalog.KEYS:
         if key != "dirac":
             with pytest.raises(
                 dl.NotApplicableError, match=r"'(first|light)' contains momenta|needs the momenta of bodies"
@@ -154,7 +154,7 @@ def test_every_other_formalism_rejects_them_by_name():
     "call",
     [
         dl.verify,
-        dl.assemble,
+        dl.assemble_state,
         dl.branches,
         lambda model: dl.forward_dynamics(model, [1, 0], [0, 0]),
         lambda model: dl.inverse_dynamics(model, [1, 0], [0, 0], [0, 0]),

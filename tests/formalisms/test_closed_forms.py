@@ -7,13 +7,13 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import NotApplicableError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.model.model import Model
 
-by_every_formalism = pytest.mark.parametrize("key", catalogue.KEYS)
-by_every_nonholonomic = pytest.mark.parametrize("key", [key for key in catalogue.KEYS if key != "dirac"])
+by_every_formalism = pytest.mark.parametrize("key", catalog.KEYS)
+by_every_nonholonomic = pytest.mark.parametrize("key", [key for key in catalog.KEYS if key != "dirac"])
 IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_reduced")
-NONLINEAR = tuple(key for key in catalogue.KEYS if key not in (*IN_SPEEDS, "dirac"))
+NONLINEAR = tuple(key for key in catalog.KEYS if key not in (*IN_SPEEDS, "dirac"))
 G = 9.81
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io import gallery
 
 # coordinates n, degrees of freedom d, ignorable coordinates s, counted by hand
@@ -51,10 +51,10 @@ def test_unknown_formalism_suggests_the_nearest():
         dl.derive(dl.load("simple-pendulum"), "lagrang")
 
 
-@pytest.mark.parametrize("module", catalogue.FORMALISMS, ids=catalogue.KEYS)
+@pytest.mark.parametrize("module", catalog.FORMALISMS, ids=catalog.KEYS)
 def test_every_formalism_is_documented(module):
     about = module.ABOUT
-    assert catalogue.find(about.key) is module
+    assert catalog.find(about.key) is module
     assert about.source.startswith("papers/")
     assert dl.citation(about.key).startswith("@")
     assert dl.citation(about.key).count("{") == dl.citation(about.key).count("}")

@@ -5,7 +5,7 @@ import numpy as np
 import dalembert as dl
 from dalembert.formalisms.shared.linear_form import LinearSystem
 from dalembert.formalisms.shared.solvers import constraint_space, solve_in_constraint_space
-from dalembert.symbolic.floats import FLOATS, plain
+from dalembert.symbolic.floats import FLOATS, to_numeric
 
 
 def random_equations(seed=1, batch=20, n=6, r=3):
@@ -36,7 +36,7 @@ def test_the_explicit_solution_is_that_of_the_full_system():
         qdd, lam = solve_in_constraint_space(FLOATS, LinearSystem(M[k], h[k], Phi[k], beta[k]))
         full = np.block([[M[k], -Phi[k].T], [Phi[k], np.zeros((3, 3))]])
         expected = np.linalg.solve(full, np.concatenate([h[k], beta[k]]))
-        assert np.allclose(plain(np.concatenate([qdd, lam])), expected, rtol=1e-9, atol=1e-10)
+        assert np.allclose(to_numeric(np.concatenate([qdd, lam])), expected, rtol=1e-9, atol=1e-10)
 
 
 def test_public_constraint_space():

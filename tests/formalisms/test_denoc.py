@@ -11,7 +11,7 @@ import symengine as se
 import sympy as sp
 
 import dalembert as dl
-from dalembert.api.equation_reader import Reading
+from dalembert.api.equation_display import DerivationDisplay
 from dalembert.cli.entry_point import main
 from dalembert.codegen.function import compile_function
 from dalembert.errors import InputError
@@ -50,7 +50,7 @@ def parts_at(model, q, qd, t=0.0, centred=None):
     """The numeric matrices."""
     tree = tree_of(model)
     known = {name: float(value) for name, value in model.parameter_values.items()}
-    return complement_of(moving(tree, FLOATS, t, [*map(float, q)], [*map(float, qd)], known), centred=centred)
+    return complement_of(moving(tree, FLOATS, t, [*map(float, q)], [*map(float, qd)], known), centered=centred)
 
 
 # kinematics
@@ -413,7 +413,9 @@ def _put_in(block, known):
 
 
 def test_long_blocks_are_reported():
-    blocks = Reading(dl.derive("stanford-arm", "denoc").derivation, budget=1e-9).blocks  # no time for simplification
+    blocks = DerivationDisplay(
+        dl.derive("stanford-arm", "denoc").derivation, budget=1e-9
+    ).blocks  # no time for simplification
     assert blocks["C"].is_long
     assert "too long to write out" in str(blocks["C"])
     with pytest.raises(InputError, match=r"block 'C' of 'stanford-arm' has \d+ operations .* eom.blocks_at"):
@@ -477,7 +479,7 @@ def test_the_four_bar_has_a_determinate_and_an_indeterminate_subsystem():
 @pytest.mark.parametrize(("name", "drives"), [("four-bar", ["q1"]), ("robotic-leg", ["q1"]), ("slider-crank", ["q1"])])
 def test_subsystems_agree_with_the_complete_system(name, drives):
     model = dl.load(name)
-    states = random_states.consistent(with_contacts(model), 3)
+    states = random_states.consistent_states(with_contacts(model), 3)
     for k in range(3):
         q, qd = states.q[:, k], states.qd[:, k]
         # a motion that satisfies the loop constraints, under some force of the drive

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 
 PAGE = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
 NUMBER = r"\((\d+(?:\.\d+)?)[a-z]?\)"
@@ -32,13 +32,13 @@ def is_within(number: str, source: str) -> bool:
 
 
 def deviates(key: str) -> str:
-    words = (catalogue.find(key).__doc__ or "").split("Deviates:")
+    words = (catalog.find(key).__doc__ or "").split("Deviates:")
     return words[1] if len(words) > 1 else ""
 
 
-@pytest.mark.parametrize("key", catalogue.KEYS)
+@pytest.mark.parametrize("key", catalog.KEYS)
 def test_deviations_cover_the_errata(key):
-    source = catalogue.find(key).ABOUT.source
+    source = catalog.find(key).ABOUT.source
     paper = re.match(r"papers/(\w+)", source)[1]
     known = [number for number in errata(paper) if is_within(number, source)]
     listed = {*re.findall(NUMBER, deviates(key)), *re.findall(r"Example \d", deviates(key))}

@@ -64,7 +64,7 @@ def test_the_multiplier_of_the_secondary_constraint_vanishes():
 def test_rheonomic_constraints_are_satisfied():
     model = bob("x**2 + y**2 - (1 + 0.2*sin(t))**2")
     one, other = (dl.derive(model, key, engine="python") for key in ("dirac", "lagrange"))
-    states = random_states.consistent(model, 10)
+    states = random_states.consistent_states(model, 10)
     for ask in ("accelerations", "reactions"):
         found = [getattr(eom, ask)(states.q, states.qd, states.t) for eom in (one, other)]
         assert np.allclose(*found, rtol=1e-11, atol=1e-11)

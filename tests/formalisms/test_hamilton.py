@@ -88,7 +88,7 @@ def test_legendre_identities_with_explicit_time(random_tree):
         (algebra.jacobian(H_p, system.q) - c.H_pq).ravel(),
         time - c.H_pt,
     )
-    states = random_states.consistent(space.model, 10)
+    states = random_states.consistent_states(space.model, 10)
     inputs = np.concatenate([states.q, states.qd, states.t[None]])
     assert np.abs(in_momenta(space, gaps)(inputs, space.values)).max() <= 1e-11
     assert np.abs(in_momenta(space, time)(inputs, space.values)).max() > 1e-3

@@ -5,11 +5,11 @@ import pytest
 
 import dalembert as dl
 from dalembert.codegen.function import compile_function
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.formalisms.shared import quasi_velocities
 from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.mechanics import random_states
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import stack, vector
 
@@ -24,7 +24,7 @@ def coefficients(model: dl.Model) -> np.ndarray:
     function = compile_function(
         system.algebra, stack(system.q, system.qd, vector([system.t])), found.ravel(), parameters
     )
-    states = random_states.consistent(space.model, 5, seed=3)
+    states = random_states.consistent_states(space.model, 5, seed=3)
     out = function(np.concatenate([states.q, states.qd, states.t[None]]), space.values)
     return out.reshape(n, n, n, 5)
 
@@ -108,22 +108,22 @@ def rough() -> dl.Model:
     return model.non_ideal({name: f"-c*dot({name})" for name in ("x", "y", "z")})
 
 
-@pytest.mark.parametrize("key", catalogue.KEYS)
+@pytest.mark.parametrize("key", catalog.KEYS)
 def test_reactions_do_the_virtual_work_of_the_non_ideal_force_and_no_other(key):
     model = rough()
     equations = dl.derive(model, key, engine="python")
-    states = random_states.consistent(model, 10, seed=8)
+    states = random_states.consistent_states(model, 10, seed=8)
     reaction = equations.reactions(states.q, states.qd, states.t)
     directions = np.array([[1.0, 0.0, 0.3], [0.0, 1.0, 0.0]])  # admissible directions of the plane
     C = -0.7 * states.qd
     np.testing.assert_allclose(directions @ reaction, directions @ C, atol=1e-12 * 20)
 
 
-@pytest.mark.parametrize("key", catalogue.KEYS)
+@pytest.mark.parametrize("key", catalog.KEYS)
 def test_a_vanishing_non_ideal_force_changes_nothing(key):
     ideal = rough()
     ideal.non_ideal_forces = Frozen()
-    states = random_states.consistent(ideal, 10, seed=8)
+    states = random_states.consistent_states(ideal, 10, seed=8)
     with_zero = dl.derive(rough().with_parameters(c=0.0), key, engine="python")
     without = dl.derive(ideal, key, engine="python")
     got = with_zero.accelerations(states.q, states.qd, states.t)

@@ -11,10 +11,10 @@ import symengine as se
 
 import dalembert as dl
 from dalembert.api.derive import equations_of
-from dalembert.api.equation_reader import Reading
+from dalembert.api.equation_display import DerivationDisplay
 from dalembert.api.equations import Equations
 from dalembert.io import gallery
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 MODELS = ("double-pendulum", "cart-pendulum", "slider-crank-2", "spherical-pendulum", "heavy-top", "rough-surface")
 KEYS = (
@@ -47,9 +47,9 @@ def derived(model: str, key: str) -> Equations | None:
 
 
 @cache
-def reading(model: str, key: str) -> Reading | None:
+def reading(model: str, key: str) -> DerivationDisplay | None:
     eom = derived(model, key)
-    return None if eom is None else eom.reading
+    return None if eom is None else eom._display
 
 
 def moving(eom: Equations, state: dict[str, float]) -> dict[str, float]:
@@ -60,7 +60,7 @@ def moving(eom: Equations, state: dict[str, float]) -> dict[str, float]:
     out = {}
     for symbol, value, rate in zip(form.velocity.v, values, rates, strict=True):
         if str(symbol) not in state:
-            out |= {str(symbol): number(value, state), Kind.RATE.of(symbol): number(rate, state)}
+            out |= {str(symbol): number(value, state), SymbolKind.RATE.of(symbol): number(rate, state)}
     for symbol, value in zip(form.constants.symbols, form.constants.values, strict=True):
         out[str(symbol)] = number(value, state)
     return out
@@ -76,14 +76,14 @@ def in_motion(model: str) -> dict[str, float]:
     eom = derived(model, "lagrange")
     assert eom is not None
     names, rng = eom.model.coordinate_names, np.random.default_rng(5)
-    start = dl.assemble(eom.model)
+    start = dl.assemble_state(eom.model)
     q, qd = np.array(start.q), np.array(start.qd)
     if not len(eom.constraint_names):
         q, qd = q + rng.uniform(0.2, 0.5, len(q)), qd + rng.uniform(0.2, 0.5, len(q))
     qdd = eom.accelerations(q, qd)
     out = {"t": 0.0, **eom.model.parameter_values}
     for i, name in enumerate(names):
-        out |= {name: q[i], Kind.RATE.of(name): qd[i], Kind.ACCELERATION.of(name): qdd[i]}
+        out |= {name: q[i], SymbolKind.RATE.of(name): qd[i], SymbolKind.ACCELERATION.of(name): qdd[i]}
     return {name: float(value) for name, value in out.items()}
 
 

@@ -5,12 +5,12 @@ import pytest
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.mechanics import random_states
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.simulation.workspace import setup, workspace_of
 
-OF_ENERGIES = [m.ABOUT.key for m in catalogue.FORMALISMS if m.ABOUT.needs == "energies"]
+OF_ENERGIES = [m.ABOUT.key for m in catalog.FORMALISMS if m.ABOUT.needs == "energies"]
 
 
 def table(**more) -> dl.Model:
@@ -77,10 +77,10 @@ def models() -> dict[str, dl.Model]:
 @pytest.mark.parametrize("name", models())
 def test_every_formalism_gives_the_parts_of_347(name):
     model = models()[name]
-    states = random_states.consistent(model, 5)
+    states = random_states.consistent_states(model, 5)
     ideal, work, lam = parts_of_347(model, states)
     assert np.abs(work).max() > 0.1
-    keys = [m.ABOUT.key for m in catalogue.FORMALISMS if m.ABOUT.nonholonomic or not model.nonholonomic_constraints]
+    keys = [m.ABOUT.key for m in catalog.FORMALISMS if m.ABOUT.nonholonomic or not model.nonholonomic_constraints]
     assert len(keys) >= 16
     for key in keys:
         eom = dl.derive(model, key, engine="python")
@@ -124,7 +124,7 @@ def test_joint_reaction_contains_c_and_blade_reaction_its_multiplier(key):
     model.body("sleigh", joint=joints, mass="m", inertia=(0, 0, "J"))
     model.knife_edge("sleigh", (0, 1, 0), point=("-a", 0, 0), name="blade")
     model.non_ideal({"x": -3, "y": 2, "phi": "0.5 - dot(phi)"})
-    states = random_states.consistent(workspace_of(setup(model)).model, 4)
+    states = random_states.consistent_states(workspace_of(setup(model)).model, 4)
     eom = dl.derive(model, key, engine="python")
     joint = eom.joint_reactions(states.q, states.qd, states.t)["sleigh"]
     assert np.allclose(joint.force[0], -3, atol=1e-10)

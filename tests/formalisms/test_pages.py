@@ -12,7 +12,7 @@ from gallery_models import up_to
 
 import dalembert as dl
 from dalembert.display.math import plain_text
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.quantities import Derived
 
 MOST = 8  # coordinates
@@ -87,7 +87,7 @@ def all_recorded(model: str) -> Iterator[tuple[str, Derived]]:
 
 
 def test_table_contains_every_formalism() -> None:
-    assert set(KEYS) == set(catalogue.KEYS)
+    assert set(KEYS) == set(catalog.KEYS)
 
 
 @some_and_all
@@ -107,7 +107,7 @@ def test_blocks_have_the_keys_of_the_table_in_its_order(model: str) -> None:
 @some_and_all
 def test_numbers_of_equations_are_printed_in_the_paper(model: str) -> None:
     for key, record in all_recorded(model):
-        source = catalogue.find(key).ABOUT.source
+        source = catalog.find(key).ABOUT.source
         own = re.match(r"papers/(\w+)", source)
         assert own is not None, source
         for item in (*record.quantities.values(), *record.laws):
@@ -123,7 +123,7 @@ def test_formalisms_have_distinct_quantities(model: str) -> None:
     content = {}
     for key, record in all_recorded(model):
         own = tuple(k for k in record.quantities if k not in BODIES.split())
-        content[key] = own, tuple(law.words for law in record.laws)
+        content[key] = own, tuple(law.formula for law in record.laws)
     for one, other in combinations(content, 2):
         assert content[one] != content[other], (one, other)
 
@@ -132,7 +132,7 @@ def body(model: str, key: str) -> str:
     """The page without its title."""
     found = equations(model, key)
     assert found is not None
-    return plain_text.page(found.reading.page, 100).split("\n", 2)[2]
+    return plain_text.page(found._display.page, 100).split("\n", 2)[2]
 
 
 @pytest.mark.slow(9)  # slider-crank-2

@@ -12,7 +12,7 @@ from dalembert.formalisms.shared.solvers import solve_poincare
 from dalembert.mechanics import random_states
 from dalembert.model.model import Model
 from dalembert.simulation._assembled import smallest_force
-from dalembert.symbolic.floats import FLOATS, plain
+from dalembert.symbolic.floats import FLOATS, to_numeric
 
 
 def particle(*speeds: str) -> Model:
@@ -55,7 +55,7 @@ def test_only_the_homogeneous_part_of_the_speeds_is_used():
 
 def test_agrees_with_lagrange_for_any_speeds():
     given = (), ("dot(x) + t*dot(y)",), ("(2 + cos(x))*dot(z)", "dot(y) - 0.3*t*dot(x)")
-    states = random_states.consistent(constrained(), 5)
+    states = random_states.consistent_states(constrained(), 5)
     exact = dl.derive(constrained(), "lagrange", engine="python").accelerations(states.q, states.qd, states.t)
     for speeds in given:
         eom = dl.derive(constrained(*speeds), "poincare", engine="python")
@@ -77,7 +77,7 @@ def test_the_non_ideal_formula_as_it_is_printed():
     force = root @ B_plus @ (b - A @ np.linalg.solve(M, S)) + root @ (np.eye(5) - B_plus @ B) @ half @ C
     found, _ = smallest_force(M, S + C, A, b, A)
     assert np.allclose(M @ found - S, force)
-    assert np.allclose(plain(solve_poincare(FLOATS, LinearSystem(M, S, A, b, C))[0]), found)
+    assert np.allclose(to_numeric(solve_poincare(FLOATS, LinearSystem(M, S, A, b, C))[0]), found)
     # the constraint is satisfied, and along admissible directions the force does the work of C
     free = np.linalg.svd(A)[2][2:]
     assert np.allclose(A @ found, b)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.formalisms import catalogue
-from dalembert.formalisms.shared.linear_form import Rows
+from dalembert.formalisms import catalog
+from dalembert.formalisms.shared.linear_form import AccelerationRows
 from dalembert.model.model import Model
 
 G = 9.81
@@ -46,7 +46,7 @@ def expected(model: Model) -> np.ndarray:
 def test_all_formalisms_agree(make, times, engine):
     model = make(times)
     q, qd = model.initial
-    for key in catalogue.KEYS:
+    for key in catalog.KEYS:
         eom = dl.derive(model, key, engine=engine)
         assert np.allclose(eom.accelerations(q, qd), expected(model), atol=1e-9), key
         mass = 1 if make is bead else 2
@@ -70,10 +70,10 @@ def test_names_of_the_rows_by_type():
     forms = {key: dl.derive(model, key, engine="python").form for key in ("lagrange", "gauss", "newton_euler", "kane")}
     facts = forms["lagrange"].system.facts
     assert {key: form.rows for key, form in forms.items()} == {
-        "lagrange": Rows.INDEPENDENT,
-        "gauss": Rows.ALL,
-        "newton_euler": Rows.JOINTS,
-        "kane": Rows.NONE,
+        "lagrange": AccelerationRows.INDEPENDENT,
+        "gauss": AccelerationRows.ALL,
+        "newton_euler": AccelerationRows.JOINTS,
+        "kane": AccelerationRows.NONE,
     }
     # six rows of joints and one constraint are seven rows, as many as were declared
     assert len(forms["newton_euler"].linear.beta) == len(facts.levels.names)

@@ -9,7 +9,7 @@ from scipy.linalg import null_space
 from scipy.special import ellipj, ellipk
 
 import dalembert as dl
-from dalembert.formalisms.shared.solvers import least_solution
+from dalembert.formalisms.shared.solvers import minimum_norm_solution
 from dalembert.mechanics.generalized_speeds import best_coordinates
 from dalembert.model.model import Model
 from dalembert.symbolic.elimination import cross_product
@@ -149,7 +149,7 @@ def test_minimum_norm_solution_equals_moore_penrose():
     rng = np.random.default_rng(3)
     for r, n in ((1, 2), (2, 5), (4, 6)):
         A, beta = rng.normal(size=(r, n)), rng.normal(size=r)
-        found = least_solution(FLOATS, A.astype(object), beta.astype(object)).astype(float)
+        found = minimum_norm_solution(FLOATS, A.astype(object), beta.astype(object)).astype(float)
         assert np.allclose(found, np.linalg.pinv(A) @ beta)
 
 

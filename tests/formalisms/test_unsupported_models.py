@@ -6,7 +6,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import NotApplicableError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 
 
 def message_of(name: str, key: str) -> str:
@@ -33,7 +33,7 @@ def test_message_contains_the_element_and_the_alternatives(name, key, reason):
     assert able is not None
     others = able.group(1).split(", ")
     assert key not in others
-    assert set(others) <= set(catalogue.KEYS)
+    assert set(others) <= set(catalog.KEYS)
     assert "lagrange" in others
 
 
@@ -55,18 +55,18 @@ def test_energy_models_do_not_support_formalisms_of_bodies():
 
 def test_large_models_skip_slow_compilation():
     model = dl.load("rope", links=61)
-    reason = catalogue.too_large(catalogue.find("hamilton").ABOUT, model)
+    reason = catalog.slow_compilation_reason(catalog.find("hamilton").ABOUT, model)
     assert reason == "61 coordinates and 0 constraints make its equations too long to compile quickly"
-    assert catalogue.too_large(catalogue.find("lagrange").ABOUT, model) is None
-    for key in catalogue.KEYS:
-        assert catalogue.too_large(catalogue.find(key).ABOUT, dl.load("stewart-platform")) is None
+    assert catalog.slow_compilation_reason(catalog.find("lagrange").ABOUT, model) is None
+    for key in catalog.KEYS:
+        assert catalog.slow_compilation_reason(catalog.find(key).ABOUT, dl.load("stewart-platform")) is None
 
 
 def test_verify_lists_skipped_formalisms(monkeypatch):
-    monkeypatch.setattr(catalogue, "LARGE", 1)
+    monkeypatch.setattr(catalog, "MAX_QUICK_COMPILE", 1)
     found = dl.verify(dl.load("double-pendulum"), states=3, engines=["python"])
     left = {key for key, verdict in found.formalisms.items() if verdict.status == "left out"}
-    assert left == {key for key in catalogue.KEYS if catalogue.find(key).ABOUT.compiles == "small"}
+    assert left == {key for key in catalog.KEYS if catalog.find(key).ABOUT.compiles == "small"}
     assert {"maggi", "volterra"} < left
     assert not left & {"lagrange", "kane"}
     assert "2 coordinates and 0 constraints" in found.formalisms["maggi"].reason  # pyright: ignore[reportOperatorIssue]

@@ -37,7 +37,7 @@ class Known:
     def __init__(self, name):
         self.model = dl.load(name)
         self.eom = dl.derive(self.model, "lagrange", engine="python")
-        found = random_states.consistent(self.model, STATES)
+        found = random_states.consistent_states(self.model, STATES)
         self.q, self.qd, self.t = found.q, found.qd, found.t
         self.n = len(self.q)
         self.qdd = self.eom.accelerations(self.q, self.qd, self.t)

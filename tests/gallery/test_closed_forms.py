@@ -22,7 +22,7 @@ def known(name):
 
 def body_rates(run, body):
     """ω of a body in its own axes along a run."""
-    motion = random_states.at(run.model, random_states.States(run.q, run.qd, run.t))
+    motion = random_states.motion_at(run.model, random_states.States(run.q, run.qd, run.t))
     frame = motion.body(body)
     return numbers(frame.D @ motion.qd + frame.E, len(run.t))
 
@@ -279,7 +279,7 @@ def test_a_bushing_approximates_the_pin_it_replaces():
 def test_the_quarter_car_is_in_free_fall_while_its_tire_is_in_the_air():
     data, error = known("quarter-car")
     run = dl.simulate(dl.load("quarter-car"), samples=2001)
-    force = run.load_forces["tyre"][2]
+    force = run.load_forces["tire"][2]
     assert is_near(force[run.t < 0.2], data["load"], 1e-6)
     off, _, on = (each.t for each in run.switchings)
     air = (run.t > off) & (run.t < on)
@@ -443,7 +443,7 @@ def test_dropping_the_redundant_row_leaves_independent_rows_with_vertical_rods()
 def test_random_states_avoid_singular_positions():
     for name in ("over-constrained", "n-four-bar"):
         model = dl.load(name)
-        states = random_states.consistent(model, 50, seed=20)
+        states = random_states.consistent_states(model, 50, seed=20)
         eom = dl.derive(model)
         _, _, A, _ = eom.workspace.manifold.evaluate(states.q, states.qd, states.t, eom.workspace.values)
         sigma = np.linalg.svd(np.moveaxis(A, -1, 0), compute_uv=False)[:, : len(eom.workspace.facts.rows)]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io import gallery
 from dalembert.simulation.workspace import setup, workspace_of
 
@@ -35,10 +35,10 @@ TAYLOR = {(name, key) for name in ("slider-crank", "n-four-bar") for key in IN_S
 
 def applicable(model: dl.Model) -> list[str]:
     space = workspace_of(setup(model))
-    found = catalogue.applicable(space.model, space.facts)
+    found = catalog.applicable(space.model, space.facts)
     if len(space.model.coordinate_names) <= LARGE:
         return list(found)
-    return [key for key in found if key == "lagrange" or catalogue.find(key).ABOUT.compiles != "small"]
+    return [key for key in found if key == "lagrange" or catalog.find(key).ABOUT.compiles != "small"]
 
 
 def failures(name: str, duration: float | None, keys: Sequence[str] = ()) -> list[str]:

@@ -51,7 +51,7 @@ def test_everything_has_a_description_and_a_unit(name):
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_description_has_a_source_and_a_command(name):
-    story = gallery.story(name)
+    story = gallery.read_description(name)
     assert story.startswith("# ")
     assert "## Source" in story
     assert f"dalembert simulate {name}" in story

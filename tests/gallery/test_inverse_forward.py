@@ -10,7 +10,7 @@ from dalembert.mechanics.contact_constraints import with_contacts
 
 
 def consistent(model, count=5):
-    states = random_states.consistent(with_contacts(model), count, seed=7)
+    states = random_states.consistent_states(with_contacts(model), count, seed=7)
     return states.q, states.qd, states.t
 
 

@@ -47,7 +47,7 @@ def values(name):
 
 def origin(run, body):
     """The origin of a body's frame along a run, (3, samples)."""
-    motion = random_states.at(run.model, random_states.States(run.q, run.qd, run.t))
+    motion = random_states.motion_at(run.model, random_states.States(run.q, run.qd, run.t))
     return numbers(motion.frames[body].p, len(run.t))
 
 
@@ -434,7 +434,7 @@ def test_bricards_loop_can_be_cut_anywhere(at):
 
 def center(run, body):
     """The mass center of a body along a run."""
-    motion = random_states.at(run.model, random_states.States(run.q, run.qd, run.t))
+    motion = random_states.motion_at(run.model, random_states.States(run.q, run.qd, run.t))
     return numbers(motion.body(body).p_WG, len(run.t))
 
 
@@ -497,7 +497,7 @@ def at(periodic, tau):
 def test_the_four_bar_has_two_assembly_configurations():
     p = values("four-bar")
     model = dl.load("four-bar")
-    found = dl.branches(model, keep=["q1"])
+    found = dl.branches(model, fixed=["q1"])
     assert len(found) == 2
     # the two intersections of the circles, one above and one below
     for assembly, side in zip(found, (1, -1), strict=True):
@@ -515,7 +515,7 @@ def test_an_impossible_closure_reports_the_gap():
     with pytest.raises(
         InconsistentStateError, match=r"residual of -?[0-9.]+ in 'pin, .'\. .* check the link"
     ) as caught:
-        dl.assemble(model)
+        dl.assemble_state(model)
     reported = abs(float(str(caught.value).split("residual of ")[-1].split(" in ")[0]))
     assert gap / np.sqrt(2) < reported < 2 * gap
 

@@ -15,7 +15,7 @@ from scipy.sparse import csc_matrix
 import dalembert as dl
 from dalembert.cli.entry_point import main
 from dalembert.errors import InputError, ModelFileError
-from dalembert.io._mat_file import MAX_UNPACKED, stored
+from dalembert.io._mat_file import MAX_UNPACKED, parse_mat
 from dalembert.io._redysim import read_redysim, read_trajectory
 from dalembert.papers.printed_values import published
 
@@ -310,14 +310,14 @@ def test_rejects_other_files(data, message, tmp_path):
 def test_limits_unpacked_size():
     packed = zlib.compress(bytes(50 * MAX_UNPACKED))
     with pytest.raises(ModelFileError, match="the arrays are larger than 1000000 bytes"):
-        stored(level_5(struct.pack("<II", 15, len(packed)), packed))
+        parse_mat(level_5(struct.pack("<II", 15, len(packed)), packed))
 
 
 def test_rejects_duplicate_names():
     savemat(file := BytesIO(), {"n": 1.0}, do_compression=False)
     twice = file.getvalue() + file.getvalue()[128:]
     with pytest.raises(ModelFileError, match="duplicate name 'n'"):
-        stored(twice)
+        parse_mat(twice)
 
 
 @pytest.mark.parametrize("seed", range(200))

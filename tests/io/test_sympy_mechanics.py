@@ -168,7 +168,7 @@ def test_rolling_disk_has_coordinates_of_its_center():
 def test_the_four_bar():
     system, values, start = four_bar()
     system.form_eoms()
-    model = dl.assembled(dl.load(system, parameters=values, start=start))
+    model = dl.assemble_model(dl.load(system, parameters=values, start=start))
     assert len(model.holonomic_constraints) == 2
     assert not model.nonholonomic_constraints
     start = dict(zip(system.q, model.initial[0].tolist(), strict=True))

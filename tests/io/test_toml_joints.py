@@ -152,7 +152,7 @@ formula = "a*sin(q1) + b*sin(q1 + q2) - c*sin(q3)"
 def test_loop_motion_equals_explicit_constraints():
     loop, written = loads_toml(FOUR_BAR + PIN), loads_toml(FOUR_BAR + BY_HAND)
     assert dl.mobility(loop).degrees_of_freedom == dl.mobility(written).degrees_of_freedom == 1
-    start = dl.assemble(written, [1.0, -0.6, 1.4], [1.0, -0.5, 0.7])
+    start = dl.assemble_state(written, [1.0, -0.6, 1.4], [1.0, -0.5, 0.7])
     a, b = (dl.derive(model).accelerations(start.q, start.qd) for model in (loop, written))
     assert np.abs(a).max() > 1
     assert a == pytest.approx(b, rel=1e-9)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.errors import InputError, ModelError, WorkError
+from dalembert.errors import ComputationError, InputError, ModelError
 from dalembert.io.urdf._urdf_reader import loads_urdf, read_urdf
 from dalembert.io.urdf.urdf_writer import to_urdf, write_urdf
 from dalembert.mechanics import random_states
@@ -51,7 +51,7 @@ def arm() -> Model:
 def matrices(model: Model, q: np.ndarray) -> np.ndarray:
     """The mass matrices at a batch of states: M = Σ m BᵀB + Dᵀ I D."""
     count = q.shape[1]
-    motion = random_states.at(model, States(q, np.zeros_like(q), np.zeros(count)))
+    motion = random_states.motion_at(model, States(q, np.zeros_like(q), np.zeros(count)))
     M = np.zeros((len(q), len(q), count))
     for body in motion.bodies:
         B, D, inertia = (batch(x, count) for x in (body.B, body.D, body.inertia))
@@ -160,7 +160,7 @@ def test_file_is_written_atomically(tmp_path):
     assert [p.name for p in path.parent.iterdir()] == ["arm.urdf"]
     assert read_urdf(path).coordinate_names == arm().coordinate_names
     (tmp_path / "file").write_text("")
-    with pytest.raises(WorkError, match="cannot write the file"):
+    with pytest.raises(ComputationError, match="cannot write the file"):
         write_urdf(arm(), tmp_path / "file" / "arm.urdf")
     with pytest.raises(InputError, match="not a file name"):
         write_urdf(arm(), "")

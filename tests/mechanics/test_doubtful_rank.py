@@ -43,7 +43,7 @@ def test_a_run_names_a_dropped_row_that_it_violates():
 
 def test_the_doubtful_singular_value_is_the_nearest_to_the_tolerance():
     rows = np.array([[[1.0, 0, 0], [1.0, 1e-7, 0], [1.0, 0, 1e-10]]])
-    found = rank.doubtful_share(rows)
+    found = rank.doubtful_singular_value(rows)
     assert found is not None
     assert 1e-12 < found < 1e-6
-    assert rank.doubtful_share(np.eye(3)[None]) is None
+    assert rank.doubtful_singular_value(np.eye(3)[None]) is None

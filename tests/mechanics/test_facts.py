@@ -11,7 +11,7 @@ from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.generalized_speeds import speed_map
-from dalembert.mechanics.state_batch import at_formulas
+from dalembert.mechanics.state_batch import formulas_at
 from dalembert.model.joints.base import Joint
 from dalembert.model.model import Model
 from dalembert.symbolic.floats import numbers
@@ -40,8 +40,8 @@ def ignorable(model: Model) -> tuple[str, ...]:
 
 def chosen_map(model: Model) -> np.ndarray:
     """[Y; a] at random states, (K, n, n)."""
-    known, states = facts_of(model), random_states.consistent(model, 20, seed=7)
-    motion = at_formulas(model, states)
+    known, states = facts_of(model), random_states.consistent_states(model, 20, seed=7)
+    motion = formulas_at(model, states)
     Y = numbers(speed_map(motion, known.speeds)[0], 20)
     a = numbers(Constraints(motion, levels(motion.model)).A[list(known.rows)], 20)
     return np.moveaxis(np.concatenate([Y, a]), -1, 0)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.evidence._numeric_differentiation import watch
+from dalembert.evidence._numeric_differentiation import move_model
 from dalembert.evidence._principle import declared_work
 from dalembert.mechanics.applied_forces import applied_forces, generalized_forces
 from dalembert.mechanics.energies import potential
@@ -20,7 +20,7 @@ from dalembert.mechanics.motion import move
 from dalembert.mechanics.state_batch import States
 from dalembert.model.model import Model
 from dalembert.symbolic.algebra_base import vector
-from dalembert.symbolic.floats import FLOATS, plain
+from dalembert.symbolic.floats import FLOATS, to_numeric
 
 STEP = 1e-30
 
@@ -30,7 +30,7 @@ def moved(model, q, qd, t):
 
 
 def by_forces(model, q, qd, t):
-    return plain(
+    return to_numeric(
         sum((load.J.T @ load.force for load in applied_forces(moved(model, q, qd, t))), start=vector([0.0] * len(q)))
     )
 
@@ -38,7 +38,7 @@ def by_forces(model, q, qd, t):
 def by_potential(model, q, qd, t):
     energies: list[Any] = [potential(moved(model, q + 1j * STEP * e, qd, t)) for e in np.eye(len(q))]
     slopes = [np.imag(V) / STEP for V in energies]
-    return np.real(plain(generalized_forces(moved(model, q, qd, t)))) - np.array(slopes, dtype=float)
+    return np.real(to_numeric(generalized_forces(moved(model, q, qd, t)))) - np.array(slopes, dtype=float)
 
 
 def by_wrenches(model, q, qd, t):
@@ -46,10 +46,10 @@ def by_wrenches(model, q, qd, t):
     total = np.zeros(len(q))
     for load in applied_forces(motion):
         if not load.wrenches:
-            total = total + plain(load.J.T @ load.force)
+            total = total + to_numeric(load.J.T @ load.force)
         for part in load.wrenches:
             body = motion.body(part.body)
-            total = total + plain(body.B.T @ part.force + body.D.T @ part.moment)
+            total = total + to_numeric(body.B.T @ part.force + body.D.T @ part.moment)
     return total
 
 
@@ -61,7 +61,7 @@ def by_recursion(model, q, qd, t):
 
 
 def by_declaration(model, q, qd, t):
-    seen = watch(model, States(q[:, None], qd[:, None], np.array([t])), np.zeros((len(q), 1)))
+    seen = move_model(model, States(q[:, None], qd[:, None], np.array([t])), np.zeros((len(q), 1)))
     return sum((w.value[:, 0] for w in declared_work(seen) if "inertia" not in w.name), start=np.zeros(len(q)))
 
 
@@ -392,13 +392,13 @@ ORACLES = (
     ),
     # a wheel of radius 0.4 on the cart above the plane y = 0: its lowest point slides at ẋ + 0.4 θ̇
     Oracle(
-        "linear tyre",
-        lambda: pair().tyre("rod", radius=0.4, load="3*t", stiffness=7, low_speed=0.5, **ON_PLANE),
+        "linear tire",
+        lambda: pair().tire("rod", radius=0.4, load="3*t", stiffness=7, low_speed=0.5, **ON_PLANE),
         lambda q, qd, t: -7 * 3 * t * (qd[0] + 0.4 * qd[1]) / np.hypot(qd[0], 0.5) * np.array([1, 0.4]),
     ),
     Oracle(
-        "tyre by the Magic Formula",
-        lambda: pair().tyre("rod", radius=0.4, load=5, stiffness=(7, 3), mu=0.8, shape=1.6, curvature=-0.7, **ON_PLANE),
+        "tire by the Magic Formula",
+        lambda: pair().tire("rod", radius=0.4, load=5, stiffness=(7, 3), mu=0.8, shape=1.6, curvature=-0.7, **ON_PLANE),
         lambda q, qd, t: -4 * _magic(7 * (qd[0] + 0.4 * qd[1]) / np.hypot(qd[0], 0.1)) * np.array([1, 0.4]),
     ),
     # e = (d, 0, 0, θ) with d from (0.8, 0) to the point 1 below the pivot; ∂d/∂θ = (cos θ, sin θ), and 2 sin(θ/2) about z
@@ -531,7 +531,7 @@ ORACLES = (
 def heavy() -> Model:
     """The rod on the cart under gravity along −y and a little of x."""
     model = pair()
-    model.gravity_given = (0.5, -9.81, 0)
+    model.gravity_input = (0.5, -9.81, 0)
     return model
 
 
@@ -573,7 +573,7 @@ def test_a_rotor_resists_by_the_square_of_its_ratio(key):
 def test_drive_multiplier_is_the_required_force(key):
     # λ of θ − 0.2 t² = 0 is (I + m l²) θ̈ + m g l sin θ
     model = pendulum()
-    model.gravity_given = (0, -9.81, 0)
+    model.gravity_input = (0, -9.81, 0)
     model.drive("theta", "0.2*t**2")
     t = 1.5
     eom = dl.derive(model, key, engine="python")

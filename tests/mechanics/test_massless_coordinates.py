@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as dl
-from dalembert.formalisms.catalogue import KEYS
+from dalembert.formalisms.catalog import KEYS
 
 ENERGIES = ("lagrange", "maggi", "boltzmann_hamel", "udwadia_kalaba", "phong", "nullspace")
 BODIES = (*ENERGIES, "kane", "gibbs_appell", "volterra", "denoc")

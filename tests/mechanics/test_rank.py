@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.api.equations import Equations
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.mechanics import rank
 from dalembert.mechanics.facts import facts_of
 from dalembert.model.model import Model
@@ -30,7 +30,9 @@ def test_units_change_neither_rank_nor_independence(seed):
     A = rows_of_rank(seed, 5, 6, 3)
     row_units, column_units = 10 ** rng.uniform(-6, 6, 5), 10 ** rng.uniform(-6, 6, 6)
     other = A * row_units[:, None] / column_units
-    assert np.allclose(rank.shares(A, np.ones(6)), rank.shares(other, column_units), atol=1e-12)
+    assert np.allclose(
+        rank.relative_singular_values(A, np.ones(6)), rank.relative_singular_values(other, column_units), atol=1e-12
+    )
     assert rank.independent_rows(A, np.ones(6)) == rank.independent_rows(other, column_units)
     inverse, again = rank.pseudo_inverse(A, np.ones(6)), rank.pseudo_inverse(other, column_units)
     b = A @ rng.normal(size=6)
@@ -49,7 +51,7 @@ def test_inertia_measures_coordinates_in_any_unit(seed):
 
 def test_pseudo_inverse_and_null_space_belong_to_the_rows():
     A = rows_of_rank(4, 5, 7, 3)
-    pseudo, N = rank.split(A)
+    pseudo, N = rank.pseudo_inverse_and_null_space(A)
     assert N.shape == (7, 4)
     assert np.allclose(A @ pseudo @ A, A)
     assert np.abs(A @ N).max() < 1e-12
@@ -88,7 +90,7 @@ def test_nearly_dependent_constraints_count_as_two(factor):
     assert np.allclose(dl.forward_dynamics(model, q, qd), expected, atol=1e-9)
     for mode in (None, "assembled"):
         space = workspace_of(setup(model, "python", mode))
-        for key in catalogue.KEYS:
+        for key in catalog.KEYS:
             assert np.allclose(Equations(derivation_of(space.setup, key)).accelerations(q, qd), expected, atol=1e-9), (
                 key,
                 mode,

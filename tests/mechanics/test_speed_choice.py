@@ -84,4 +84,4 @@ def test_a_speed_may_be_small_or_large(unit):
 
 def test_completed_speeds_do_not_replace_user_speeds():
     known = facts_of(orbit(("given", "dot(r) + 0.001*dot(z)")))
-    assert (known.given, known.speed_names[0], known.reduced) == (1, "given", (0,))
+    assert (known.n_user_speeds, known.speed_names[0], known.reduced) == (1, "given", (0,))

@@ -17,7 +17,7 @@ from dalembert.symbolic.floats import FLOATS, numbers
 def test_speeds_and_velocities_determine_each_other(random_tree, seed):
     model = random_tree(seed, coordinates=5, bodies=4, holonomic=1, nonholonomic=1, speeds=2)
     known = facts_of(model)
-    states = random_states.consistent(model, 4, seed=seed)
+    states = random_states.consistent_states(model, 4, seed=seed)
     for k in range(4):
         q, qd = vector(list(states.q[:, k])), vector(list(states.qd[:, k]))
         motion = move(model, FLOATS, float(states.t[k]), q, qd, model.parameter_values)
@@ -36,8 +36,8 @@ def test_speeds_and_velocities_determine_each_other(random_tree, seed):
 def test_speeds_of_the_rigid_body_are_its_angular_velocity():
     # (74) of papers/volterra chooses ω of the middle body in its axes as speeds
     model = dl.load("three-bodies")
-    states = random_states.consistent(model, 3)
-    motion = random_states.at(model, states)
+    states = random_states.consistent_states(model, 3)
+    motion = random_states.motion_at(model, states)
     Y, Z = speed_map(motion, [speed.value for speed in model.generalized_speeds])
     body = motion.body("middle")
     assert np.allclose(numbers((Y @ motion.qd + Z)[:3], 3), numbers(body.D @ motion.qd + body.E, 3), atol=1e-15)

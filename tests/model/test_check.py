@@ -121,7 +121,7 @@ def test_loads(spoil, message):
 
 def test_loads_and_gravity_need_bodies():
     model = analytic().force("cart", (0, 0, 0))
-    model.gravity_given = (0, -9.81, 0)
+    model.gravity_input = (0, -9.81, 0)
     advice = "Add it to the potential energy or the applied forces."
     assert messages(model) == [
         f"force 'force1': it acts on a body, but the system is defined by energies. {advice}",
@@ -379,7 +379,7 @@ def test_powers_of_long_sums_are_not_multiplied_out():
 def test_all_problems_are_reported_in_one_error():
     model = cart().with_parameters(m=-1).force("cat", (0, 0, 0)).speed("x")
     with pytest.raises(ModelError) as caught:
-        model.require_sound()
+        model.require_valid()
     assert len(caught.value.problems) == 3
     assert str(caught.value).startswith("model 'cart' has 3 problems:\n  - body 'cart', mass: the mass is -1.")
 
@@ -404,7 +404,7 @@ def test_a_loop_that_is_not_closed():
     assert first.startswith("loop 'pin': it is not closed at the start: x = ")
     assert first.endswith(
         "expected 0. Change the initial positions, or set `assemble = true` in [simulation] "
-        "(`dl.assembled(model)` in Python)."
+        "(`dl.assemble_model(model)` in Python)."
     )
     (second,) = messages(four_bar(rate=2.0))
     assert second.startswith("loop 'pin': the initial rates open it: ")

@@ -15,7 +15,7 @@ from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.model.contacts import CONTACTS
-from dalembert.model.contacts.base import Contact, Held
+from dalembert.model.contacts.base import Contact, PositionContact
 from dalembert.model.model import Model
 
 G = 9.81
@@ -279,7 +279,7 @@ MADE: dict[str, Callable[[Model], Model]] = {
 
 
 def test_the_table_of_members_is_complete():
-    assert set(MADE) == {kind.kind for kind in CONTACTS if issubclass(kind, Held)}
+    assert set(MADE) == {kind.kind for kind in CONTACTS if issubclass(kind, PositionContact)}
 
 
 @pytest.mark.parametrize("kind", MADE)
@@ -307,7 +307,7 @@ def test_violated_initial_state_raises_in_simulation():
     model = particle().distance(("world", "particle"), 2, name="rod").start([1, 0], {})
     with pytest.raises(InputError, match="position of 'rod' is"):
         dl.derive(model, engine="python").simulate(0.1)
-    assert dl.assembled(model).initial[0] == pytest.approx([2, 0])
+    assert dl.assemble_model(model).initial[0] == pytest.approx([2, 0])
 
 
 # error messages

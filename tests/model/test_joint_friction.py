@@ -92,4 +92,4 @@ def test_friction_that_fades_sticks_and_slips_too():
 )
 def test_invalid_friction_is_reported(friction, message):
     with pytest.raises(ModelError, match=message):
-        block(0.0, **friction).require_sound()
+        block(0.0, **friction).require_valid()

@@ -143,9 +143,9 @@ def test_motion_subspaces_are_the_derivatives_of_rotation_and_translation(joint,
 def test_a_fixed_joint_has_no_motion():
     joint = EVERY["fixed"]
     assert isinstance(joint, Fixed)
-    assert np.array_equal(as_floats(joint.turn(FLOATS, [])), np.eye(3))
-    assert np.array_equal(as_floats(joint.shift(FLOATS, [])), np.zeros(3))
-    assert joint.angular(FLOATS, []).shape == joint.linear(FLOATS, []).shape == (3, 0)
+    assert np.array_equal(as_floats(joint.rotation_matrix(FLOATS, [])), np.eye(3))
+    assert np.array_equal(as_floats(joint.translation(FLOATS, [])), np.zeros(3))
+    assert joint.angular_motion_subspace(FLOATS, []).shape == joint.linear_motion_subspace(FLOATS, []).shape == (3, 0)
 
 
 @every_joint
@@ -164,18 +164,20 @@ def test_rotation_about_an_axis_agrees_with_scipy(name):
         values = [0.0] * len(joint.values)
         values[joint.motions.index("angle")] = 0.7
         assert np.allclose(
-            as_floats(joint.turn(FLOATS, values)), Rotation.from_rotvec(0.7 * unit).as_matrix(), atol=1e-15
+            as_floats(joint.rotation_matrix(FLOATS, values)), Rotation.from_rotvec(0.7 * unit).as_matrix(), atol=1e-15
         )
-    along = as_floats(EVERY[f"prismatic {name}"].shift(FLOATS, [0.7]))
+    along = as_floats(EVERY[f"prismatic {name}"].translation(FLOATS, [0.7]))
     assert np.allclose(along, 0.7 * unit, atol=1e-15)
-    assert np.allclose(as_floats(EVERY[f"cylindrical {name}"].shift(FLOATS, [0.2, 0.7])), 0.7 * unit, atol=1e-15)
+    assert np.allclose(as_floats(EVERY[f"cylindrical {name}"].translation(FLOATS, [0.2, 0.7])), 0.7 * unit, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ACROSS)
 def test_a_universal_joint_turns_first_about_the_axis_on_the_parent(name):
     first, second = (np.array(axis) / np.linalg.norm(axis) for axis in ACROSS[name])
     R = Rotation.from_rotvec(0.4 * first) * Rotation.from_rotvec(-0.9 * second)
-    assert np.allclose(as_floats(EVERY[f"universal {name}"].turn(FLOATS, [0.4, -0.9])), R.as_matrix(), atol=1e-15)
+    assert np.allclose(
+        as_floats(EVERY[f"universal {name}"].rotation_matrix(FLOATS, [0.4, -0.9])), R.as_matrix(), atol=1e-15
+    )
 
 
 def test_a_universal_joint_is_measured_in_every_quadrant():
@@ -183,7 +185,7 @@ def test_a_universal_joint_is_measured_in_every_quadrant():
     assert isinstance(joint, Universal)
     for first in (-3.0, -1.6, 0.1, 1.7, 3.1):
         for second in (-2.9, -0.4, 2.2):
-            found = joint.measure(as_floats(joint.turn(FLOATS, [first, second])), np.zeros(3))
+            found = joint.measure(as_floats(joint.rotation_matrix(FLOATS, [first, second])), np.zeros(3))
             assert np.allclose(found, [first, second], atol=1e-12)
 
 
@@ -197,7 +199,7 @@ def test_euler_angles_are_those_of_scipy(sequence):
     angles = [0.3, 0.8, -1.1]
     R = Rotation.from_euler(sequence.upper(), angles).as_matrix()  # upper case: axes that are carried along
     joint = EVERY[f"spherical {sequence}"]
-    assert np.allclose(as_floats(joint.turn(FLOATS, angles)), R, atol=1e-15)
+    assert np.allclose(as_floats(joint.rotation_matrix(FLOATS, angles)), R, atol=1e-15)
     assert np.allclose(joint.measure(R, np.zeros(3)), angles, atol=1e-14)
 
 
@@ -205,8 +207,8 @@ def test_quaternions_are_those_of_scipy():
     joint = EVERY["quaternion"]
     for x, y, z, w in turns(10, 4).as_quat():
         R = Rotation.from_quat([x, y, z, w])
-        assert np.allclose(as_floats(joint.turn(FLOATS, [w, x, y, z])), R.as_matrix(), atol=1e-14)
-        assert np.allclose(as_floats(joint.turn(FLOATS, [-w, -x, -y, -z])), R.as_matrix(), atol=1e-14)
+        assert np.allclose(as_floats(joint.rotation_matrix(FLOATS, [w, x, y, z])), R.as_matrix(), atol=1e-14)
+        assert np.allclose(as_floats(joint.rotation_matrix(FLOATS, [-w, -x, -y, -z])), R.as_matrix(), atol=1e-14)
         sign = 1 if w > 0 else -1
         assert np.allclose(joint.measure(R.as_matrix(), np.zeros(3)), sign * np.array([w, x, y, z]), atol=1e-14)
 
@@ -214,10 +216,10 @@ def test_quaternions_are_those_of_scipy():
 def test_rotation_does_not_depend_on_the_quaternion_norm():
     joint = EVERY["quaternion"]
     values = np.array(some_values(joint))
-    once, twice = (as_floats(joint.turn(FLOATS, (k * values).tolist())) for k in (1, 2.5))
+    once, twice = (as_floats(joint.rotation_matrix(FLOATS, (k * values).tolist())) for k in (1, 2.5))
     assert np.allclose(once, twice, atol=1e-15)
     # a change along q does not rotate, and 2 G(q) / |q|² has orthogonal rows
-    angular = as_floats(joint.angular(FLOATS, values.tolist()))
+    angular = as_floats(joint.angular_motion_subspace(FLOATS, values.tolist()))
     assert np.allclose(angular @ values, 0, atol=1e-15)
     assert np.allclose(angular @ angular.T, 4 * np.eye(3), atol=1e-14)
 

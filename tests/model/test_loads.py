@@ -9,7 +9,7 @@ from scipy.integrate import cumulative_simpson
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.model.loads.joint_torque import JointTorque
 from dalembert.model.model import Model
 
@@ -37,7 +37,7 @@ def pendulum(start: float = 0.4, rate: float = 0.0) -> Model:
 # springs in joints
 
 
-@pytest.mark.parametrize("key", catalogue.KEYS)
+@pytest.mark.parametrize("key", catalog.KEYS)
 def test_a_spring_in_a_joint_swings_with_its_period_about_its_rest(key):
     model = slider(0.5).joint_spring("block", stiffness=18.0, rest=0.2)
     period = 2 * math.pi / 3  # ω = √(18 / 2)
@@ -132,7 +132,7 @@ def test_the_work_of_friction_is_the_loss_of_energy(key):
 # rotors and motors
 
 
-@pytest.mark.parametrize("key", catalogue.KEYS)
+@pytest.mark.parametrize("key", catalog.KEYS)
 def test_a_rotor_adds_its_reflected_inertia(key):
     model = wheel(rate=0.5).joint_torque("wheel", 6.0).rotor("wheel", 0.01, ratio=-8)
     eom = dl.derive(model, key, engine="python")
@@ -244,7 +244,7 @@ def test_no_load_pushes_along_the_parts_of_a_quaternion():
         with pytest.raises(ModelError, match="is a quaternion joint, which has no joint angle to act along"):
             call(model.copy()).require_sound()
     with pytest.raises(ModelError, match="joint 0 of body 'ball' is fixed and cannot be driven"):
-        model.copy().joint_spring("ball", stiffness=1).require_sound()
+        model.copy().joint_spring("ball", stiffness=1).require_valid()
 
 
 # time tables

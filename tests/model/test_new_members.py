@@ -19,13 +19,22 @@ from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 from dalembert.model import joints, loads
 from dalembert.model.joints import JOINTS
-from dalembert.model.joints.base import Joint, Row, Rows, Step, along, on_line, plane
+from dalembert.model.joints.base import ConstraintRow, Joint, MotionAxes, Rows, along, on_line, plane
 from dalembert.model.keys import constant, direction, position, size
 from dalembert.model.loads import LOADS
-from dalembert.model.loads.base import Applied, InJoint, Motion
+from dalembert.model.loads.base import Applied, InJoint, LoadKinematics
 from dalembert.model.model import Model
 from dalembert.model.record import argument, builders, motion, record
-from dalembert.model.reference_model import Place, Watch, Work, apart, parallel, product, slid, turned
+from dalembert.model.reference_model import (
+    MotionProbe,
+    ReferenceFrame,
+    VirtualWork,
+    apart,
+    parallel,
+    product,
+    rotation_about,
+    slid,
+)
 from dalembert.model.values import UnitVector
 from dalembert.studio.tasks.forms import families, form_of
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
@@ -43,19 +52,19 @@ class Rack(Joint):
     radius: float = argument(size, 1.0, required=True, positional=True, about="a constant: of the pinion")
 
     @property
-    def steps(self) -> Sequence[Step]:
+    def steps(self) -> Sequence[MotionAxes]:
         """A rotation about the axis with a translation along the rack."""
-        return [Step(self.axis, [e * self.radius for e in plane(self.axis)[0]])]
+        return [MotionAxes(self.axis, [e * self.radius for e in plane(self.axis)[0]])]
 
-    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[ConstraintRow]:
         """On the line of the rack; the rotation is unconstrained in a loop of this exercise."""
         return [*on_line(plane(self.axis)[0], p), along("start", plane(self.axis)[0], p)]
 
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """For the evidence."""
-        return slid(plane(self.axis)[0], self.radius * values[0]), turned(algebra, self.axis, values[0])
+        return slid(plane(self.axis)[0], self.radius * values[0]), rotation_about(algebra, self.axis, values[0])
 
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+    def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         """For the evidence."""
         return apart(F, M), parallel(F, M, self.axis)
 
@@ -72,13 +81,13 @@ class CubicSpring(InJoint):
         """The law is odd."""
         return replace(self)
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         """For the equations."""
         k, s = motion.lower(self.stiffness), motion.joint(self.body, self.joint, self.motion).value
         half = motion.algebra.half
         return [self._along(motion, -k * s * s * s, half * half * k * s * s * s * s)]
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         """For the evidence."""
         moved = self._moved(watch)
         return product(self.name, -watch.number(self.stiffness) * moved.value**3, moved)

@@ -7,7 +7,7 @@ import pytest
 import sympy
 
 import dalembert as dl
-from dalembert.analysis.tracking import designed
+from dalembert.analysis.tracking import desired_motion
 from dalembert.errors import InputError
 from dalembert.symbolic.symbols import coordinate
 
@@ -77,12 +77,12 @@ def test_a_spline_is_that_of_scipy() -> None:
 
 
 def test_functions_are_sampled_to_their_accuracy_and_kinks_raise() -> None:
-    way = dl.sampled(lambda t: [math.sin(3 * t), math.exp(-t)], 2.0, accuracy=1e-9)
+    way = dl.spline_from_function(lambda t: [math.sin(3 * t), math.exp(-t)], 2.0, accuracy=1e-9)
     t = np.linspace(0, 2, 333)
     np.testing.assert_allclose(way.position(t), [np.sin(3 * t), np.exp(-t)], atol=2e-9)
     assert way.accuracy < 1e-9
     with pytest.raises(InputError, match="Expected a smooth function"):
-        dl.sampled(lambda t: float(t > math.sqrt(0.5)), 1.0)
+        dl.spline_from_function(lambda t: float(t > math.sqrt(0.5)), 1.0)
 
 
 @pytest.mark.slow(4)
@@ -94,7 +94,7 @@ def test_all_kinds_of_laws_drive_the_same_motion() -> None:
     model.body("rod", joint=model.revolute((0, 0, 1), "q"), mass=1, center=(0, -0.5, 0), inertia=(0, 0, 0.1))
     at = np.linspace(0, 1, 37)
     for law in laws:
-        q, qd, qdd = designed(model, {"q": law}, at)
+        q, qd, qdd = desired_motion(model, {"q": law}, at)
         np.testing.assert_allclose(q[0], 0.3 * np.sin(2 * at), atol=1e-8)
         np.testing.assert_allclose(qd[0], 0.6 * np.cos(2 * at), atol=1e-5)
         np.testing.assert_allclose(qdd[0], -1.2 * np.sin(2 * at), atol=1e-3)
@@ -173,8 +173,8 @@ def test_drives_by_profiles_go_through_model_files() -> None:
         ([0, 1, 2], [0, 1, 0]),  # both pieces one parabola
         ([0, 1, 2, 3], [0, 1, 0, 1]),  # values as those of the saw that runs through the pieces
         dl.spline([0.0, 0.3, 1.1, 2.0], [0.1, 0.2, -0.7, 1 / 3], rates=(0, 0)),
-        dl.spline([0.0, 1.0, 3.0], [0.0, 2.0, 0.0], bends=[0.0, 0.0, 0.0]),  # straight lines
-        dl.sampled(lambda t: np.sin(3 * t), 2.0),
+        dl.spline([0.0, 1.0, 3.0], [0.0, 2.0, 0.0], accelerations=[0.0, 0.0, 0.0]),  # straight lines
+        dl.spline_from_function(lambda t: np.sin(3 * t), 2.0),
     ],
 )
 def test_drives_through_points_survive_model_files_bit_for_bit(way, feedback) -> None:

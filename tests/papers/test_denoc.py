@@ -18,8 +18,8 @@ from dalembert.io import gallery
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.motion import move
 from dalembert.papers import denoc_figures as figures
-from dalembert.papers.denoc_figures import Step, hip, lift
-from dalembert.papers.mechanism import placed
+from dalembert.papers.denoc_figures import DesignedStep, hip, lift
+from dalembert.papers.mechanism import pose_bodies
 from dalembert.papers.printed_values import published
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS
@@ -63,7 +63,7 @@ def test_jacobian_is_the_derivative_of_the_closure():
     names |= {letter + key: f(x) for key, x in sums.items() for letter, f in (("s", math.sin), ("c", math.cos))}
 
     def gap(q):
-        at = placed(model, q)
+        at = pose_bodies(model, q)
         return (at.points("crank", [(values["a"], 0, 0)]) - at.points("coupler", [(values["b"], 0, 0)]))[0, :2]
 
     slopes = np.stack([(gap(q + e) - gap(q - e)) / (2 * h) for e in h * np.eye(3)], axis=1)
@@ -79,7 +79,7 @@ def test_jacobian_is_the_derivative_of_the_closure():
 @pytest.fixture(scope="module")
 def arm():
     """The Stanford arm without drives."""
-    return figures.undriven("stanford-arm")
+    return figures.without_drives("stanford-arm")
 
 
 def test_figure_5_force_and_torques_of_the_stanford_arm(arm):
@@ -117,13 +117,13 @@ def test_figure_6_free_fall_of_the_stanford_arm(arm):
 
 @pytest.fixture(scope="module")
 def step():
-    return Step()
+    return DesignedStep()
 
 
 def test_figures_12_and_13_hip_and_ankle_follow_the_design(step):
     # up is x here, forward −y, sideways z; roll and pitch of a leg are computed separately, which leaves 1 to 2 mm
     for k in range(0, 2001, 400):
-        t, at = step.t[k], placed(step.model, step.q[:, k])
+        t, at = step.t[k], pose_bodies(step.model, step.q[:, k])
         x, y, _, _ = hip(t)
         assert at.points("hip-roll", [(0, 0, 0)])[0] == pytest.approx([0.92, -x, y], abs=2e-3)
         assert at.points("swing-ankle", [(0, 0, 0)])[0] == pytest.approx(

@@ -14,7 +14,7 @@ from dalembert import papers
 from dalembert.io import gallery
 from dalembert.mechanics import random_states
 from dalembert.papers import desapio_paper
-from dalembert.papers.tables_of_cells import printed_value
+from dalembert.papers.table_cells import printed_value
 
 G = 9.81
 # tables with deviating entries, and their rows
@@ -129,7 +129,7 @@ def system(name):
 
 
 def states(name, count=10):
-    found = random_states.consistent(dl.load(name), count)
+    found = random_states.consistent_states(dl.load(name), count)
     return found.q, found.qd
 
 

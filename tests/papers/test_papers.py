@@ -12,21 +12,38 @@ from dalembert import papers
 from dalembert.cli.entry_point import _parsers, main
 from dalembert.errors import InputError
 from dalembert.io import gallery
-from dalembert.papers.printed_values import Figure, Frame, Line, Note, Panel, Paper, Stroke, Table
-from dalembert.papers.tables_of_cells import Cell, printed_value
+from dalembert.papers.printed_values import (
+    ComparedTable,
+    Figure,
+    FigurePanel,
+    MechanismSnapshot,
+    Note,
+    Paper,
+    PrintedLine,
+    Stroke,
+)
+from dalembert.papers.table_cells import Cell, printed_value
 
-CURVE = Line("x", np.linspace(0, 1, 5), np.linspace(0, 2, 5))
+CURVE = PrintedLine("x", np.linspace(0, 1, 5), np.linspace(0, 2, 5))
 
 
 def small_paper(text="a <b> & c"):
     notes = (Note("why <it> differs", ("second",), misprint=True), Note("about all"))
-    table = Table(
+    table = ComparedTable(
         "1", text, ("",), {"first": ("1.50",), "second": ("2.0",)}, {"first": (1.504,), "second": (2.5,)}, notes
     )
     figures = (
-        Figure("1", text, panels=(Panel("x [m]", (CURVE,)),)),
-        Figure("2", text, frames=(Frame("t = 0", (Stroke(np.eye(3), closed=True), Stroke(np.eye(3), label="A"))),)),
-        Figure("3", text, frames=(Frame("t = 0", (Stroke(np.eye(2), joint=True), Stroke(np.eye(2)[::-1]))),) * 2),
+        Figure("1", text, panels=(FigurePanel("x [m]", (CURVE,)),)),
+        Figure(
+            "2",
+            text,
+            frames=(MechanismSnapshot("t = 0", (Stroke(np.eye(3), closed=True), Stroke(np.eye(3), label="A"))),),
+        ),
+        Figure(
+            "3",
+            text,
+            frames=(MechanismSnapshot("t = 0", (Stroke(np.eye(2), joint=True), Stroke(np.eye(2)[::-1]))),) * 2,
+        ),
     )
     return Paper("small", text, "no source", (table,), figures)
 
@@ -73,7 +90,7 @@ def test_notes_explain_their_cells():
     ]
     assert not paper.unexplained
     assert [note.text for note in paper.misprints] == ["why <it> differs"]
-    bare = Table("1", "", ("",), {"x": ("1.0",)}, {"x": (2.0,)})
+    bare = ComparedTable("1", "", ("",), {"x": ("1.0",)}, {"x": (2.0,)})
     assert [cell.row for cell in bare.unexplained] == ["x"]
 
 
@@ -111,8 +128,8 @@ def test_sketches_of_mechanisms(name, figures):
 
 
 def test_frames_are_above_curves():
-    frames = (Frame("t = 0", (Stroke(np.eye(2), joint=True),)),) * 2
-    figure = Figure("1", "both", panels=(Panel("x [m]", (CURVE,)),), frames=frames)
+    frames = (MechanismSnapshot("t = 0", (Stroke(np.eye(2), joint=True),)),) * 2
+    figure = Figure("1", "both", panels=(FigurePanel("x [m]", (CURVE,)),), frames=frames)
     above, _, below = figure.draw().axes
     assert (above.get_title(), below.get_ylabel()) == ("t = 0", "x [m]")
     assert "(2 frames, 1 panel)" in str(Paper("small", "", "", figures=(figure,)))
@@ -173,7 +190,7 @@ def test_progress_is_reported():
 
 def test_printed_entry_without_computed_value_is_a_failure():
     notes = (Note("a reason", ("second",)),)
-    table = Table(
+    table = ComparedTable(
         "1", "t", ("",), {"first": ("1.50",), "second": ("2.0",)}, {"first": (1.504,), "second": (None,)}, notes
     )
     found = Paper("small", "t", "no source", (table,))
@@ -184,7 +201,7 @@ def test_printed_entry_without_computed_value_is_a_failure():
 
 
 def test_paper_with_unexplained_entries_exits_with_code_1(monkeypatch, capsys):
-    table = Table("1", "t", ("",), {"first": ("1.50",)}, {"first": (None,)})
+    table = ComparedTable("1", "t", ("",), {"first": ("1.50",)}, {"first": (None,)})
     for entry, code in ((None, 1), (1.5, 0)):
         paper = Paper("volterra", "t", "no source", (replace(table, computed={"first": (entry,)}),))
         monkeypatch.setattr(papers, "paper", lambda *_, paper=paper, **__: paper)
@@ -208,7 +225,7 @@ def test_every_claim_has_a_description_a_location_and_a_measurement(name):
     known, recipe = papers.choices(name), papers._recipe(name)
     assert known.claims
     assert set(known.claims) == set(recipe.claims)
-    assert all(claim.text and claim.place for claim in known.claims.values())
+    assert all(claim.text and claim.location for claim in known.claims.values())
 
 
 @pytest.mark.parametrize("name", ["phong", pytest.param("poincare", marks=pytest.mark.nightly)])

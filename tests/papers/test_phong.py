@@ -20,7 +20,7 @@ G = 9.81
 
 def states(name, count=30):
     """Return random consistent states of a model: q, q̇, t."""
-    found = random_states.consistent(dl.load(name), count)
+    found = random_states.consistent_states(dl.load(name), count)
     return found.q, found.qd, found.t
 
 

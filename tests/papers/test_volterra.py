@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import dalembert as dl
 from dalembert.papers.printed_values import printed, published
-from dalembert.papers.tables_of_cells import printed_value
+from dalembert.papers.table_cells import printed_value
 from dalembert.papers.volterra_paper import with_multiplier
 
 DATA = published("volterra")

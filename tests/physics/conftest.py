@@ -21,7 +21,7 @@ from dalembert.model.contacts.rolling_disk import RollingDisk
 from dalembert.model.contacts.rolling_ellipsoid import RollingEllipsoid
 from dalembert.model.elements import Body, Coordinate, Event, Limits, Rotor, Shape
 from dalembert.model.evaluation import value
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.model.joints.base import Joint
 from dalembert.model.joints.cylindrical import Cylindrical
 from dalembert.model.joints.free import Free
@@ -31,6 +31,7 @@ from dalembert.model.joints.screw import Screw
 from dalembert.model.loads.backlash import Backlash
 from dalembert.model.loads.base import InJoint, Load
 from dalembert.model.loads.bushing import Bushing
+from dalembert.model.loads.contact_base import ContactLoad
 from dalembert.model.loads.contact_laws import Press
 from dalembert.model.loads.damper import Damper
 from dalembert.model.loads.force import Force
@@ -44,9 +45,8 @@ from dalembert.model.loads.sphere_on_sphere import SphereOnSphere
 from dalembert.model.loads.spring import Spring
 from dalembert.model.loads.strut import LENGTH, Strut
 from dalembert.model.loads.torque import Torque
-from dalembert.model.loads.touching import Touch
 from dalembert.model.model import Model
-from dalembert.symbolic.lookup_tables import Table, table
+from dalembert.symbolic.lookup_tables import LookupTable, table
 from dalembert.symbolic.symbols import TIME, coordinate, rate
 
 
@@ -141,7 +141,7 @@ class _Converter:
 
     def convert(self) -> Model:
         old, out, L, T = self.model, self.model.copy(), self.units.length, self.units.time
-        out.gravity_given = tuple(_times(x, L / T**2) for x in old.gravity_given)
+        out.gravity_input = tuple(_times(x, L / T**2) for x in old.gravity_input)
         out.generalized_coordinates = tuple(self._coordinate(c) for c in old.generalized_coordinates)
         out.bodies = tuple(self._body(body) for body in old.bodies)
         out.loads = tuple(self._load(load) for load in old.loads)
@@ -323,7 +323,7 @@ class _Converter:
         pull = self.formula(load.pull.subs(measured), F)
         return self.sized(replace(load, pull=pull, **curves), points=L)
 
-    def _sliding(self, contact: Touch) -> dict[str, Fraction]:
+    def _sliding(self, contact: ContactLoad) -> dict[str, Fraction]:
         """The dimensions of what friction and impacts depend on; a field that is not used must have its default value."""
         speed = self.units.length / self.units.time
         smoothed = contact.friction != 0 and contact.viscous == 0 and contact.planar is None
@@ -354,7 +354,7 @@ class _Converter:
         return replace(shape, size=tuple(_number(part, L) for part in shape.size), position=(x, y, z))
 
 
-def _curve(curve: Table | None, x: Fraction, y: Fraction) -> Table | None:
+def _curve(curve: LookupTable | None, x: Fraction, y: Fraction) -> LookupTable | None:
     return None if curve is None else table(curve.times * float(x), curve.values * float(y))
 
 

@@ -5,11 +5,11 @@ import pytest
 from scipy.integrate import cumulative_simpson
 
 import dalembert as dl
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.model.model import Model
 
 G = 9.81
-by_every_formalism = pytest.mark.parametrize("key", catalogue.KEYS)
+by_every_formalism = pytest.mark.parametrize("key", catalog.KEYS)
 
 
 def rate(values, t):

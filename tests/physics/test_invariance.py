@@ -5,11 +5,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import dalembert as dl
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.model.model import Model
 
-by_every_formalism = pytest.mark.parametrize("key", catalogue.KEYS)
-by_every_nonholonomic = pytest.mark.parametrize("key", [key for key in catalogue.KEYS if key != "dirac"])
+by_every_formalism = pytest.mark.parametrize("key", catalog.KEYS)
+by_every_nonholonomic = pytest.mark.parametrize("key", [key for key in catalog.KEYS if key != "dirac"])
 TURN = (0.4, -0.7, 1.1)  # roll, pitch, yaw
 
 

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import dalembert as dl
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.mechanics import random_states
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
@@ -42,7 +42,7 @@ def as_floats(array) -> np.ndarray:
 
 def frames_of(model: Elements, q, qd, t=0.0) -> dict:
     state = States(np.array(q, float)[:, None], np.array(qd, float)[:, None], np.array([t]))
-    return random_states.at(model, state).frames
+    return random_states.motion_at(model, state).frames
 
 
 def on_arm(kind: str) -> Model:
@@ -70,7 +70,7 @@ def cut_from_arm(kind: str, by_quaternion: bool, swapped: bool = False) -> Model
     else:
         attitude = Rotation.from_matrix(R).as_euler("ZYX")
         joint = model.free(("X", "Y", "Z"), names, "zyx")
-    rates = np.linalg.pinv(joint.attitude.angular(FLOATS, list(attitude)).astype(float)) @ w
+    rates = np.linalg.pinv(joint.attitude.angular_motion_subspace(FLOATS, list(attitude)).astype(float)) @ w
     model.start([q[0], *p, *attitude], [qd[0], *v, *rates])
     model.body("arm", joint=model.revolute((0, 1, 0), "q"), **SOLID)
     model.body("link", joint=joint, **SOLID)
@@ -265,7 +265,7 @@ def four_bars(on: str = "world") -> Model:
     model.body("rocker", parent=on, joint=pivot, center=(0.45, 0, 0), **rod)
     pin = model.revolute((0, 0, 1), 0, position=(1.4, 0, 0))
     model.loop("pin", ("coupler", "rocker"), pin, position=(0.9, 0, 0))
-    return dl.assembled(model.start({"a": 1.0, "b": -0.7, "c": 1.3}, {"a": 4.0}))
+    return dl.assemble_model(model.start({"a": 1.0, "b": -0.7, "c": 1.3}, {"a": 4.0}))
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "hamilton", "volterra", "newton_euler"])
@@ -304,7 +304,7 @@ def moving(run, margin: int) -> list:
     """The three bodies of the four bars at the inner samples, body by body."""
     inner = slice(margin, -margin)
     at = [
-        random_states.at(run.model, States(q[:, None], 0 * q[:, None], np.array([t])))
+        random_states.motion_at(run.model, States(q[:, None], 0 * q[:, None], np.array([t])))
         for q, t in zip(run.q.T[inner], run.t[inner], strict=True)
     ]
     return [[motion.body(name) for motion in at] for name in ("crank", "coupler", "rocker")]
@@ -373,7 +373,7 @@ def test_a_free_rigid_body_obeys_eulers_equations(key):
 
 
 def body_rates(run, body: str = "body") -> np.ndarray:
-    motion = random_states.at(run.model, States(run.q, run.qd, run.t))
+    motion = random_states.motion_at(run.model, States(run.q, run.qd, run.t))
     frame = motion.body(body)
     return numbers(frame.D @ motion.qd + frame.E, len(run.t))
 
@@ -456,7 +456,7 @@ def test_quaternion_and_angles_describe_the_same_top():
 @pytest.mark.slow(13)
 def test_every_formalism_agrees_on_the_top():
     found = dl.verify(heavy_top(), states=20, engines=["native"])
-    assert set(found.formalisms) == set(catalogue.KEYS)
+    assert set(found.formalisms) == set(catalog.KEYS)
     assert {v.status for v in found.formalisms.values()} == {"agrees"}
     assert found.max_difference <= 1e-10
 

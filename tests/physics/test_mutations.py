@@ -24,7 +24,7 @@ import dalembert as dl
 from dalembert.api.equations import Equations
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.evidence import _principle
-from dalembert.formalisms import catalogue, kane
+from dalembert.formalisms import catalog, kane
 from dalembert.formalisms.shared import common_quantities, phase_space
 from dalembert.mechanics import random_states, resolved_velocities
 from dalembert.model import joints as kinds
@@ -41,9 +41,9 @@ from dalembert.model.joints import base
 from dalembert.model.loads.base import Load
 from dalembert.model.model import Model
 from dalembert.recursive._transforms import times
-from dalembert.recursive.link_states import Axis
+from dalembert.recursive.link_states import MotionAxis
 from dalembert.simulation.derivation import derivation_of
-from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.right_hand_side import RightHandSide
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic import rotations
 from dalembert.symbolic.rotations import roll_pitch_yaw
@@ -183,8 +183,8 @@ def loaded(kind: str) -> Callable[[], Model]:
                 model.drag("lower", density=1.2, area=2, coefficient=0.7, wind=(1, "t", 0), point=(0.6, 0.3, 0))
             case "point_gravity":
                 model.point_gravity(("upper", "lower"), mu=4, point=(0.2, 1, 0))
-            case "tyre":
-                model.tyre("lower", radius=0.3, load="5 + a", stiffness=(3, 2), mu=0.8, normal=(0.2, 1, 0.3))
+            case "tire":
+                model.tire("lower", radius=0.3, load="5 + a", stiffness=(3, 2), mu=0.8, normal=(0.2, 1, 0.3))
             case "sphere_on_plane":
                 law = {"stiffness": 7, "damping": 0.4, "friction": 0.3, "smoothing": 0.5}
                 model.sphere_on_plane("lower", radius=3, center=(0.6, 0.3, 0), ground="upper", normal=(1, 2, 2), **law)
@@ -230,7 +230,7 @@ def four_bars(feedback=None) -> Model:
     model.body("rocker", joint=pivot, **ROD)
     cut = model.revolute((0, 0, 1), 0, position=(1.4, 0, 0))
     model.loop("cut", ("coupler", "rocker"), cut, position=(0.9, 0, 0), feedback=feedback)
-    return dl.assembled(model.start([1.0, -0.7, 1.3], [2, 0, 0]))
+    return dl.assemble_model(model.start([1.0, -0.7, 1.3], [2, 0, 0]))
 
 
 def served_bars() -> Model:
@@ -244,7 +244,7 @@ def hooke() -> Model:
     model.body("first", joint=model.revolute((1, 0, 0), "a"), **SOLID)
     model.body("second", joint=model.revolute((1, 0, 0), "b", rotation=(0, 0, 0.5)), **ROD)
     model.loop("cut", ("first", "second"), model.universal(((0, 1, 0), (0, 0, 1)), (0, 0)))
-    return dl.assembled(model.start([0.3, 0.3], [2, 2]))
+    return dl.assemble_model(model.start([0.3, 0.3], [2, 2]))
 
 
 def sleigh() -> Model:
@@ -324,11 +324,11 @@ def apart(a: np.ndarray | None, b: np.ndarray | None) -> float:
 def detections(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str, float]:
     """The difference of each check from Lagrange's equations, if it exceeds the limit."""
     space = workspace_of(setup(model, "python"))
-    states = random_states.consistent(space.model, 4, seed=7)
+    states = random_states.consistent_states(space.model, 4, seed=7)
     known = by_formalism(space, "lagrange", states)
     seen = {"formalisms": 0.0, "recursion": 0.0}
     for key in (*FORMALISMS[1:], *more):
-        if catalogue.refusal(catalogue.find(key).ABOUT, space.model, space.facts) is None:
+        if catalog.unsupported_reason(catalog.find(key).ABOUT, space.model, space.facts) is None:
             other = by_formalism(space, key, states)
             gap = max(apart(known.qdd, other.qdd), apart(known.reaction, other.reaction))
             seen["formalisms"] = max(seen["formalisms"], gap)
@@ -342,9 +342,9 @@ def detections(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[s
 # mutations
 
 
-def _reversed(axis: Axis) -> Axis:
+def _reversed(axis: MotionAxis) -> MotionAxis:
     """A reversed motion."""
-    return Axis(times(-1, axis.about), times(-1, axis.along))
+    return MotionAxis(times(-1, axis.about), times(-1, axis.along))
 
 
 def everywhere(patch: pytest.MonkeyPatch, right: Callable, wrong: Callable) -> None:
@@ -423,7 +423,7 @@ MORE_LOADS = {
     "dc_motor": pushing.DcMotor,
     "drag": pushing.Drag,
     "point_gravity": pushing.PointGravity,
-    "tyre": pushing.Tyre,
+    "tire": pushing.Tire,
     "sphere_on_plane": pushing.SphereOnPlane,
 }
 
@@ -589,7 +589,7 @@ MATRIX = (
     Mutation("placement of joints", arm, function(rotations.roll_pitch_yaw, transposed), "P"),
     Mutation("cross product", arm, function(rotations.skew, negated), "FRP"),
     # motion
-    Mutation("placed frame", arm, lambda patch: patch.setattr(motion.Frame, "placed", unturned), "F"),
+    Mutation("placed frame", arm, lambda patch: patch.setattr(motion.Frame, "fixed_frame", unturned), "F"),
     Mutation(
         "velocity along turned axes",
         arm,
@@ -737,8 +737,8 @@ MATRIX = (
     ),
     Mutation("speeds", tied, function(speeds.invert, lambda s: replace(s, X=s.X + 0.1)), "F"),
     # reactions
-    Mutation("multipliers' reaction", tied, method(Kernel, "reactions", negated), "P"),
-    Mutation("reaction from energies", tied, function(common_quantities.unexplained_force, negated), "F", ("maggi",)),
+    Mutation("multipliers' reaction", tied, method(RightHandSide, "reactions", negated), "P"),
+    Mutation("reaction from energies", tied, function(common_quantities.reaction_residual, negated), "F", ("maggi",)),
     Mutation("Kane's reaction", tied, function(kane.reaction, negated), "F"),
     # the recursion
     Mutation("loads in the recursion", loaded("force"), function(recursive_loads.load_forces, negated), "R"),
@@ -803,7 +803,7 @@ def test_a_load_with_a_relative_error_of_1e_9_is_detected(kind, monkeypatch: pyt
     model = loaded(kind)()
     load(LOADS[kind], lambda one: stronger(one, 1 + 1e-8 if "damper" in kind else 1 + 1e-9))(monkeypatch)
     space = workspace_of(setup(model, "python"))
-    states = random_states.consistent(space.model, 20, seed=7)
+    states = random_states.consistent_states(space.model, 20, seed=7)
     found = by_formalism(space, "kane", states)
     assert found.qdd is not None
     assert "motion" in _principle.residual(model, states, found.qdd, found.reaction).broken

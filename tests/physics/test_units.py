@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.api.trajectory import Trajectory
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io.gallery import names
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
@@ -105,7 +105,7 @@ def _velocities(speed) -> list[str]:
 
 
 def _applicable(model: Elements, facts: Facts) -> list[str]:
-    return [key for key in catalogue.KEYS if catalogue.refusal(catalogue.find(key).ABOUT, model, facts) is None]
+    return [key for key in catalog.KEYS if catalog.unsupported_reason(catalog.find(key).ABOUT, model, facts) is None]
 
 
 def gap(found: np.ndarray, expected: np.ndarray, lengths: np.ndarray) -> float:
@@ -126,7 +126,7 @@ def test_a_model_in_other_units_is_the_same_model(scaled, name):
     # by recursion, which needs no structural analysis
     model = dl.load(name)
     other = scaled(model, length=2, mass=3, time=5)
-    states = random_states.consistent(with_contacts(model), 3, include_initial=True)
+    states = random_states.consistent_states(with_contacts(model), 3, include_initial=True)
     qdd = dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
     q, qd, t = other.positions(states.q), other.velocities(states.qd), other.times(states.t)
     found = dl.forward_dynamics(other.model, q, qd, None, t, friction=True)

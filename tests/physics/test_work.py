@@ -11,9 +11,9 @@ from scipy.io import loadmat
 
 import dalembert as dl
 from dalembert.api.simulate import recording_of
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.model.model import Model
-from dalembert.simulation.main_loop import Task, stretches_of
+from dalembert.simulation.main_loop import RunOptions, integrate_segments
 from dalembert.simulation.partition import Partition
 
 G = 9.81
@@ -189,10 +189,10 @@ def bouncing(e: float = 0.5) -> tuple[dl.Trajectory, float]:
     model = Model("ball", gravity=(0, 0, -G)).coordinate("z", 1.0, 0.0)
     model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=M).joint_friction("ball", viscous=0.1, name="air")
     eom = dl.derive(model, "lagrange")
-    down = stretches_of(eom, Task(0.4, samples=5))
+    down = integrate_segments(eom, RunOptions(0.4, samples=5))
     (fall,) = down.parts
     z, v = fall.solution.y[:2, -1].tolist()
-    (rise,) = stretches_of(eom, Task(0.4, [z], [-e * v], t0=0.4, samples=5)).parts
+    (rise,) = integrate_segments(eom, RunOptions(0.4, [z], [-e * v], t0=0.4, samples=5)).parts
     record = Partition(eom)
     record.keep(fall.solution, fall.constants)
     lost = M * v**2 * (e**2 - 1) / 2

@@ -10,7 +10,7 @@ from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.model.model import Model
 from dalembert.recursive import execution
-from dalembert.recursive._constrained_forward import Closed
+from dalembert.recursive._constrained_forward import ConstrainedSweeps
 from dalembert.recursive.constraint_batch import rows_of
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.plan import plan_of
@@ -46,7 +46,7 @@ def arc(links: int, span: float = 0.7) -> Model:
 )
 def test_loops_agree_with_lagrange(name):
     model = dl.load(name)
-    states = random_states.consistent(with_contacts(model), 3, seed=2)
+    states = random_states.consistent_states(with_contacts(model), 3, seed=2)
     known = dl.derive(model, engine="python").accelerations(states.q, states.qd, states.t)
     call = dl.dynamics(model, execution="rolled")._calls["forward", True]
     ours, quiet = call.many([states.q, states.qd, 0 * states.qd], states.t, None, 1)
@@ -76,7 +76,7 @@ def test_a_long_chain_between_two_pins():
     plan = known.plan
     rows = rows_of(plan, q[:, None], s[:, None], s[:, None], np.zeros(1))
     A = rows.A[:2, :, 0]
-    assert isinstance(known._calls["forward", False].function, Closed)
+    assert isinstance(known._calls["forward", False].function, ConstrainedSweeps)
     s = s - A.T @ np.linalg.solve(A @ A.T, A @ s)
     beta = rows_of(plan, q[:, None], s[:, None], s[:, None], np.zeros(1)).beta[:2, 0]
     tau = np.sin(np.arange(200.0)) * 1e-3
@@ -117,7 +117,7 @@ def test_too_many_links_for_the_program_of_constraints_are_rejected(monkeypatch)
     with pytest.raises(
         InputError, match=r"'arc' has 12 speeds, too many for one program of its constraints\. Expected at most 11"
     ):
-        execution.text_for(plan_of(arc(12)), "forward", execution="rolled")
+        execution.traced_task(plan_of(arc(12)), "forward", execution="rolled")
 
 
 @pytest.mark.nightly
@@ -166,7 +166,7 @@ def test_a_pair_on_a_wire_rolls_out(make):
     """A quaternion among the coordinates: its norm and the constraints are satisfied."""
     model = make("pair on a wire")
     known = dl.dynamics(model)
-    states = random_states.consistent(with_contacts(model), 2, seed=2)
+    states = random_states.consistent_states(with_contacts(model), 2, seed=2)
     run = known.rollout(states.q, states.qd, None, 1e-3, 5)
     for k in (2, 5):
         qd = known.rates(run.q[:, k], run.qd[:, k])

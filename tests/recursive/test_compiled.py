@@ -55,7 +55,7 @@ def test_bias_and_gravity_satisfy_the_equations(name, make, draw):
     loads = known.inverse(q, s, 0 * sd, t) - known.bias(q, s, t)
     moved = known.inverse(q, s, sd, t) - known.inverse(q, s, 0 * sd, t)
     assert close(moved, np.einsum("ijk,jk->ik", known.mass_matrix(q, t), sd))
-    unloaded = make(name).description.replaced(loads=(), gravity_given=(0, 0, 0))
+    unloaded = make(name).description.replaced(loads=(), gravity_input=(0, 0, 0))
     assert close(known.bias(q, s, t) - known.gravity(q, t), dl.inverse_dynamics(unloaded, q, s, 0 * sd, t))
     assert np.abs(loads).max() > 1e-3
 
@@ -283,7 +283,7 @@ LOOPS = [
 def test_models_with_constraints_agree_with_floats(name, engine):
     """Loops, redundant rows, contacts and nonholonomic constraints."""
     model = dl.load(name)
-    states = random_states.consistent(with_contacts(model), 3, seed=2)
+    states = random_states.consistent_states(with_contacts(model), 3, seed=2)
     known = dl.dynamics(model, engine=engine)
     for friction in (False, True):
         expected = dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=friction)
@@ -294,7 +294,7 @@ def test_models_with_constraints_agree_with_floats(name, engine):
 
 def test_a_floating_base_in_a_loop(make):
     model = make("pair on a wire")
-    states = random_states.consistent(with_contacts(model), 5, seed=2)
+    states = random_states.consistent_states(with_contacts(model), 5, seed=2)
     known = dl.dynamics(model)
     expected = dl.derive(model).accelerations(states.q, states.qd)
     found = known.forward(states.q, states.qd)

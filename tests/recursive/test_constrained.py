@@ -18,7 +18,7 @@ from dalembert.symbolic.algebra_base import choose, stack, vector
 
 
 def consistent(model, count=4, seed=2):
-    return random_states.consistent(with_contacts(model), count, seed=seed)
+    return random_states.consistent_states(with_contacts(model), count, seed=seed)
 
 
 def check_against_lagrange(model, tolerance=1e-11):
@@ -87,7 +87,7 @@ def test_a_four_bar_at_rest_satisfies_virtual_work(make):
     heights, step = [], 1e-6
     for sign in (1, -1):
         guess = q + sign * step * np.array([1.0, 0, 0])
-        assembled = dl.assemble(model, guess, keep=["a"]).q
+        assembled = dl.assemble_state(model, guess, fixed=["a"]).q
         a, b, c = assembled
         coupler = np.sin(a) + np.sin(a + b)
         heights.append(1 * 0.5 * np.sin(a) + 2 * coupler + 1.5 * 0.75 * np.sin(c))
@@ -200,7 +200,7 @@ def test_pseudo_inverse_and_null_space():
     rng = np.random.default_rng(1)
     A = rng.normal(size=(3, 5))
     A = np.concatenate([A, 1000 * (A[:1] - A[1:2]), np.zeros((1, 5))])
-    pseudo, N = rank.split(A)
+    pseudo, N = rank.pseudo_inverse_and_null_space(A)
     assert N.shape == (5, 2)
     assert np.abs(A @ N).max() < 1e-11
     assert np.allclose(A @ pseudo @ A, A, atol=1e-10)

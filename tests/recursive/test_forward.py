@@ -23,7 +23,7 @@ from dalembert.symbolic.floats import FLOATS
 @pytest.mark.parametrize("name", by_size(unconstrained()))
 def test_gallery_models_agree_with_lagrange(name):
     model = dl.load(name)
-    states = random_states.consistent(model, 4, seed=6)
+    states = random_states.consistent_states(model, 4, seed=6)
     known = dl.derive(model, engine="python").accelerations(states.q, states.qd, states.t)
     ours = forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
     assert np.abs(ours - known).max() <= 1e-10 * max(1.0, np.abs(known).max())
@@ -41,7 +41,7 @@ def test_forward_inverts_inverse(name, make, draw):
 def test_quaternions_agree_with_lagrange(make, draw):
     model = make("floating")
     equations = dl.derive(model, engine="python")
-    states = random_states.consistent(equations.model, 4, seed=2)
+    states = random_states.consistent_states(equations.model, 4, seed=2)
     known = equations.accelerations(states.q, states.qd, states.t)
     assert np.allclose(forward_dynamics(model, states.q, states.qd, friction=True), known, atol=1e-12)
 

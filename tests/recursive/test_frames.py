@@ -8,7 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert.model.model import Model
 from dalembert.recursive._link_frames import aligned
-from dalembert.recursive._transforms import Planar
+from dalembert.recursive._transforms import AxisRotationMatrix
 from dalembert.recursive.composite_inertia import diagonal, mass_matrix
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
@@ -143,10 +143,10 @@ def test_transforms_of_a_chain_are_planar_rotations_and_single_translations():
         joint = model.revolute((1, i, 2), f"q{i}", position=(0.3, i, 0.2), rotation=(0.1, 0.2, i))
         model.body(f"body{i}", parent=f"body{i - 1}" if i else "world", joint=joint, mass=1)
     for fixture in aligned(plan_of(model).tree, {})[1:]:
-        (turn,) = fixture.way.turns
-        assert isinstance(turn, Planar)
+        (turn,) = fixture.transform.rotations
+        assert isinstance(turn, AxisRotationMatrix)
         assert turn.axis == 0
-        assert fixture.way.before[1:] == (0, 0)
+        assert fixture.transform.before[1:] == (0, 0)
         assert fixture.axes[0].about == (0, 0, 1)
 
 
@@ -161,7 +161,7 @@ def test_nearly_parallel_axes_lose_no_digits(angle):
     (raw, x), (own, _) = states(model, 3)
     close(floats(mass_matrix(own)), floats(mass_matrix(raw)), 1e-13)
     close(floats(inverse_dynamics(own, x)), floats(inverse_dynamics(raw, x)), 1e-13)
-    assert max(abs(float(d)) for fixture in plan_of(model).fixtures for d in fixture.way.before) < 5  # pyright: ignore[reportArgumentType]
+    assert max(abs(float(d)) for fixture in plan_of(model).fixtures for d in fixture.transform.before) < 5  # pyright: ignore[reportArgumentType]
 
 
 def test_fixed_bodies_are_merged_with_their_parents():

@@ -90,7 +90,7 @@ def test_all_forces_is_forward_and_all_accelerations_is_inverse(name, make, draw
 
 def test_a_free_base_conserves_momentum(draw):
     """In free space the momentum is constant, whatever the joints do: its rate by differences along the motion."""
-    description = chain().description.replaced(loads=(), gravity_given=(0, 0, 0))
+    description = chain().description.replaced(loads=(), gravity_input=(0, 0, 0))
     known = dl.dynamics(description)
     q, s, sd, _ = draw(chain(), 6, seed=3)
     joints = ["a", "b", "c", "d", "e", "f", "g"]

@@ -45,7 +45,7 @@ class Tree:
         plan = known.plan
         self.q, self.s, self.sd = (x[:, 0] for x in random_states(plan.tree, 1, seed)[:3])
         self.parts = complement_of(
-            moving(plan.tree, FLOATS, 0.0, self.q.tolist(), self.s.tolist(), plan.parameters), centred=seed % 2 == 0
+            moving(plan.tree, FLOATS, 0.0, self.q.tolist(), self.s.tolist(), plan.parameters), centered=seed % 2 == 0
         )
         self.unrolled = dl.dynamics(self.model, engine="python", execution="unrolled")
         self.rolled = dl.dynamics(self.model, execution="rolled")

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from grown_trees import MOTIONS, UNITS, grown, random_states
 
-from dalembert.codegen.compiled_loop import Machine
+from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.model.model import Model
-from dalembert.recursive._link_kinds import Kind
+from dalembert.recursive._link_types import LinkType
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.rolled_sweeps import can_roll, rolled_function, sweeps_of
 from dalembert.recursive.tree import tree_of
-from dalembert.simulation.integrators.base import InitialValueProblem, MachineCode, PlainSystem, Settings
+from dalembert.simulation.integrators.base import CompiledRates, InitialValueProblem, Settings, SimpleSystem
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
 from dalembert.symbolic.algebra_base import vector
@@ -135,11 +135,11 @@ def test_compiled_integrators_step_on_the_rolled_recursion(method):
     function, N = rolled_function(plan, "rates"), 60
     y0 = np.concatenate([np.full(N, 0.05), np.zeros(N)])
     assert function.native is not None
-    machine = MachineCode(Machine(function.native.address, NONE, function.native.tables), 2 * N, None)
+    machine = CompiledRates(CallableProgram(function.native.address, NONE, function.native.tables), 2 * N, None)
     names = (*plan.tree.model.coordinate_names, *plan.tree.speed_names)
     given, plain = (
         InitialValueProblem(
-            names, 0.0, y0, PlainSystem(lambda t, y: function(np.append(y, t), NONE), positions=N, machine=each)
+            names, 0.0, y0, SimpleSystem(lambda t, y: function(np.append(y, t), NONE), positions=N, machine=each)
         )
         for each in (machine, None)
     )
@@ -167,7 +167,7 @@ def test_ropes_of_all_lengths_share_their_code():
 
 def test_operation_counts():
     """A revolute link with general numbers: fewer operations than counted in papers/denoc for chains, without sine and cosine."""
-    kinds = (Kind("turn", True, True, False),)
+    kinds = (LinkType("turn", True, True, False),)
     assert sweeps_of(kinds, "inverse").operations[0] <= 120 + 97
     assert sweeps_of(kinds, "forward").operations[0] <= 250 + 220
 

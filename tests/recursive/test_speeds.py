@@ -40,7 +40,7 @@ def test_the_speeds_of_a_quaternion_are_its_angular_velocity(make, draw):
     for attitude in known.attitudes:
         indices, values = list(attitude.parts), [0] * (len(attitude.joint.values) - 4)
         ahead = list(q[indices, 0] + 1j * STEP * qd[indices])
-        R = np.array(attitude.joint.turn(FLOATS, [*values, *ahead]), dtype=complex)
+        R = np.array(attitude.joint.rotation_matrix(FLOATS, [*values, *ahead]), dtype=complex)
         spin = np.real(R).T @ np.imag(R) / STEP
         assert np.allclose(spin[[2, 0, 1], [1, 2, 0]], s[attitude.first : attitude.first + 3, 0], atol=1e-14)
 

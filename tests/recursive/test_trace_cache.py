@@ -12,7 +12,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.api import compiled_calls
-from dalembert.codegen.disk_cache import from_bytes, plain_program, program_again, to_bytes
+from dalembert.codegen.disk_cache import from_bytes, program_from_tuples, program_to_tuples, to_bytes
 from dalembert.codegen.program import nodes_of, program_of
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.model import Model
@@ -35,7 +35,7 @@ def patch(tmp_path):
 
 
 def _next_process():
-    compiled_calls.forget_calls()
+    compiled_calls.clear_cache()
     forget_plans()
 
 
@@ -92,7 +92,7 @@ def test_another_model_or_task_misses_the_cache(patch, tmp_path):
         (arm(length="l"), {}),
         (arm(links=3), {}),
         (arm().with_parameters(m=1.5000000000000002), {}),
-        (arm().description.replaced(gravity_given=(0, -9.8, 0)), {}),
+        (arm().description.replaced(gravity_input=(0, -9.8, 0)), {}),
         (arm(), {"execution": "unrolled"}),
         (arm(), {"engine": "python"}),
     ]
@@ -123,7 +123,7 @@ def test_another_source_of_the_package_misses_the_cache(patch, tmp_path):
     right = dl.dynamics(arm()).mass_matrix(np.zeros(2))
     _next_process()
     patch.setattr(execution, "package_digest", lambda: "another")
-    traced = compiled_calls.text_for
+    traced = compiled_calls.traced_task
     patch.setattr(compiled_calls, "text_for", lambda plan, task, **more: _doubled(traced(plan, task, **more)))
     assert not np.array_equal(dl.dynamics(arm()).mass_matrix(np.zeros(2)), right)
     _next_process()
@@ -183,7 +183,7 @@ def test_a_program_round_trips_through_bytes():
     x, y = GRAPH.symbols(["x", "y"])
     outputs = [GRAPH.function("sin", x) * 0.1 + y, GRAPH.interpolate(table([0, 1, 3], [0.1, 2, 2]), x)]
     program = program_of(outputs, ["x", "y"])
-    again = program_again(from_bytes(to_bytes(plain_program(program))))
+    again = program_from_tuples(from_bytes(to_bytes(program_to_tuples(program))))
     assert again == program
     assert again.digest == program.digest
     assert np.array_equal(again.tables[0].at(np.linspace(-1, 4, 9)), program.tables[0].at(np.linspace(-1, 4, 9)))

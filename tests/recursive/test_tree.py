@@ -21,7 +21,7 @@ def test_every_motion_has_a_link_and_the_last_one_the_mass(make):
     ]
     assert [name for name, link in links.items() if link.body is not None] == ["a", "b", "c", "d", "e"]
     assert [link.parent for link in links.values()] == [-1, 0, 1, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11]
-    assert [link.place for link in links.values()][:2] == [("a", 0, 1), ("a", 0, 0)]
+    assert [link.joint_motion for link in links.values()][:2] == [("a", 0, 1), ("a", 0, 0)]
 
 
 def test_speeds_follow_the_order_of_coordinates(make):

@@ -6,7 +6,7 @@ from closed_mechanisms import FAMILIES, as_model, random_mechanism, reference_so
 from closed_references import PinocchioReference, drake_reference
 
 from dalembert.api.equations import Equations
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.mechanics import random_states
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
@@ -29,7 +29,7 @@ def test_every_formalism_agrees_with_pinocchio_on_closed_mechanisms(family, seed
     mechanism = random_mechanism(family, seed)
     judge, second = PinocchioReference(mechanism), drake_reference(mechanism)
     space = workspace_of(setup(as_model(mechanism), "native"))
-    states = well_conditioned(space, random_states.consistent(space.model, 10 * STATES, seed=seed), STATES)
+    states = well_conditioned(space, random_states.consistent_states(space.model, 10 * STATES, seed=seed), STATES)
     known = []
     for q, qd in zip(states.q.T, states.qd.T, strict=True):
         a, apart = judge.accelerations(q, qd)
@@ -37,7 +37,7 @@ def test_every_formalism_agrees_with_pinocchio_on_closed_mechanisms(family, seed
         known.append(
             (a, reference_solution(mechanism, q, qd).condition, None if second is None else second.accelerations(q, qd))
         )
-    for key in catalogue.applicable(space.model, space.facts):
+    for key in catalog.applicable(space.model, space.facts):
         equations = Equations(derivation_of(space.setup, key))
         qdd = equations.accelerations(states.q, states.qd, states.t)
         reaction = equations.reactions(states.q, states.qd, states.t)

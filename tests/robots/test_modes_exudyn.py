@@ -99,7 +99,7 @@ LOWER_AXIS, UPPER_AXIS = (1.0, 0.05, 0.04), (1.0, -0.06, -0.12)
 WHEEL, TIE = np.array([0.0, 0.72, 0.32]), np.array([[-0.13, 0.3, 0.25], [-0.14, 0.64, 0.26]])
 COIL, GROUND = np.array([[0.02, 0.4, 0.75], [0.02, 0.52, 0.19]]), np.array([0.0, 0.72, 0.0])
 ARM, KNUCKLE, RACK = (0.03, 0.04, 0.05), (0.4, 0.7, 0.42), 2.5
-STIFF = {"coil": 32e3, "tyre": 190e3, "rack": 45e3}
+STIFF = {"coil": 32e3, "tire": 190e3, "rack": 45e3}
 
 
 def wishbones():
@@ -127,7 +127,7 @@ def wishbones():
 def springs():
     """Name, body, position on the chassis or the ground, position on the body."""
     yield "coil", "lower", *COIL
-    yield "tyre", "knuckle", GROUND, WHEEL
+    yield "tire", "knuckle", GROUND, WHEEL
     yield "rack", "rack", TIE[0] - [0.0, 0.2, 0.0], TIE[0]
 
 

@@ -122,7 +122,7 @@ def test_total_mass_agrees_with_pinocchio(robot, floating):
 def test_link_poses_agree_with_pinocchio(robot, floating):
     both = pair(robot, floating)
     q, theirs = both.states(3, seed=17)
-    frames = random_states.at(both.model, States(q, np.zeros_like(q), np.zeros(3))).frames
+    frames = random_states.motion_at(both.model, States(q, np.zeros_like(q), np.zeros(3))).frames
     links = [(i, f.name) for i, f in enumerate(both.pin.frames) if f.type == pinocchio.FrameType.BODY]
     links = [(i, name) for i, name in links if name != "universe"]
     assert len(links) >= len(both.model.bodies)
@@ -163,7 +163,10 @@ def test_merging_moves_no_link(robot):
     q, _ = whole.states(1, seed=5)
     assert whole.model.coordinate_names == merged.model.coordinate_names
     state = States(q, np.zeros_like(q), np.zeros(1))
-    expected, found = random_states.at(whole.model, state).frames, random_states.at(merged.model, state).frames
+    expected, found = (
+        random_states.motion_at(whole.model, state).frames,
+        random_states.motion_at(merged.model, state).frames,
+    )
     assert {*found} <= {*expected}
     for name, frame in found.items():
         assert np.abs(batch(frame.R, 0) - batch(expected[name].R, 0)).max() < 1e-12, name

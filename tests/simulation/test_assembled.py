@@ -13,7 +13,7 @@ from dalembert.codegen.program import program_of
 from dalembert.formalisms.shared.linear_form import Numeric
 from dalembert.mechanics import random_states
 from dalembert.simulation import _assembled
-from dalembert.simulation._assembled import AssembledCode, Interpreted, compiled_solution
+from dalembert.simulation._assembled import AssembledCode, InterpretedSolver, compiled_solution
 from dalembert.symbolic.graph import GRAPH
 
 DEPENDENT = tuple(way for way in Numeric if way.takes_dependent_rows)
@@ -47,7 +47,9 @@ def solve(way: Numeric, most: int, *parts: np.ndarray) -> list[tuple[np.ndarray,
     sizes = {"n_q": n, "n_v": n, "n_x": n, "n_rows": r, "n_lam": r, "even": 1, "most": most, "accelerations": 1}
     sizes |= {"inputs": len(inputs), "n_parts": len(inputs), "outputs": 2 * n + r}
     sizes |= dict.fromkeys(("parts_tables", "power_tables"), _assembled.HEAD + n + r)
-    plan = _assembled.Plan(**dict.fromkeys(_assembled.Plan._fields, 0) | sizes)._replace(parts=program.native.address)
+    plan = _assembled.FormLayout(**dict.fromkeys(_assembled.FormLayout._fields, 0) | sizes)._replace(
+        parts=program.native.address
+    )
     tables = np.concatenate([plan, np.ones(n + r), np.zeros(1)])
     plain = _assembled.unknowns(plan, _assembled.SOLVERS[way], tables, inputs)
     out = np.empty(2 * n + r)
@@ -82,7 +84,7 @@ def test_solves_with_singular_mass_matrix(way, r, count, seed):
 def test_solves_with_independent_rows(seed):
     parts = system(seed, 6, 3, 3)
     x, force = expected(*parts)
-    for found, lam in solve(Numeric.WHOLE, -1, *parts):
+    for found, lam in solve(Numeric.FULL_SYSTEM, -1, *parts):
         assert np.allclose(found, x)
         assert np.allclose(parts[2].T @ lam, force)
 
@@ -94,7 +96,7 @@ def test_returns_nan_without_a_solution(way):
     for found, lam in solve(way, most, M, np.where(np.arange(4) == 1, np.nan, h), A, beta):
         assert np.isnan(found).all()
         assert np.isnan(lam).all()
-    for found, _ in solve(Numeric.WHOLE, -1, 0 * M, h, A, beta):
+    for found, _ in solve(Numeric.FULL_SYSTEM, -1, 0 * M, h, A, beta):
         assert np.isnan(found).all()
 
 
@@ -112,7 +114,7 @@ def derived(model, key, engine, mode="assembled"):
 
 @pytest.mark.parametrize("key", BY)
 def test_machine_code_and_python_agree(model, key):
-    states = random_states.consistent(model, 9, seed=3)
+    states = random_states.consistent_states(model, 9, seed=3)
     native, plain = (derived(model, key, engine) for engine in ("native", "python"))
     for quantity in ("accelerations", "multipliers"):
         found = [getattr(eom, quantity)(states.q, states.qd, states.t) for eom in (native, plain)]
@@ -138,7 +140,7 @@ def test_rates_are_one_native_function(key):
     eom = derived(model, key, "native")
     rates, q, qd = eom.kernel._rates, *model.initial
     assert isinstance(rates, AssembledCode)
-    assert isinstance(derived(model, key, "python").kernel._rates, Interpreted)
+    assert isinstance(derived(model, key, "python").kernel._rates, InterpretedSolver)
     x, p = np.concatenate([q, qd, [0.0]]), np.array(list(eom.parameters.values()))
     out = np.empty(rates.n_outputs)
     one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(rates.native.address)

@@ -150,11 +150,11 @@ def test_dense_output_requires_option_and_time_range(pendulum):
 
 
 def test_reports_maximum_number_of_steps(pendulum):
-    from dalembert.simulation.integrators.base import InitialValueProblem, PlainSystem, Settings
+    from dalembert.simulation.integrators.base import InitialValueProblem, Settings, SimpleSystem
     from dalembert.simulation.integrators.integrate import integrate
     from dalembert.simulation.integrators.registry import find
 
-    problem = InitialValueProblem(("x",), 0.0, np.array([1.0]), PlainSystem(lambda t, y: -y))
+    problem = InitialValueProblem(("x",), 0.0, np.array([1.0]), SimpleSystem(lambda t, y: -y))
     settings = Settings(step=1e-3, max_steps=20)
     with pytest.raises(SimulationError) as caught:
         integrate(problem, find("rk4")(problem, settings, 1.0), np.array([0.0, 1.0]), settings)

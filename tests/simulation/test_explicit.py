@@ -12,20 +12,20 @@ import pytest
 from scipy.integrate import DOP853
 
 import dalembert as dl
-from dalembert.codegen.compiled_loop import Machine
+from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.codegen.llvm.loop_statements import c_functions
 from dalembert.errors import SimulationError
 from dalembert.simulation.integrators import integrate as base
 from dalembert.simulation.integrators.base import (
-    Guide,
+    CompiledRates,
     InitialValueProblem,
-    MachineCode,
-    PlainSystem,
     Settings,
+    SimpleSystem,
     Status,
+    StepMonitor,
     StepParts,
 )
-from dalembert.simulation.integrators.explicit_steps import HELD, Surface
+from dalembert.simulation.integrators.explicit_steps import PROJECT, ProjectionData
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
 
@@ -97,12 +97,12 @@ def problem(
 ) -> InitialValueProblem:
     inputs = len(y0) if inputs is None else inputs
     function = called(code, len(y0), p)
-    machine = MachineCode(Machine(machine_code(code), np.array(p, dtype=float), np.zeros(0)), inputs, surface)
+    machine = CompiledRates(CallableProgram(machine_code(code), np.array(p, dtype=float), np.zeros(0)), inputs, surface)
     return InitialValueProblem(
         names,
         0.0,
         np.array(y0, dtype=float),
-        PlainSystem(
+        SimpleSystem(
             lambda t, y: function(np.append(y[:inputs], t)),
             positions=inputs // 2,
             machine=machine if native else None,
@@ -203,7 +203,7 @@ def test_work_is_integrated(native, name):
 MASSES = (1.0, 3.0, G)
 
 
-def pendulum(native: bool, guides: tuple[Guide, ...] = ()) -> InitialValueProblem:
+def pendulum(native: bool, guides: tuple[StepMonitor, ...] = ()) -> InitialValueProblem:
     """x² + y² = 1, projected in machine code or by the batched Python function."""
     from dalembert.mechanics import newton, rank
 
@@ -216,18 +216,18 @@ def pendulum(native: bool, guides: tuple[Guide, ...] = ()) -> InitialValueProble
             return out[[pick]][None], out[2:4].reshape(1, 1, 2)
 
         root = newton.mass_root(np.diag(MASSES[:2])[None], np.ones((1, 1, 2)))
-        return newton.onto(value, x[None], ones, np.ones(1), lambda x, A, which: root, 10).x[0]
+        return newton.project(value, x[None], ones, np.ones(1), lambda x, A, which: root, 10).x[0]
 
     def project(t, y):
         q = nearest(y[:2], lambda x: np.array([*x, 0, 0, t]), 0)
         return np.concatenate([q, nearest(y[2:], lambda x: np.array([*q, *x, t]), 1)])
 
     none = np.zeros(0)
-    half = Machine(machine_code(second_half), none, none)
-    limits = np.array([newton.ROUNDING, newton.GOOD, rank.TOLERANCE, rank.MASSLESS])
-    known = Machine(machine_code(rod), np.array(MASSES), none)
-    surface = Surface(
-        HELD, known, half, half, False, 2, 4, 2, 1, 1, rows, rows, ones, ones, ones[:1], ones[:1], limits, 10
+    half = CallableProgram(machine_code(second_half), none, none)
+    limits = np.array([newton.ROUNDING, newton.FULL_STEP_REDUCTION, rank.TOLERANCE, rank.MASSLESS])
+    known = CallableProgram(machine_code(rod), np.array(MASSES), none)
+    surface = ProjectionData(
+        PROJECT, known, half, half, False, 2, 4, 2, 1, 1, rows, rows, ones, ones, ones[:1], ones[:1], limits, 10
     )
     names, parts = ("x", "y", "dot(x)", "dot(y)"), StepParts(projection=project, guides=guides)
     return problem(bob, names, [1.0, 0.0, 0.0, 0.0], native, p=MASSES, parts=parts, surface=surface)
@@ -308,13 +308,13 @@ def test_rates_and_constraints_are_machine_code():
 # guides, progress, errors
 
 
-class Notes(Guide):
+class Notes(StepMonitor):
     """A guide that records the steps."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
 
-    def mend(self, stepper, step, end):
+    def adjust_step(self, stepper, step, end):
         assert np.allclose(step.at(step.t1), step.y1, atol=1e-9)
         self.ends.append(step.t1)
         return step
@@ -333,7 +333,7 @@ def test_repartition_ends_the_run_at_that_step(native):
     late = StepParts(repartition=lambda t, y: next((int(k) for k in np.flatnonzero(t > 1.005)), None))
     ivp = replace(planet(native), parts=late)
     found = run(ivp, "rk4", np.linspace(0, 6, 61), step=0.01)
-    assert found.status is Status.TURNED
+    assert found.status is Status.REPARTITION
     assert found.steps == 101
     assert found.evaluations == 1 + 4 * 101
     assert found.end is not None

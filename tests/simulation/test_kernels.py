@@ -12,14 +12,14 @@ import dalembert as dl
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import program_of
 from dalembert.errors import EngineError, InconsistentStateError, InputError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.mechanics import random_states
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.graph import GRAPH
 
 ENGINES = ("native", "python")
 # Dirac's equations do not support the nonholonomic constraints of these models
-by_every_formalism = pytest.mark.parametrize("key", [key for key in catalogue.KEYS if key != "dirac"])
+by_every_formalism = pytest.mark.parametrize("key", [key for key in catalog.KEYS if key != "dirac"])
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 
 
@@ -30,7 +30,7 @@ def cart():
 
 @pytest.fixture(scope="module")
 def states(cart):
-    return random_states.consistent(cart, 9, seed=4)
+    return random_states.consistent_states(cart, 9, seed=4)
 
 
 @on_every_engine

@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.model.integrator_names import FIXED, METHODS
-from dalembert.simulation.integrators.base import InitialValueProblem, PlainSystem, Settings, Status
+from dalembert.simulation.integrators.base import InitialValueProblem, Settings, SimpleSystem, Status
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.radau import RadauIIA
 from dalembert.simulation.integrators.registry import INTEGRATORS, NAMES
@@ -37,7 +37,7 @@ def test_radau_with_a_state_without_effect():
         x, v, z = y
         return np.array([v, 20 * (1 - x * x) * v - x, x * (np.cos(z) ** 2 + np.sin(z) ** 2)])
 
-    problem = InitialValueProblem(("x", "v", "z"), 0.0, np.array([2.0, 0.0, 1.0]), PlainSystem(rates))
+    problem = InitialValueProblem(("x", "v", "z"), 0.0, np.array([2.0, 0.0, 1.0]), SimpleSystem(rates))
     settings, end = Settings(rtol=1e-4), 500.0
     found = integrate(problem, RadauIIA(problem, settings, end), np.array([0.0, end]), settings)
     assert found.status is Status.FINISHED

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.model.model import Model
-from dalembert.simulation.integrators.base import InitialValueProblem, PlainSystem, Settings
+from dalembert.simulation.integrators.base import InitialValueProblem, Settings, SimpleSystem
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.radau import RadauIIA
 
@@ -47,9 +47,9 @@ def test_stiff_problem_with_jacobian_and_finite_differences():
         return found
 
     start = np.concatenate(eom.model.initial)
-    plain = InitialValueProblem(tuple(f"y{i}" for i in range(len(start))), 0.0, start, PlainSystem(rates))
+    plain = InitialValueProblem(tuple(f"y{i}" for i in range(len(start))), 0.0, start, SimpleSystem(rates))
     differences = run(plain)
-    system = PlainSystem(rates, slope=lambda t, y: eom.kernel.state_slopes(y, t, eom.values)[: 2 * N])
+    system = SimpleSystem(rates, slope=lambda t, y: eom.kernel.state_slopes(y, t, eom.values)[: 2 * N])
     slopes = run(replace(plain, system=system))
     assert slopes.steps == differences.steps < 100  # an explicit method would need some 10⁵
     assert slopes.evaluations < 0.5 * differences.evaluations  # pyright: ignore[reportOperatorIssue]
@@ -89,7 +89,7 @@ def test_finite_differences_replace_an_infinite_jacobian():
     def slope(t, y):
         return np.array([[np.nan]])
 
-    problem = InitialValueProblem(("x",), 0.0, np.array([1.0]), PlainSystem(lambda t, y: -1e3 * y, slope=slope))
+    problem = InitialValueProblem(("x",), 0.0, np.array([1.0]), SimpleSystem(lambda t, y: -1e3 * y, slope=slope))
     settings = Settings(rtol=1e-8)
     found = integrate(problem, RadauIIA(problem, settings, 0.01), np.array([0.0, 0.01]), settings)
     assert found.y[0, -1] == pytest.approx(np.exp(-10), abs=1e-9)

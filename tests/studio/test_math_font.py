@@ -95,7 +95,7 @@ def test_dots_and_brackets_of_a_document(page_without_math_fonts: Page, tmp_path
 
 def test_dots_and_brackets_of_a_viewer_page(page_without_math_fonts: Page, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    tab = webpage.Tab("Equations", formulas())
+    tab = webpage.PageTab("Equations", formulas())
     path.write_text(webpage.page(scene_of(dl.load("simple-pendulum")), tabs=[tab]), "utf-8")
     page_without_math_fonts.goto(path.as_uri())
     page_without_math_fonts.get_by_role("tab", name="Equations").click()

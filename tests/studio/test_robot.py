@@ -221,7 +221,7 @@ def test_every_kind_of_motion_passes_through_its_postures(tmp_path: Path, kind: 
 def test_four_bar_coupler_follows_its_crank(tmp_path: Path) -> None:
     text = (dl.gallery.path("four-bar") / "model.toml").read_text("utf-8")
     model, q = dl.load("four-bar"), dl.load("four-bar").initial[0]
-    closed = dl.assemble(model, q + np.array([0.2, 0, 0]), [0, 0, 0]).q
+    closed = dl.assemble_state(model, q + np.array([0.2, 0, 0]), [0, 0, 0]).q
     points = [
         {"time": t, "q": dict(zip(model.coordinate_names, map(float, x), strict=True))}
         for t, x in ((0, q), (1, closed))

@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from dalembert.cli.entry_point import main
 from dalembert.display.viewer import studio_file
-from dalembert.errors import InputError, WorkError
+from dalembert.errors import ComputationError, InputError
 from dalembert.studio import protocol, server
 from dalembert.studio.app import Studio
 from dalembert.studio.folder import OWN, Folder
@@ -400,7 +400,7 @@ def test_keys_of_tabs_are_validated(place):
 
 
 def test_port_in_use_is_reported():
-    with server.listening("127.0.0.1", 0) as door, pytest.raises(WorkError, match="cannot be used"):
+    with server.listening("127.0.0.1", 0) as door, pytest.raises(ComputationError, match="cannot be used"):
         server.listening("127.0.0.1", door.getsockname()[1])
     with pytest.raises(InputError, match="is not an address of this machine"):
         server.listening("no-such-host.invalid", 0)
@@ -411,7 +411,7 @@ def test_host_names_of_the_server():
     assert server.names("Example", 9)[0] == "example:9"
     assert "localhost" in server.names("127.0.0.1", 80)
     if socket.has_ipv6:
-        with contextlib.suppress(WorkError), server.listening("::1", 0) as door:
+        with contextlib.suppress(ComputationError), server.listening("::1", 0) as door:
             assert door.family == socket.AF_INET6
 
 

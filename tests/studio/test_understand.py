@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import dalembert as dl
-from dalembert.api.equation_reader import Reading
+from dalembert.api.equation_display import DerivationDisplay
 from dalembert.display.math import latex
 from dalembert.errors import ModelError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io import gallery
 from dalembert.studio.folder import Folder
 from dalembert.studio.tasks import TASKS
@@ -48,7 +48,7 @@ def test_structure_lists_the_derived_properties(ask):
 
 def test_inapplicable_formalisms_have_reasons(ask):
     found = {each["key"]: each["refused"] for each in ask("understand", text=CART)["formalisms"]}
-    assert set(found) == set(catalogue.KEYS)
+    assert set(found) == set(catalog.KEYS)
     assert [key for key, reason in found.items() if reason] == ["dirac"]
     assert "nonholonomic" in found["dirac"]
 
@@ -77,7 +77,7 @@ def test_invalid_model_raises_an_error(ask):
 
 def test_equations_are_those_of_the_formalism(ask):
     found = ask("equations", text=CART, formalism="lagrange")
-    page = Reading(dl.derive("cart-pendulum", "lagrange").derivation).page
+    page = DerivationDisplay(dl.derive("cart-pendulum", "lagrange").derivation).page
     assert found["latex"] == latex.page(page)
     assert len(found["parts"]) == len(page.sections)
     assert all("<math" in part["html"] for part in found["parts"])
@@ -129,7 +129,7 @@ def test_verification_reports_the_number_of_states(ask):
 def test_help_explains_every_quantity(ask):
     entries = ask("help")["entries"]
     assert len({each["key"] for each in entries}) == len(entries)
-    assert {each["key"] for each in entries} == {*QUANTITIES, *catalogue.KEYS}
+    assert {each["key"] for each in entries} == {*QUANTITIES, *catalog.KEYS}
     for each in entries:
         assert "\\" not in each["formula"], each["key"]  # fully converted to MathML
         assert "papers/" not in each["source"]
@@ -143,7 +143,7 @@ def test_every_help_button_has_an_entry():
     for table in re.findall(r"(?:PANELS|EXPLAINED): Record<string, string> = \{(.*?)\}", text, re.DOTALL):
         keys |= set(re.findall(r': "(\w+)"', table))
     assert {"energy", "violation", "mobility", "proof", "budget"} <= keys
-    assert keys <= {*QUANTITIES, *catalogue.KEYS}
+    assert keys <= {*QUANTITIES, *catalog.KEYS}
 
 
 # in a browser

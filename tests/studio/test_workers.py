@@ -13,7 +13,7 @@ from typing import NoReturn
 import pytest
 from talking import copies
 
-from dalembert.errors import InputError, WorkError
+from dalembert.errors import ComputationError, InputError
 from dalembert.studio import process_pool
 from dalembert.studio.process_pool import Turns, Workers, WorkLost
 from dalembert.studio.tasks import Task
@@ -48,7 +48,7 @@ def _grown(given, folder, tell):
 
 
 def _wrong(given, folder, tell):
-    raise {"input": InputError, "work": WorkError, "defect": ZeroDivisionError}[given.text("kind")]("so it is")
+    raise {"input": InputError, "work": ComputationError, "defect": ZeroDivisionError}[given.text("kind")]("so it is")
 
 
 TRIALS = {

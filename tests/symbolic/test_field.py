@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from dalembert.symbolic.prime_field import (
     EAST,
-    HALF_TURNS,
+    PI_DIVISOR,
     SMALL_ANGLE,
     P,
+    add_angles,
     inverse,
     is_square,
     part_of_pi,
@@ -21,7 +22,6 @@ from dalembert.symbolic.prime_field import (
     residue,
     root,
     times,
-    turned,
 )
 
 residues = st.integers(1, P - 1)
@@ -30,15 +30,15 @@ residues = st.integers(1, P - 1)
 def test_the_field_is_prime_and_its_circle_has_the_documented_order():
     assert sympy.isprime(P)
     assert P % 4 == 3
-    assert (P + 1) % (2 * HALF_TURNS) == 0
+    assert (P + 1) % (2 * PI_DIVISOR) == 0
     assert P.bit_length() == 127
 
 
 def test_the_small_angle_has_the_full_order():
-    assert times(2 * HALF_TURNS, SMALL_ANGLE) == EAST
-    for prime in sympy.primefactors(2 * HALF_TURNS):
-        assert times(2 * HALF_TURNS // prime, SMALL_ANGLE) != EAST
-    assert times(HALF_TURNS, SMALL_ANGLE) == (P - 1, 0)
+    assert times(2 * PI_DIVISOR, SMALL_ANGLE) == EAST
+    for prime in sympy.primefactors(2 * PI_DIVISOR):
+        assert times(2 * PI_DIVISOR // prime, SMALL_ANGLE) != EAST
+    assert times(PI_DIVISOR, SMALL_ANGLE) == (P - 1, 0)
 
 
 def test_points_lie_on_the_circle():
@@ -89,7 +89,7 @@ def test_parts_of_pi_add_up(d):
     found = part_of_pi(Fraction(1, d))
     assert found is not None
     assert times(d, found) == (P - 1, 0)
-    assert part_of_pi(Fraction(2, d)) == turned(found, found)
+    assert part_of_pi(Fraction(2, d)) == add_angles(found, found)
 
 
 @pytest.mark.parametrize("d", [25, 29, 32, 27])
@@ -139,7 +139,7 @@ def test_powers_that_do_not_exist():
 @given(st.integers(-50, 50), st.integers(-50, 50), st.integers(0, 2**32))
 def test_multiples_of_an_angle(k, m, seed):
     a = random_angle(random.Random(seed))
-    assert turned(times(k, a), times(m, a)) == times(k + m, a)
+    assert add_angles(times(k, a), times(m, a)) == times(k + m, a)
     assert times(k, times(m, a)) == times(k * m, a)
 
 

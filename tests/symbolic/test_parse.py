@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dalembert.errors import FormulaError
 from dalembert.symbolic.parser import MAX_DEPTH, MAX_LENGTH, _Formula, _Reader, parse
-from dalembert.symbolic.symbols import FUNCTIONS, RESERVED, TIME, Function, coordinate, is_identifier, rate
+from dalembert.symbolic.symbols import FUNCTIONS, RESERVED, TIME, FormulaFunction, coordinate, is_identifier, rate
 
 X, Y, K = se.Symbol("x"), se.Symbol("theta1"), se.Symbol("k")
 XD = rate("x")
@@ -388,7 +388,7 @@ def test_failure_of_symengine_becomes_a_formula_error(monkeypatch):
     def fail(_value):
         raise RuntimeError
 
-    monkeypatch.setitem(FUNCTIONS, "sin", Function(fail))
+    monkeypatch.setitem(FUNCTIONS, "sin", FormulaFunction(fail))
     assert "'sin(x)' is undefined. Change this part so that it has a value." in error_message("sin(x)")
 
 

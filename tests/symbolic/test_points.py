@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import PI, Node, call, constant, less, select, symbol
 from dalembert.symbolic.prime_field import P, Undecidable, residue
-from dalembert.symbolic.random_points import NoRoot, Point
+from dalembert.symbolic.random_points import NoRoot, RandomPoint
 
 x, y, z, t = (symbol(name) for name in ("x", "y", "z", "t"))
 THIRD, NEAR = constant(Fraction(1, 3)), constant(Fraction(10**9 + 1, 10**9))
@@ -46,7 +46,7 @@ def values(f: Node, count: int = 10) -> list[int]:
     found = []
     for seed in range(500):
         try:
-            found += Point(seed, [f]).values([f])
+            found += RandomPoint(seed, [f]).values([f])
         except NoRoot:
             continue
         if len(found) == count:
@@ -138,7 +138,7 @@ def test_the_root_of_a_square_has_both_signs():
     # an equation that holds only on one side of zero vanishes at some points and not at others: one point does not decide
     found = values(sqrt(x * x) - x, 60)
     assert 0 < sum(not e for e in found) < 60
-    point = Point(1, [sqrt(x * x)])
+    point = RandomPoint(1, [sqrt(x * x)])
     point.values([sqrt(x * x)])
     assert len(point.radicands) == 1
 
@@ -156,37 +156,37 @@ def test_the_root_of_a_square_has_both_signs():
     ],
 )
 def test_products_inside_angles_and_exponents_are_flagged(f, composite):
-    point = Point(1, [f])
+    point = RandomPoint(1, [f])
     point.values([f])
     assert point.composite is composite
 
 
 def test_an_identity_that_needs_expanded_products_is_missed_but_flagged():
     f = sin(x * (y + 1)) - sin(x * y + x)
-    point = Point(1, [f])
+    point = RandomPoint(1, [f])
     assert point.values([f]) != [0]
     assert point.composite
 
 
 def test_symbol_values_and_known_nodes_are_used():
     f = x * y + z
-    assert Point(1, [f], {"x": 2, "y": 3, "z": 4}).values([f]) == [10]
-    assert Point(1, [f], {"z": 4}).values([f], {x: 5, y: 6}) == [34]
-    point = Point(1, [f])
+    assert RandomPoint(1, [f], {"x": 2, "y": 3, "z": 4}).values([f]) == [10]
+    assert RandomPoint(1, [f], {"z": 4}).values([f], {x: 5, y: 6}) == [34]
+    point = RandomPoint(1, [f])
     assert point.values([f]) == point.values([f])  # a point is reproducible
-    assert point.values([f]) != Point(2, [f]).values([f])
+    assert point.values([f]) != RandomPoint(2, [f]).values([f])
 
 
 def test_functions_without_a_value_raise():
     for pole in (x / (y - y + 0 * x), constant(1) / (sin(x) ** 2 + cos(x) ** 2 - 1)):
         with pytest.raises((NoRoot, Undecidable)):
-            Point(1, [pole]).values([pole])
+            RandomPoint(1, [pole]).values([pole])
     for f, reason in (
         (sin(PI / 29), "the angle 1/29 π"),
         (constant(float("inf")) * x, "inf"),
     ):
         with pytest.raises(Undecidable, match=reason):
-            Point(1, [f]).values([f])
+            RandomPoint(1, [f]).values([f])
 
 
 @given(st.integers(0, 2**32))
@@ -200,7 +200,7 @@ def test_polynomials_with_rational_numbers_agree_with_fractions(seed):
         for name in source.choices(("x", "y", "z"), k=3):
             term, number = term * symbol(name), number * at[name]
         f, exact = f + term, exact + number
-    found = Point(seed, [f], {name: residue(value) for name, value in at.items()}).values([f])
+    found = RandomPoint(seed, [f], {name: residue(value) for name, value in at.items()}).values([f])
     assert found == [residue(exact)]
 
 

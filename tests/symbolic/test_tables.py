@@ -11,7 +11,7 @@ import symengine as se
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.symbolic.algebra_base import choose, vector
-from dalembert.symbolic.floats import FLOATS, Series, SeriesAlgebra
+from dalembert.symbolic.floats import FLOATS, SeriesAlgebra, TruncatedSeries
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.lookup_tables import interpolation, split_interpolation, table, tables_in
 from dalembert.symbolic.lower import Lowering
@@ -74,7 +74,7 @@ def test_every_algebra_differentiates(name):
 
 
 def test_series_and_floats():
-    out = SeriesAlgebra().interpolate(POINTS, Series(1.0, 2.0, 3.0))
+    out = SeriesAlgebra().interpolate(POINTS, TruncatedSeries(1.0, 2.0, 3.0))
     assert (out.value, out.rate, out.second) == pytest.approx((POINTS.at(1.0), 20 / 3, 10))
     assert Lowering(FLOATS, {"t": 1.0})(interpolation(POINTS, T) + 1) == pytest.approx(POINTS.at(1.0) + 1)
 

@@ -7,7 +7,7 @@ import pytest
 import symengine as se
 
 from dalembert.symbolic.algebra_base import vector
-from dalembert.symbolic.floats import FLOATS, SERIES, Series, series
+from dalembert.symbolic.floats import FLOATS, SERIES, TruncatedSeries, series
 from dalembert.symbolic.lower import Lowering
 
 s = se.Symbol("s")
@@ -30,7 +30,7 @@ FORMULAS = {
 }
 
 
-def along(formula: se.Basic, at: Series) -> Any:
+def along(formula: se.Basic, at: TruncatedSeries) -> Any:
     """The formula of s as a series."""
     return Lowering(SERIES, {"s": at})(formula)
 
@@ -38,7 +38,7 @@ def along(formula: se.Basic, at: Series) -> Any:
 @pytest.mark.parametrize("name", FORMULAS)
 def test_derivatives_are_those_of_the_formula(name):
     formula, at = FORMULAS[name], np.array([0.7, 0.2, 1.1])
-    found = along(formula, Series(at, np.ones(3), np.zeros(3)))
+    found = along(formula, TruncatedSeries(at, np.ones(3), np.zeros(3)))
     for order, got in enumerate((found.value, found.rate, found.second)):
         slope = se.diff(formula, s, order) if order else formula
         expected = [float(slope.subs({s: x}).n(53, real=True)) for x in at]
@@ -52,7 +52,7 @@ def test_derivatives_along_a_path_agree_with_finite_differences():
     def f(algebra, x):
         return algebra.sqrt(1.5 + algebra.sin(x)) * x / (2 + algebra.cos(x))
 
-    found = f(SERIES, Series(q, qd, qdd))
+    found = f(SERIES, TruncatedSeries(q, qd, qdd))
     h, weights = 0.02, np.array([2, -27, 270, -490, 270, -27, 2]) / 180
     steps = h * np.arange(-3, 4)
     values = f(FLOATS, q + qd * steps + 0.5 * qdd * steps**2)
@@ -61,14 +61,14 @@ def test_derivatives_along_a_path_agree_with_finite_differences():
 
 def test_branches_have_their_own_derivatives():
     line = se.Piecewise((s**2, se.Lt(s, 1)), (3 * s, True))
-    found = along(line, Series(np.array([0.5, 2.0]), np.ones(2), np.zeros(2)))
+    found = along(line, TruncatedSeries(np.array([0.5, 2.0]), np.ones(2), np.zeros(2)))
     assert [x.tolist() for x in (found.value, found.rate, found.second)] == [[0.25, 6.0], [1.0, 3.0], [2.0, 0.0]]
 
 
 def test_batches_and_object_arrays_defer_to_the_series():
-    x = Series(np.array([1.0, 2.0]), np.array([1.0, 1.0]), np.zeros(2))
+    x = TruncatedSeries(np.array([1.0, 2.0]), np.array([1.0, 1.0]), np.zeros(2))
     product = np.array([3.0, 4.0]) * x
-    assert isinstance(product, Series)
+    assert isinstance(product, TruncatedSeries)
     assert isinstance(product.value, np.ndarray)
     assert product.value.tolist() == [3.0, 8.0]
     squared: Any = vector([x, 2]) @ vector([x, 1])

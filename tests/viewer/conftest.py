@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from chromium import SOFTWARE, Browser, Page, chromium, found
 
-from dalembert.display.webpage import Tab, page_of
+from dalembert.display.webpage import PageTab, page_of
 
 Opens = Callable[..., Page]
 
@@ -25,7 +25,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opens]:
     """Open a scene as a file; at the end, check for console messages and requests."""
     pages: list[Page] = []
 
-    def open_scene(data: dict[str, Any], tabs: tuple[Tab, ...] = (), **options: Any) -> Page:
+    def open_scene(data: dict[str, Any], tabs: tuple[PageTab, ...] = (), **options: Any) -> Page:
         path = tmp_path / f"page{len(pages)}.html"
         path.write_text(page_of(data, tabs, "a page"), encoding="utf-8")
         pages.append(browser.open(path, **options))

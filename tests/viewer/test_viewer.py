@@ -10,9 +10,9 @@ import pytest
 from chromium import NO_WEBGL, chromium, found
 from scenes import closed, four_bar, operations, polynomial_run
 
-from dalembert.codegen._python_backend import Interpreted
+from dalembert.codegen._python_backend import InterpretedProgram
 from dalembert.display.viewer import bundle
-from dalembert.display.webpage import Tab, page_of
+from dalembert.display.webpage import PageTab, page_of
 
 EQUATION = (
     "<h2>Equations</h2><math display='block'><mi>m</mi><mover><mi>x</mi><mo>¨</mo></mover><mo>=</mo><mi>f</mi></math>"
@@ -42,7 +42,7 @@ def test_every_operation_of_a_program_agrees_with_python(opened):
     page = opened(data)
     for a, b in ((0.37, 0.81), (0.9, 0.95), (0.1, 2.5)):
         page.value(f"dalembert.setCoordinate('a', {a}), dalembert.setCoordinate('b', {b})")
-        expected = np.array(Interpreted(program).one([a, b, 0.0]), dtype=float).reshape(-1, 12)
+        expected = np.array(InterpretedProgram(program).one([a, b, 0.0]), dtype=float).reshape(-1, 12)
         names = [body["name"] for body in data["bodies"][1:]]
         got = np.array([[*p["position"], *np.ravel(p["rotation"])] for p in poses(page, names)], dtype=float)
         np.testing.assert_allclose(got, expected, rtol=4e-16, equal_nan=True)
@@ -50,7 +50,7 @@ def test_every_operation_of_a_program_agrees_with_python(opened):
 
 def test_a_run_follows_its_quintic_interpolation(opened):
     data, coefficients = polynomial_run()
-    page = opened(data, (Tab("Equations", EQUATION),))
+    page = opened(data, (PageTab("Equations", EQUATION),))
     for t in (0.0, 0.3, 0.45, 0.5, 0.77, 1.9, 2.0):
         a, b = (np.polyval(c, t) for c in coefficients)
         one, two = page.value(f"dalembert.setTime({t}), [dalembert.pose('one'), dalembert.pose('two')]")

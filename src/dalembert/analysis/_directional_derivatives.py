@@ -17,27 +17,27 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.arguments import shown
-from dalembert.codegen.function import Function, function_of, nodes
+from dalembert.arguments import short_repr
+from dalembert.codegen.function import CompiledFunction, function_of, nodes
 from dalembert.codegen.program import Program, nodes_of, program_of
-from dalembert.errors import InconsistentStateError, InputError, nearest
+from dalembert.errors import InconsistentStateError, InputError, suggest_name
 from dalembert.mechanics import rank
 from dalembert.mechanics.state_batch import dimensionless
 from dalembert.model.description import Description
 from dalembert.model.initial_state import Start, coordinate_name, start_state
-from dalembert.model.values import several
+from dalembert.model.values import is_sequence
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.constraint_manifold import Manifold
 from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
-from dalembert.symbolic.symbols import Kind, kind_of
+from dalembert.symbolic.symbols import SymbolKind, kind_of
 
 _MAX_ITERATIONS = 30
 
 
 @dataclass(frozen=True)
-class Varied:
+class WithDerivatives:
     """Values (m, K) with their derivatives along k directions, (m, k, K), and along pairs of them, (m, k, k, K).
 
     Without a batch the last axis is absent; without second derivatives `second` is None.
@@ -47,23 +47,25 @@ class Varied:
     first: np.ndarray
     second: np.ndarray | None = None
 
-    def _mapped(self, change: Callable[[np.ndarray], np.ndarray]) -> Varied:
-        return Varied(change(self.value), change(self.first), None if self.second is None else change(self.second))
+    def _mapped(self, change: Callable[[np.ndarray], np.ndarray]) -> WithDerivatives:
+        return WithDerivatives(
+            change(self.value), change(self.first), None if self.second is None else change(self.second)
+        )
 
-    def __getitem__(self, rows: slice) -> Varied:
+    def __getitem__(self, rows: slice) -> WithDerivatives:
         return self._mapped(lambda x: x[rows])
 
-    def samples(self, where: slice | int | None) -> Varied:
+    def samples(self, where: slice | int | None) -> WithDerivatives:
         """A slice or one sample of the batch; None adds a batch axis."""
         return self._mapped(lambda x: x[..., where])
 
 
-def with_time(y: Varied, t: float | np.ndarray) -> Varied:
+def with_time(y: WithDerivatives, t: float | np.ndarray) -> WithDerivatives:
     """A state with time appended; time has zero derivatives along all directions."""
     time = np.broadcast_to(np.asarray(t, dtype=float), y.value.shape[1:])[None]
     first = np.concatenate([y.first, np.zeros((1, *y.first.shape[1:]))])
     second = None if y.second is None else np.concatenate([y.second, np.zeros((1, *y.second.shape[1:]))])
-    return Varied(np.concatenate([y.value, time]), first, second)
+    return WithDerivatives(np.concatenate([y.value, time]), first, second)
 
 
 def pairs(count: int) -> list[tuple[int, int]]:
@@ -80,7 +82,7 @@ class Differentials:
 
     >>> x, k = GRAPH.symbols(["x", "k"])
     >>> both = Differentials(program_of([k * x * x], ["x"], ["k"]), ["k"])
-    >>> along = both(Varied(np.array([3.0]), np.eye(1, 2), np.zeros((1, 2, 2))), np.array([2.0]), np.eye(1, 2, 1))
+    >>> along = both(WithDerivatives(np.array([3.0]), np.eye(1, 2), np.zeros((1, 2, 2))), np.array([2.0]), np.eye(1, 2, 1))
     >>> along.value, along.first, along.second.tolist()
     (array([18.]), array([[12.,  9.]]), [[[4.0, 6.0], [6.0, 0.0]]])
     """
@@ -93,30 +95,30 @@ class Differentials:
         """z, or the symbols of the directions with `depth` more derivative brackets."""
         names = list(self._by)
         for _ in range(depth):
-            names = [Kind.SLOPE.of(name) for name in names]
+            names = [SymbolKind.SLOPE.of(name) for name in names]
         return GRAPH.symbols(names)
 
     @cached_property
-    def _once(self) -> Function:
+    def _once(self) -> CompiledFunction:
         """y and f_z a of (x, a)."""
         y, a = vector(nodes_of(self.program)), self._symbols(1)
         return self._compiled(stack(y, GRAPH.total_derivative(y, (self._symbols(0), a))), a)
 
     @cached_property
-    def _twice(self) -> Function:
+    def _twice(self) -> CompiledFunction:
         """f_zz[a, b] + f_z c of (x, a, b, c)."""
         y, z = vector(nodes_of(self.program)), self._symbols(0)
         a, b, c = (self._symbols(depth) for depth in (1, 2, 3))
         first = GRAPH.total_derivative(y, (z, a))
         return self._compiled(GRAPH.total_derivative(first, (z, b), (a, c)), a, b, c)
 
-    def _compiled(self, outputs: Array, *more: Array) -> Function:
+    def _compiled(self, outputs: Array, *more: Array) -> CompiledFunction:
         inputs = [*self.program.inputs, *(str(x) for part in more for x in part)]
         return function_of(
             program_of([node(y) for y in outputs.ravel()], inputs, self.program.parameters), self._engine
         )
 
-    def __call__(self, inputs: Varied, parameters: np.ndarray, moved: np.ndarray) -> Varied:
+    def __call__(self, inputs: WithDerivatives, parameters: np.ndarray, moved: np.ndarray) -> WithDerivatives:
         """y, y′ and, if the inputs have it, y″; `moved` (chosen, k) are the directions of the chosen parameters."""
         x, batch = inputs.value, inputs.value.shape[1:]
         k, count = inputs.first.shape[1], int(np.prod(batch))
@@ -126,18 +128,22 @@ class Differentials:
         m = len(out) // 2
         first = out[m:].reshape(m, k, *batch)
         if inputs.second is None:
-            return Varied(out[:m, 0], first)
+            return WithDerivatives(out[:m, 0], first)
         i, j = np.array(pairs(k)).T
         c = np.concatenate([inputs.second, np.zeros((len(moved), k, k, *batch))])[:, i, j]
         directions = [part.reshape(len(a), len(i), count) for part in (a[:, i], a[:, j], c)]
         found = self._lanes(self._twice, x, parameters, directions, batch)
         second = np.empty((m, k, k, *batch))
         second[:, i, j] = second[:, j, i] = found
-        return Varied(out[:m, 0], first, second)
+        return WithDerivatives(out[:m, 0], first, second)
 
     @staticmethod
     def _lanes(
-        function: Function, x: np.ndarray, parameters: np.ndarray, directions: list[np.ndarray], batch: tuple[int, ...]
+        function: CompiledFunction,
+        x: np.ndarray,
+        parameters: np.ndarray,
+        directions: list[np.ndarray],
+        batch: tuple[int, ...],
     ) -> np.ndarray:
         """The outputs (m, directions, *batch)."""
         k, count = directions[0].shape[1:]
@@ -155,12 +161,12 @@ class Directions:
     >>> from dalembert.model.model import Model
     >>> model = Model("m").parameters(l=1.0).coordinates("x", "y").description
     >>> found = directions_of(model, ["l", "y(0)", "dot(x)(0)"])
-    >>> found.parameters, found.moved.tolist(), found.started.T.tolist()
+    >>> found.parameters, found.parameter_directions.tolist(), found.initial_directions.T.tolist()
     (('l',), [[1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
     """
 
     names: tuple[str, ...]
-    places: tuple[int | None, ...]  # index of an initial value in (q, q̇); None for a parameter
+    state_indices: tuple[int | None, ...]  # index of an initial value in (q, q̇); None for a parameter
     coordinates: int
 
     def __len__(self) -> int:
@@ -169,32 +175,32 @@ class Directions:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The parameters among them."""
-        return tuple(name for name, index in zip(self.names, self.places, strict=True) if index is None)
+        return tuple(name for name, index in zip(self.names, self.state_indices, strict=True) if index is None)
 
     @cached_property
-    def moved(self) -> np.ndarray:
+    def parameter_directions(self) -> np.ndarray:
         """The derivatives of the parameters along each direction, (parameters, directions)."""
         out = np.zeros((len(self.parameters), len(self)))
-        out[range(len(out)), [i for i, index in enumerate(self.places) if index is None]] = 1.0
+        out[range(len(out)), [i for i, index in enumerate(self.state_indices) if index is None]] = 1.0
         return out
 
     @cached_property
-    def started(self) -> np.ndarray:
+    def initial_directions(self) -> np.ndarray:
         """The derivatives of the initial state (q, q̇) along each direction before projection, (2n, directions)."""
         out = np.zeros((2 * self.coordinates, len(self)))
-        for i, index in enumerate(self.places):
+        for i, index in enumerate(self.state_indices):
             if index is not None:
                 out[index, i] = 1.0
         return out
 
     @property
-    def kept(self) -> set[int]:
+    def fixed_coordinates(self) -> set[int]:
         """The coordinates with a named initial value."""
-        return {index % self.coordinates for index in self.places if index is not None}
+        return {index % self.coordinates for index in self.state_indices if index is not None}
 
     def values_in(self, parameters: dict[str, float], start: np.ndarray) -> np.ndarray:
         """The values of the differentiation variables."""
-        pairs = zip(self.names, self.places, strict=True)
+        pairs = zip(self.names, self.state_indices, strict=True)
         return np.array([parameters[name] if index is None else start[index] for name, index in pairs])
 
 
@@ -202,11 +208,11 @@ def directions_of(model: Description, of: Sequence[Any] | str, where: str = "sen
     """The named directions; SymPy symbols denote parameters."""
     coordinates = model.coordinate_names
     known = [name for name in model.parameter_values if kind_of(name) is None]
-    starts = [f"{x}(0)" for x in (*coordinates, *map(Kind.RATE.of, coordinates))]
+    starts = [f"{x}(0)" for x in (*coordinates, *map(SymbolKind.RATE.of, coordinates))]
     names_or_symbols = [of] if isinstance(of, str) else of
-    if not several(names_or_symbols):
+    if not is_sequence(names_or_symbols):
         raise InputError(
-            f"{where}: got {shown(of)}. Expected names of parameters or initial values, such as {(known + starts)[0]}."
+            f"{where}: got {short_repr(of)}. Expected names of parameters or initial values, such as {(known + starts)[0]}."
         )
     names = tuple(coordinate_name(each) for each in names_or_symbols)
     if not names:
@@ -215,7 +221,7 @@ def directions_of(model: Description, of: Sequence[Any] | str, where: str = "sen
         if name not in known and name not in starts:
             raise InputError(
                 f"{where}: '{name}' is neither a parameter nor an initial value of model '{model.name}'. "
-                f"{nearest(name, (*known, *starts))} Write initial values as x(0) and dot(x)(0)."
+                f"{suggest_name(name, (*known, *starts))} Write initial values as x(0) and dot(x)(0)."
             )
     if len(set(names)) < len(names):
         raise InputError(f"{where}: {', '.join(names)} contains a duplicate. Expected each name once.")
@@ -232,7 +238,7 @@ class CorrectionBases:
 
 
 @dataclass(frozen=True)
-class Constrained:
+class ConstraintDerivatives:
     """The constraints of equations in q̇, with their directional derivatives.
 
     A direction is tangent to the constraints c(q, q̇, t; p) = 0 if c′ = c_z z′ = 0 and c″ = c_zz[z′, z′] + c_z z″ = 0, positions
@@ -254,7 +260,7 @@ class Constrained:
     @cached_property
     def _functions(self) -> Differentials:
         """φ and the velocity residual of (q, q̇, t), independent rows."""
-        cache, key = self.equations.kernel.kept, ("constraints", self.directions.parameters)
+        cache, key = self.equations.kernel.cache, ("constraints", self.directions.parameters)
         if key not in cache:
             space, manifold = self.equations.workspace, self._manifold
             system, known = space.system, space.system.constraints
@@ -273,7 +279,7 @@ class Constrained:
         N[free] = np.linalg.solve(M[np.ix_(free, free)], A[:, free].T)
         return CorrectionBases(N[:, manifold.holonomic], N[:, manifold.rows])
 
-    def tangent(self, y: Varied, t: float, bases: CorrectionBases | None = None) -> Varied:
+    def tangent(self, y: WithDerivatives, t: float, bases: CorrectionBases | None = None) -> WithDerivatives:
         """The derivatives of a state, projected onto the tangent space of the constraints."""
         if not self.any or not len(self.directions):
             return y
@@ -289,19 +295,21 @@ class Constrained:
             if N.shape[1]:
                 first[own] -= N @ np.linalg.solve(jacobian @ N, self._rates(y.value, t, first).first[rows])
         if second is None:
-            return Varied(y.value, first)
+            return WithDerivatives(y.value, first)
         for own, rows, N, jacobian in levels:
             if N.shape[1]:
                 found = self._rates(y.value, t, first, second).second
                 assert found is not None
                 second[own] -= np.einsum("nr,rij->nij", N @ np.linalg.inv(jacobian @ N), found[rows])
-        return Varied(y.value, first, second)
+        return WithDerivatives(y.value, first, second)
 
-    def _rates(self, y: np.ndarray, t: float, first: np.ndarray, second: np.ndarray | None = None) -> Varied:
+    def _rates(self, y: np.ndarray, t: float, first: np.ndarray, second: np.ndarray | None = None) -> WithDerivatives:
         """c, c′ and c″ at fixed time."""
-        return self._functions(with_time(Varied(y, first, second), t), self.equations.values, self.directions.moved)
+        return self._functions(
+            with_time(WithDerivatives(y, first, second), t), self.equations.values, self.directions.parameter_directions
+        )
 
-    def placed(self, y: np.ndarray, t: float, bases: CorrectionBases) -> np.ndarray:
+    def project(self, y: np.ndarray, t: float, bases: CorrectionBases) -> np.ndarray:
         """The projection of y onto the constraints along N, positions first."""
         n, manifold, y = len(y) // 2, self._manifold, y.copy()
         facts = manifold.system.facts
@@ -346,7 +354,7 @@ class Constrained:
 
 
 @dataclass(frozen=True)
-class Origin:
+class InitialState:
     """The initial state as a function of the differentiation variables."""
 
     directions: Directions
@@ -354,41 +362,43 @@ class Origin:
     unprojected: Differentials  # (q, q̇) before projection, as functions of the parameters
     bases: CorrectionBases | None  # columns of the projection; None without constraints
 
-    def at(self, equations: BoundEquations, starts: Mapping[str, float], order: int) -> Varied:
+    def at(self, equations: BoundEquations, starts: Mapping[str, float], order: int) -> WithDerivatives:
         """The initial state and its derivatives, with the parameters of the equations and named initial values."""
         k = len(self.directions)
-        no_inputs = Varied(np.zeros(0), np.zeros((0, k)), np.zeros((0, k, k)))
+        no_inputs = WithDerivatives(np.zeros(0), np.zeros((0, k)), np.zeros((0, k, k)))
         count = len(self.unprojected.program.parameters)
-        y = self.unprojected(no_inputs, equations.values[:count], self.directions.moved)
+        y = self.unprojected(no_inputs, equations.values[:count], self.directions.parameter_directions)
         value = y.value.copy()
-        for name, index in zip(self.directions.names, self.directions.places, strict=True):
+        for name, index in zip(self.directions.names, self.directions.state_indices, strict=True):
             if index is not None and name in starts:
                 value[index] = starts[name]
-        found = Varied(value, y.first + self.directions.started, y.second if order == 2 else None)
+        found = WithDerivatives(value, y.first + self.directions.initial_directions, y.second if order == 2 else None)
         if self.bases is None:
             return found
-        constrained = Constrained(equations, self.directions)
-        projected = constrained.placed(found.value, self.t, self.bases)
-        return constrained.tangent(Varied(projected, found.first, found.second), self.t, self.bases)
+        constrained = ConstraintDerivatives(equations, self.directions)
+        projected = constrained.project(found.value, self.t, self.bases)
+        return constrained.tangent(WithDerivatives(projected, found.first, found.second), self.t, self.bases)
 
 
-def origin_of(
+def initial_state_of(
     equations: BoundEquations, directions: Directions, q0: Start, qd0: Start, t0: float, keep: Sequence[str]
-) -> Origin:
+) -> InitialState:
     """The initial state of equations; coordinates in `keep` stay fixed, as named initial values do."""
     model = equations.model
     for name in keep:
         if name not in model.coordinate_names:
             raise InputError(
-                f"sensitivity, keep: there is no coordinate '{name}'. {nearest(name, model.coordinate_names)}"
+                f"sensitivity, keep: there is no coordinate '{name}'. {suggest_name(name, model.coordinate_names)}"
             )
     unprojected = _unprojected_start(equations, directions, q0, qd0)
-    constrained = Constrained(equations, directions)
+    constrained = ConstraintDerivatives(equations, directions)
     if not constrained.any:
-        return Origin(directions, t0, unprojected, None)
+        return InitialState(directions, t0, unprojected, None)
     y = np.concatenate(start_state(model.with_parameters(_changed(equations)), q0, qd0))
-    fixed = directions.kept | {model.coordinate_names.index(name) for name in keep}
-    return Origin(directions, t0, unprojected, constrained.correction_bases(y, t0, constrained.free(y, t0, fixed)))
+    fixed = directions.fixed_coordinates | {model.coordinate_names.index(name) for name in keep}
+    return InitialState(
+        directions, t0, unprojected, constrained.correction_bases(y, t0, constrained.free(y, t0, fixed))
+    )
 
 
 def _changed(equations: BoundEquations) -> dict[str, float]:

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.analysis.linear._residuals import Point, Residuals, Solved, followers_in, reduced, state_units
+from dalembert.analysis.linear._residuals import (
+    OperatingPoint,
+    Residuals,
+    SolvedState,
+    decoupled_coordinates,
+    reduced,
+    state_units,
+)
 from dalembert.mechanics import rank
 
 _MAX_ITERATIONS, _MAX_DESCENT = 120, 300
@@ -50,25 +57,25 @@ class Search:
         energy, sizes = scales.mass * scales.length**2 / scales.time**2, np.array(facts.sizes)
         force = energy / scales.positions
         columns = [scales.positions[list(unknowns.q)], scales.velocities[list(unknowns.qd)]]
-        rows = [force[list(unknowns.rows)], sizes[: facts.levels.held]]
+        rows = [force[list(unknowns.rows)], sizes[: facts.levels.n_holonomic]]
         rows += [sizes / scales.time] if unknowns.steady else []
         return np.concatenate(columns), np.concatenate(rows)
 
-    def _equations(self, point: Point) -> np.ndarray:
-        rows, found = self.residuals.places, self.residuals.at(point)
+    def _equations(self, point: OperatingPoint) -> np.ndarray:
+        rows, found = self.residuals.row_slices, self.residuals.at(point)
         parts = [found[rows["dynamics"]][list(self.unknowns.rows)], found[rows["position"]]]
         return np.concatenate([*parts, *([found[rows["velocity"]]] if self.unknowns.steady else [])])
 
-    def _jacobian(self, point: Point) -> np.ndarray:
+    def _jacobian(self, point: OperatingPoint) -> np.ndarray:
         """The Jacobian with respect to the unknowns, followed by λ."""
-        unknowns, rows, jacobian = self.unknowns, self.residuals.places, self.residuals.slopes(point)
+        unknowns, rows, jacobian = self.unknowns, self.residuals.row_slices, self.residuals.slopes(point)
         r = jacobian.rows(rows["dynamics"]).rows(list(unknowns.rows))
         blocks = [r, jacobian.rows(rows["position"])]
         blocks += [jacobian.rows(rows["velocity"])] if unknowns.steady else []
         columns = [(b.q[:, list(unknowns.q)], b.qd[:, list(unknowns.qd)], b.parameters, b.lam) for b in blocks]
         return np.concatenate([np.concatenate(each, axis=1) for each in columns])
 
-    def _moved(self, point: Point, step: np.ndarray) -> Point:
+    def _moved(self, point: OperatingPoint, step: np.ndarray) -> OperatingPoint:
         unknowns = self.unknowns
         a, b, c = np.cumsum([len(unknowns.q), len(unknowns.qd), len(unknowns.parameters)])
         q, qd, p = point.q.copy(), point.qd.copy(), point.parameters.copy()
@@ -77,7 +84,7 @@ class Search:
         p[list(unknowns.parameters)] += step[b:c]
         return replace(point, q=q, qd=qd, parameters=p, lam=point.lam + step[c:])
 
-    def _step(self, point: Point, damping: float) -> np.ndarray:
+    def _step(self, point: OperatingPoint, damping: float) -> np.ndarray:
         """The smallest Newton step, shortened by damping; λ is never damped."""
         columns, rows = self._units
         J, f = self._jacobian(point) / rows[:, None], self._equations(point) / rows
@@ -94,11 +101,11 @@ class Search:
         found = np.linalg.lstsq(np.concatenate([J, damped]), -np.concatenate([f, np.zeros(count)]), rcond=1e-13)[0]
         return found * unit
 
-    def size(self, point: Point) -> float:
+    def size(self, point: OperatingPoint) -> float:
         """The largest residual in scales of the model."""
         return float(np.abs(self._equations(point) / self._units[1]).max(initial=0.0))
 
-    def balanced(self, point: Point) -> Point:
+    def with_multipliers(self, point: OperatingPoint) -> OperatingPoint:
         """The same state with the least-squares λ."""
         if not len(point.lam):
             return point
@@ -120,7 +127,7 @@ class Search:
         U, sigma, Vt = np.linalg.svd(part, full_matrices=False)
         return (U[:, :count] * sigma[:count]) @ Vt[:count]
 
-    def family(self, point: Point) -> int:
+    def family(self, point: OperatingPoint) -> int:
         """The dimension of the family of roots at a root; 0 if it is isolated."""
         J, k, count = self._jacobian(point) / self._units[1][:, None], len(point.lam), len(self._units[0])
         J[:, :count] *= self._units[0]
@@ -131,14 +138,14 @@ class Search:
         sigma = np.linalg.svd(rest, compute_uv=False) if rest.size else np.zeros(0)
         return rest.shape[1] - int((sigma > _SINGULAR * sigma.max(initial=0.0)).sum())
 
-    def root(self, start: Point) -> Point | None:
+    def root(self, start: OperatingPoint) -> OperatingPoint | None:
         """A root by Levenberg's method; None if it does not converge."""
-        point, damping = self.balanced(start), 1e-2
+        point, damping = self.with_multipliers(start), 1e-2
         residual = self.size(point)
         for _ in range(_MAX_ITERATIONS):
             if residual < _ROUNDING:
                 break
-            trial = self.balanced(self._moved(point, self._step(point, damping)))
+            trial = self.with_multipliers(self._moved(point, self._step(point, damping)))
             new_residual = self.size(trial)
             if np.isfinite(new_residual) and new_residual < residual:
                 damping = damping * 0.1 if damping > 1e-14 else 0.0
@@ -152,17 +159,19 @@ class Search:
                 damping = max(10 * damping, 1e-12)
         return self._rounded(point) if residual < _ROOT_TOLERANCE else None
 
-    def _rounded(self, point: Point) -> Point:
+    def _rounded(self, point: OperatingPoint) -> OperatingPoint:
         """The same root with positions of the size of rounding errors set to zero."""
         scale = self.residuals.system.facts.scales.positions
-        trial = self.balanced(replace(point, q=np.where(np.abs(point.q) < _ZERO_POSITION * scale, 0.0, point.q)))
+        trial = self.with_multipliers(
+            replace(point, q=np.where(np.abs(point.q) < _ZERO_POSITION * scale, 0.0, point.q))
+        )
         return trial if self.size(trial) <= max(self.size(point), _ROUNDING) else point
 
-    def downhill(self, start: Point) -> Point:
+    def descend(self, start: OperatingPoint) -> OperatingPoint:
         """The end of a damped descent along the forces; the number of steps is bounded."""
-        facts, parts = self.residuals.system.facts, self.residuals.places
+        facts, parts = self.residuals.system.facts, self.residuals.row_slices
         scales, n = facts.scales, len(start.q)
-        point, h, last_residual = self.balanced(start), scales.time, np.inf
+        point, h, last_residual = self.with_multipliers(start), scales.time, np.inf
         fixed = [i for i in range(n) if i not in self.unknowns.q]
         lock = np.eye(n)[fixed]
         for _ in range(_MAX_DESCENT):
@@ -170,7 +179,9 @@ class Search:
             r, phi, A = slopes.rows(parts["dynamics"]), found[parts["position"]], slopes.rows(parts["velocity"]).qd
             rows = np.concatenate([A, lock])
             pseudo, N = (
-                rank.split(rows, scales.positions) if len(rows) else (np.zeros((n, 0)), np.diag(scales.positions))
+                rank.pseudo_inverse_and_null_space(rows, scales.positions)
+                if len(rows)
+                else (np.zeros((n, 0)), np.diag(scales.positions))
             )
             force = -(found[parts["dynamics"]] + A.T @ point.lam) if len(A) else -found[parts["dynamics"]]
             residual = float(np.abs(N.T @ force).max(initial=0.0)) / (scales.mass * scales.length**2 / scales.time**2)
@@ -187,7 +198,9 @@ class Search:
                 inner = np.linalg.lstsq(N.T @ r.qdd @ N / h**2, N.T @ force, rcond=None)[0]
             step = projection + N @ inner
             relative_step = float(np.abs(step / scales.positions).max(initial=0.0))
-            point = self.balanced(replace(point, q=point.q + step * min(1.0, _MAX_STEP / max(relative_step, 1e-300))))
+            point = self.with_multipliers(
+                replace(point, q=point.q + step * min(1.0, _MAX_STEP / max(relative_step, 1e-300)))
+            )
         return point
 
 
@@ -199,7 +212,7 @@ class Stability:
     reason: str
 
 
-def by_hessian(found: Solved, locked: tuple[int, ...]) -> Stability | None:
+def by_hessian(found: SolvedState, locked: tuple[int, ...]) -> Stability | None:
     """Stability at rest by the second variation of the constrained potential; None if the forces have no potential.
 
     If K is positive definite and the other forces dissipate energy or vanish, the equilibrium is stable (Lagrange, Dirichlet,
@@ -209,7 +222,7 @@ def by_hessian(found: Solved, locked: tuple[int, ...]) -> Stability | None:
 
     r, N = found.by_row["dynamics"], found.split[1]
     if locked:
-        N = N @ rank.split(N[list(locked)])[1]
+        N = N @ rank.pseudo_inverse_and_null_space(N[list(locked)])[1]
     if not N.shape[1]:
         return Stability("stable", "no degree of freedom is left")
     M, K, D = (N.T @ each @ N for each in (found.M, r.q, r.qd))
@@ -229,12 +242,12 @@ def by_hessian(found: Solved, locked: tuple[int, ...]) -> Stability | None:
     return Stability("undecided", "the Hessian of the constrained potential is singular")
 
 
-def by_spectrum(found: Solved) -> Stability:
+def by_spectrum(found: SolvedState) -> Stability:
     """Stability by the eigenvalues of the linear equations without the decoupled coordinates."""
     from scipy import linalg
 
     linear = reduced(found)
-    decoupled = followers_in(linear.A, state_units(found, linear.chosen), len(linear.chosen))
+    decoupled = decoupled_coordinates(linear.A, state_units(found, linear.chosen), len(linear.chosen))
     rest = [i for i in range(len(linear.A)) if i not in decoupled]
     values = linalg.eigvals(linear.A[np.ix_(rest, rest)])
     size = np.abs(values).max(initial=0.0)

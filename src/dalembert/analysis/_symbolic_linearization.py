@@ -12,12 +12,12 @@ import symengine as se
 
 from dalembert.analysis.linear._residuals import ROWS, multipliers, residual_rows
 from dalembert.display.math.symbol_names import for_latex
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics.system import System
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import Array
-from dalembert.symbolic.symbols import Kind, Written
+from dalembert.symbolic.symbols import SymbolKind, Written
 from dalembert.symbolic.sympy_bridge import to_sympy
 
 if TYPE_CHECKING:
@@ -105,11 +105,11 @@ def _pushes(linear: Linearization) -> sympy.Matrix:
 def _values(linear: Linearization, state: dict[str, Written]) -> dict[str, Any]:
     """Coordinates and rates: the specified formulas, exact numbers for the others."""
     names = linear.model.coordinate_names
-    known = dict(zip((*names, *map(Kind.RATE.of, names)), (*linear.q, *linear.qd), strict=True))
+    known = dict(zip((*names, *map(SymbolKind.RATE.of, names)), (*linear.q, *linear.qd), strict=True))
     out: dict[str, Any] = {name: _exact(float(x)) for name, x in known.items()}
     for name, specified in state.items():
         if name not in known:
-            raise InputError(f"symbolic: there is no coordinate or rate '{name}'. {nearest(name, known)}")
+            raise InputError(f"symbolic: there is no coordinate or rate '{name}'. {suggest_name(name, known)}")
         formula = linear.model.formula(specified, f"symbolic, '{name}'", constant=True)
         out[name] = to_sympy(formula, coordinates=(), symbols=linear.model.sympy_symbols)
     return out
@@ -165,7 +165,7 @@ class SymbolicReduction:
 
         system, facts = self.system, self.system.facts
         n, d, rows = len(system.q), facts.d, list(facts.rows)
-        T = self._tangent([i for i in rows if i < facts.levels.held])
+        T = self._tangent([i for i in rows if i < facts.levels.n_holonomic])
         u_q, v_q = self._partial("speeds", system.q), self._partial("velocity", system.q, rows)
         S = self._partial("speeds", system.qd).col_join(self._partial("velocity", system.qd, rows))
         inverse = S.LUsolve(sympy.eye(n)).applyfunc(sympy.simplify)

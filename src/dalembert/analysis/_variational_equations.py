@@ -15,36 +15,43 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.analysis._directional_derivatives import Constrained, Differentials, Directions, Varied, pairs, with_time
+from dalembert.analysis._directional_derivatives import (
+    ConstraintDerivatives,
+    Differentials,
+    Directions,
+    WithDerivatives,
+    pairs,
+    with_time,
+)
 from dalembert.codegen import heyoka_backend
-from dalembert.codegen.compiled_loop import Machine
-from dalembert.codegen.function import Function, function_of, nodes
+from dalembert.codegen.compiled_loop import CallableProgram
+from dalembert.codegen.function import CompiledFunction, function_of, nodes
 from dalembert.codegen.heyoka_backend import TaylorMachine
 from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.errors import NotApplicableError
-from dalembert.model.discontinuities import Held, held
+from dalembert.model.discontinuities import FrozenModel, freeze_conditions
 from dalembert.model.elements import Event
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.constraint_manifold import onto_positions, onto_velocities
 from dalembert.simulation.integrators.base import (
+    CompiledRates,
     FirstOrderSystem,
     InitialValueProblem,
-    MachineCode,
     Settings,
     StepParts,
     TaylorIntegrator,
 )
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
-from dalembert.simulation.main_loop import Stretches
-from dalembert.simulation.partition import Part
-from dalembert.simulation.right_hand_side import Kernel
-from dalembert.simulation.segment_problem import usual_sizes
+from dalembert.simulation.main_loop import Segments
+from dalembert.simulation.partition import RunSegment
+from dalembert.simulation.right_hand_side import RightHandSide
+from dalembert.simulation.segment_problem import typical_sizes
 from dalembert.simulation.trajectory_data import EventRecord
 from dalembert.symbolic.algebra_base import Scalar, stack, vector
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 _MAX_TAYLOR_LINES = 1500  # lines of the expanded equations up to which taylor is the default: heyoka needs two seconds
 _MAX_COMPILED_LINES = 20_000  # lines up to which other methods use them as machine code, compiled in about two seconds
@@ -53,7 +60,7 @@ _TANGENTIAL = 1e-6  # relative to the sum of its terms: a rate of g below this i
 _EQUAL = 1e-9  # relative difference below which rates are equal
 
 
-def rates_program(kernel: Kernel) -> Program:
+def rates_program(kernel: RightHandSide) -> Program:
     """(q̇, q̈) of (q, q̇, t) without the powers."""
     program = kernel.program
     states = nodes_of(replace(program, outputs=program.outputs[: kernel.form.n_states]))
@@ -69,15 +76,15 @@ class Variations:
     order: int
 
     @property
-    def _kernel(self) -> Kernel:
+    def _kernel(self) -> RightHandSide:
         return self.equations.kernel
 
     def _cached(self, what: str, make: Callable[[], object]) -> object:
         """A value that is computed once for these equations and directions."""
         key = (what, self.directions, self.order)
-        if key not in self._kernel.kept:
-            self._kernel.kept[key] = make()
-        return self._kernel.kept[key]
+        if key not in self._kernel.cache:
+            self._kernel.cache[key] = make()
+        return self._kernel.cache[key]
 
     @property
     def lanes(self) -> Differentials:
@@ -88,7 +95,7 @@ class Variations:
         return cached
 
     @property
-    def written(self) -> Program:
+    def expanded(self) -> Program:
         """ẏ, y′˙ and y″˙ of (y, y′, y″, t) as one program."""
         cached = self._cached("written", self._expanded)
         assert isinstance(cached, Program)
@@ -97,7 +104,7 @@ class Variations:
     @property
     def machine(self) -> TaylorMachine:
         """The factory of Taylor integrators."""
-        cached = self._cached("machine", lambda: TaylorMachine(self.written))
+        cached = self._cached("machine", lambda: TaylorMachine(self.expanded))
         assert isinstance(cached, TaylorMachine)
         return cached
 
@@ -107,34 +114,36 @@ class Variations:
         return self._kernel.fused and heyoka_backend.is_installed()
 
     @property
-    def usual(self) -> str:
+    def default_integrator(self) -> str:
         """The default integrator."""
         return "taylor" if self.has_series and self._is_short(_MAX_TAYLOR_LINES) else "dop853"
 
     def _is_short(self, limit: int) -> bool:
         """True if the expanded equations have at most `limit` lines; long ones are not expanded to be counted."""
         count = 1 + len(self.directions) + (len(pairs(len(self.directions))) if self.order == 2 else 0)
-        return len(self._kernel.program.lines) * count <= limit and len(self.written.lines) <= limit
+        return len(self._kernel.program.lines) * count <= limit and len(self.expanded.lines) <= limit
 
-    def machine_code(self, constants: np.ndarray) -> MachineCode | None:
+    def machine_code(self, constants: np.ndarray) -> CompiledRates | None:
         """The expanded equations as machine code; None if they are too long."""
         if not self._is_short(_MAX_COMPILED_LINES):
             return None
-        compiled = self._cached("code", lambda: function_of(self.written, self.equations.workspace.engine))
-        native = compiled.native if isinstance(compiled, Function) else None
+        compiled = self._cached("code", lambda: function_of(self.expanded, self.equations.workspace.engine))
+        native = compiled.native if isinstance(compiled, CompiledFunction) else None
         if native is None:
             return None
         tables = np.array(native.tables, dtype=float)
-        return MachineCode(Machine(native.address, constants, tables), len(self.written.inputs) - 1, None)
+        return CompiledRates(CallableProgram(native.address, constants, tables), len(self.expanded.inputs) - 1, None)
 
     def _expanded(self) -> Program:
         program = rates_program(self._kernel)
         F, names, k = vector(nodes_of(program)), program.inputs[:-1], len(self.directions)
         y = GRAPH.symbols(names)
-        first = [GRAPH.symbols([Kind.SLOPE.of(f"{x}, {i}") for x in names]) for i in range(k)]
-        second = {(i, j): GRAPH.symbols([Kind.SLOPE.of(f"{x}, {i}, {j}") for x in names]) for i, j in pairs(k)}
+        first = [GRAPH.symbols([SymbolKind.SLOPE.of(f"{x}, {i}") for x in names]) for i in range(k)]
+        second = {(i, j): GRAPH.symbols([SymbolKind.SLOPE.of(f"{x}, {i}, {j}") for x in names]) for i, j in pairs(k)}
         p = GRAPH.symbols(self.directions.parameters)
-        along = [((y, first[i]), (p, vector([int(x) for x in self.directions.moved[:, i]]))) for i in range(k)]
+        along = [
+            ((y, first[i]), (p, vector([int(x) for x in self.directions.parameter_directions[:, i]]))) for i in range(k)
+        ]
         rates = [GRAPH.total_derivative(F, *along[i]) for i in range(k)]
         outputs, states = [F, *rates], [y, *first]
         if self.order == 2:
@@ -145,7 +154,7 @@ class Variations:
 
     # integration
 
-    def flat(self, y: Varied) -> np.ndarray:
+    def flat(self, y: WithDerivatives) -> np.ndarray:
         """The state vector of the integrator: y, then y′ by directions, then y″ by pairs."""
         parts = [y.value, y.first.T.ravel()]
         if self.order == 2:
@@ -154,24 +163,24 @@ class Variations:
             parts.append(y.second[:, i, j].T.ravel())
         return np.concatenate(parts)
 
-    def varied(self, Y: np.ndarray) -> Varied:
+    def varied(self, Y: np.ndarray) -> WithDerivatives:
         """The inverse of `flat`: a state with its derivatives; samples, if any, on the last axis."""
         k, ij = len(self.directions), pairs(len(self.directions))
         count = 1 + k + (len(ij) if self.order == 2 else 0)
         blocks = Y.reshape(count, -1, *Y.shape[1:])
         first = np.moveaxis(blocks[1 : 1 + k], 0, 1)
         if self.order == 1:
-            return Varied(blocks[0], first)
+            return WithDerivatives(blocks[0], first)
         second = np.empty((blocks.shape[1], k, k, *Y.shape[1:]))
         i, j = np.array(ij).T
         second[:, i, j] = second[:, j, i] = np.moveaxis(blocks[1 + k :], 0, 1)
-        return Varied(blocks[0], first, second)
+        return WithDerivatives(blocks[0], first, second)
 
     def rates(self, t: float, Y: np.ndarray, constants: np.ndarray) -> np.ndarray:
         """The time derivatives of the state vector, one direction in each lane."""
-        return self.flat(self.lanes(with_time(self.varied(Y), t), constants, self.directions.moved))
+        return self.flat(self.lanes(with_time(self.varied(Y), t), constants, self.directions.parameter_directions))
 
-    def _project(self, constrained: Constrained) -> Callable[[float, np.ndarray], np.ndarray] | None:
+    def _project(self, constrained: ConstraintDerivatives) -> Callable[[float, np.ndarray], np.ndarray] | None:
         """The projection of state and derivatives onto the constraints; None without constraints."""
         if not constrained.any:
             return None
@@ -187,10 +196,16 @@ class Variations:
         return project
 
     def along(
-        self, y: Varied, times: np.ndarray, constants: np.ndarray, method: str, settings: Settings, sizes: np.ndarray
-    ) -> Varied:
+        self,
+        y: WithDerivatives,
+        times: np.ndarray,
+        constants: np.ndarray,
+        method: str,
+        settings: Settings,
+        sizes: np.ndarray,
+    ) -> WithDerivatives:
         """State and derivatives at `times`, starting at the first; `sizes` are the scales of the directions."""
-        base = usual_sizes(self.equations)[: len(y.value)]
+        base = typical_sizes(self.equations)[: len(y.value)]
         ij = pairs(len(sizes)) if self.order == 2 else []
         scales = [base, *(base / s for s in sizes), *(base / (sizes[i] * sizes[j]) for i, j in ij)]
         names = self._kernel.program.inputs[:-1]
@@ -200,7 +215,7 @@ class Variations:
             self.flat(y),
             _System(self, constants, len(names) // 2),
             np.exp2(np.round(np.log2(np.concatenate(scales)))),
-            StepParts(projection=self._project(Constrained(self.equations, self.directions))),
+            StepParts(projection=self._project(ConstraintDerivatives(self.equations, self.directions))),
         )
         stepper = find(method)(problem, settings, float(times[-1]))
         return self.varied(integrate(problem, stepper, times, settings).y)
@@ -216,7 +231,7 @@ class _System(FirstOrderSystem):
         """The time derivatives of state and derivatives."""
         return self._equations.rates(t, y, self._constants)
 
-    def machine_code(self) -> MachineCode | None:
+    def machine_code(self) -> CompiledRates | None:
         """The expanded rates as machine code, if they are short."""
         return self._equations.machine_code(self._constants)
 
@@ -240,7 +255,7 @@ class Crossing:
 
 
 @dataclass(frozen=True)
-class Jumps:
+class SaltationMatrices:
     """The jumps of derivatives at events and switchings, between the segments of a run.
 
     At a surface g(y, t; p) = 0 that is crossed with ġ ≠ 0, the event time has t′ = −(g_y y′ + g_p p′) / ġ. After the event, with
@@ -251,7 +266,7 @@ class Jumps:
     If a trajectory touches a surface tangentially, slides along it, or crosses several at once, there is no derivative.
     """
 
-    stretches: Stretches
+    stretches: Segments
     equations: BoundEquations  # as declared
     directions: Directions
     order: int
@@ -265,18 +280,20 @@ class Jumps:
                 )
 
     @cached_property
-    def _held(self) -> Held:
-        return held(self.equations.derivation.setup.declared.replaced(events=()))
+    def _held(self) -> FrozenModel:
+        return freeze_conditions(self.equations.derivation.setup.declared.replaced(events=()))
 
     def _instant(self, t: float) -> float:
         """The largest time difference of simultaneous events."""
         parts, scales = self.stretches.parts, self.equations.workspace.facts.scales
         return _SIMULTANEOUS * scales.instant(t, float(parts[-1].solution.t[-1] - parts[0].solution.t[0]))
 
-    def across(self, before: Part, after: Part | None, y: Varied) -> tuple[Varied, Crossing | None]:
+    def across(
+        self, before: RunSegment, after: RunSegment | None, y: WithDerivatives
+    ) -> tuple[WithDerivatives, Crossing | None]:
         """State and derivatives after the end of a segment, which may be the end of the run."""
         t, start = _end(before, after)
-        events = [each for each in self.stretches.happened if abs(each.t - t) <= self._instant(t)]
+        events = [each for each in self.stretches.events if abs(each.t - t) <= self._instant(t)]
         events = [each for each in events if each.switching or self._event(each).acts]
         if after is None and not events:
             return y, None
@@ -308,18 +325,24 @@ class Jumps:
                 )
 
     def _saltation(
-        self, event: EventRecord, before: Part, y: Varied, t: float, rates: np.ndarray, rates_after: np.ndarray
-    ) -> tuple[Varied, Crossing]:
-        function, moved = self._function(event, before.equations), self.directions.moved
+        self,
+        event: EventRecord,
+        before: RunSegment,
+        y: WithDerivatives,
+        t: float,
+        rates: np.ndarray,
+        rates_after: np.ndarray,
+    ) -> tuple[WithDerivatives, Crossing]:
+        function, moved = self._function(event, before.equations), self.directions.parameter_directions
         values = before.constants
         here = function(with_time(y, t), values, moved)
-        flow = Varied(np.append(y.value, t), np.append(rates, 1.0)[:, None])
+        flow = WithDerivatives(np.append(y.value, t), np.append(rates, 1.0)[:, None])
         g_rate = function(flow, values, np.zeros((len(moved), 1))).first[0, 0]
         self._require_transversal(event, function, flow.value, values, rates, float(g_rate))
         dt = -here.first[0] / g_rate
         first = y.first + np.outer(rates, dt)
-        at = function(Varied(flow.value, np.concatenate([first, dt[None]])), values, moved)
-        return Varied(at.value[1:], at.first[1:] - np.outer(rates_after, dt)), Crossing(event.name, t, dt)
+        at = function(WithDerivatives(flow.value, np.concatenate([first, dt[None]])), values, moved)
+        return WithDerivatives(at.value[1:], at.first[1:] - np.outer(rates_after, dt)), Crossing(event.name, t, dt)
 
     def _function(self, record: EventRecord, equations: BoundEquations) -> Differentials:
         """g and the state after the event, as functions of (q, q̇, t)."""
@@ -360,7 +383,11 @@ class Jumps:
     def _require_transversal(
         self, event: EventRecord, g: Differentials, at: np.ndarray, values: np.ndarray, rates: np.ndarray, g_rate: float
     ) -> None:
-        parts = g(Varied(at, np.diag(np.append(rates, 1.0))), values, np.zeros((len(self.directions.moved), len(at))))
+        parts = g(
+            WithDerivatives(at, np.diag(np.append(rates, 1.0))),
+            values,
+            np.zeros((len(self.directions.parameter_directions), len(at))),
+        )
         if abs(g_rate) <= _TANGENTIAL * float(np.abs(parts.first[0]).sum()):
             raise NotApplicableError(
                 f"sensitivity: at t = {event.t:.9g} the motion touches the surface of {event.name} tangentially (grazing), so "
@@ -368,12 +395,12 @@ class Jumps:
             )
 
 
-def _end(before: Part, after: Part | None) -> tuple[float, np.ndarray]:
+def _end(before: RunSegment, after: RunSegment | None) -> tuple[float, np.ndarray]:
     """The end time of a segment, and the initial state (q, q̇) of the next."""
     part, k = (before, -1) if after is None else (after, 0)
     return float(part.solution.t[k]), part.solution.y[: part.equations.n_states, k]
 
 
-def _rates(part: Part, y: np.ndarray, t: float) -> np.ndarray:
+def _rates(part: RunSegment, y: np.ndarray, t: float) -> np.ndarray:
     """(q̇, q̈) at a state by the equations of a segment."""
     return part.equations.kernel.state_rates(y, t, part.constants)[: len(y)]

@@ -15,34 +15,34 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis._directional_derivatives import Directions, directions_of, origin_of
+from dalembert.analysis._directional_derivatives import Directions, directions_of, initial_state_of
 from dalembert.analysis._variational_equations import rates_program
 from dalembert.analysis.sensitivity import program_by_name, require_differentiable
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.api.simulate import recording_of
 from dalembert.api.trajectory import Trajectory
-from dalembert.codegen.function import Function, function_of
+from dalembert.codegen.function import CompiledFunction, function_of
 from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.codegen.program_derivatives import vector_jacobian
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.model.description import Elements
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.model.initial_state import Start
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.integrators.base import InitialValueProblem, PlainSystem, Settings
+from dalembert.simulation.integrators.base import InitialValueProblem, Settings, SimpleSystem
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.interpolant import Piece
 from dalembert.simulation.integrators.registry import find
-from dalembert.simulation.main_loop import Stretches, Task, stretches_of
-from dalembert.simulation.partition import Part
-from dalembert.tables import Table, Tabular, short
+from dalembert.simulation.main_loop import RunOptions, Segments, integrate_segments
+from dalembert.simulation.partition import RunSegment
+from dalembert.tables import Table, Tabular, format_cell
 
 _TOLERANCE = 1e-11
 
 
 @dataclass(frozen=True, repr=False)
-class Gradient(Value, Tabular):
+class Gradient(FrozenValue, Tabular):
     """The value of a cost and its derivatives."""
 
     value: float
@@ -59,7 +59,7 @@ class Gradient(Value, Tabular):
 
     def tables(self) -> tuple[Table, ...]:
         """The derivatives, one row for each differentiation variable."""
-        rows = tuple((name, short(float(x))) for name, x in zip(self.of, self.slopes, strict=True))
+        rows = tuple((name, format_cell(float(x))) for name, x in zip(self.of, self.slopes, strict=True))
         return (Table(("by", "derivative of the cost"), rows, f"cost {self.value:.9g}"),)
 
     def __repr__(self) -> str:
@@ -128,26 +128,26 @@ def gradient(
     require_differentiable(equations, "gradient")
     directions = directions_of(equations.model, of, "gradient")
     equations.derivation.require_differentiable_by(directions.parameters, "gradient")
-    y = origin_of(equations, directions, q0, qd0, t0, keep).at(equations, {}, 1)
+    y = initial_state_of(equations, directions, q0, qd0, t0, keep).at(equations, {}, 1)
     n = directions.coordinates
     settings = Settings(dense=True)
-    found = stretches_of(
-        equations, Task(duration, y.value[:n], y.value[n:], t0, integrator, 2, None, True, settings, False)
+    found = integrate_segments(
+        equations, RunOptions(duration, y.value[:n], y.value[n:], t0, integrator, 2, None, True, settings, False)
     )
     _require_smooth(found, equations)
     value, weights, by_parameters = _cost_at_end(found.parts[-1], directions, final)
-    slopes = directions.moved.T @ by_parameters
+    slopes = directions.parameter_directions.T @ by_parameters
     end = float(found.parts[-1].solution.t[-1])
     for part in reversed(found.parts):
         weights, more, by_parameters = _Backwards(part, directions, integral).run(weights, end)
-        value, slopes = value + more, slopes + directions.moved.T @ by_parameters
+        value, slopes = value + more, slopes + directions.parameter_directions.T @ by_parameters
         end = float(part.solution.t[0])
     return Gradient(value, directions.names, slopes + weights @ y.first, recording_of(equations, found).trajectory())
 
 
-def _require_smooth(found: Stretches, equations: BoundEquations) -> None:
+def _require_smooth(found: Segments, equations: BoundEquations) -> None:
     acting = {event.name for event in equations.derivation.setup.declared.events if event.acts}
-    events = [each for each in found.happened if each.switching or each.name in acting]
+    events = [each for each in found.events if each.switching or each.name in acting]
     if any(part.constants.ndim == 2 for part in found.parts) or events:
         what = events[0] if events else None
         raise NotApplicableError(
@@ -166,7 +166,7 @@ def _cost(equations: BoundEquations, name: str | None, others: Program | None = 
     return program_of(outputs, inputs.inputs, inputs.parameters)
 
 
-def _cost_at_end(part: Part, directions: Directions, cost: str | None) -> tuple[float, np.ndarray, np.ndarray]:
+def _cost_at_end(part: RunSegment, directions: Directions, cost: str | None) -> tuple[float, np.ndarray, np.ndarray]:
     """The cost at the final state of a segment, and its derivatives by the state and by the parameters."""
     size = part.equations.n_states
     if cost is None:
@@ -184,11 +184,11 @@ def _cost_at_end(part: Part, directions: Directions, cost: str | None) -> tuple[
 class _Backwards:
     """The adjoint equations along one trajectory segment."""
 
-    part: Part
+    part: RunSegment
     directions: Directions
     integral: str | None
 
-    def _functions(self) -> tuple[Function, Function | None]:
+    def _functions(self) -> tuple[CompiledFunction, CompiledFunction | None]:
         """(F_yᵀw, F_pᵀw) with the cost among the outputs, and the cost itself."""
         equations, engine = self.part.equations, self.part.equations.workspace.engine
         program = _cost(equations, self.integral, rates_program(equations.kernel))
@@ -210,7 +210,7 @@ class _Backwards:
         start = np.concatenate([weights, np.zeros(count + 1)])
         sizes = np.maximum(np.abs(start), max(float(np.abs(weights).max()), 1.0))
         names = tuple(f"adjoint {i}" for i in range(len(start)))
-        problem = InitialValueProblem(names, 0.0, start, PlainSystem(rates), sizes)
+        problem = InitialValueProblem(names, 0.0, start, SimpleSystem(rates), sizes)
         settings = Settings(rtol=_TOLERANCE)
         span = end - float(self.part.solution.t[0])
         stepper = find("dop853")(problem, settings, span)
@@ -218,7 +218,7 @@ class _Backwards:
         return z[:size], float(z[-1]), z[size:-1]
 
 
-def _motion(part: Part) -> Callable[[float], np.ndarray]:
+def _motion(part: RunSegment) -> Callable[[float], np.ndarray]:
     """The state as a function of time within a segment."""
     pieces: Sequence[Piece] = part.solution.dense
     starts = np.array([piece.t0 for piece in pieces])

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.analysis.inverse_kinematics import inverse_kinematics
-from dalembert.analysis.task_kinematics import Given, Target, places_of, read_targets
+from dalembert.analysis.task_kinematics import Target, TargetLike, read_targets, task_kinematics_of
 from dalembert.api.load import accepts_source
-from dalembert.arguments import numbers_given
-from dalembert.errors import InputError, nearest
+from dalembert.arguments import as_finite_array
+from dalembert.errors import InputError, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start, start_state
 from dalembert.model.profiles import Profile, cycloidal, quintic, spline, trapezoidal
@@ -35,10 +35,10 @@ _MAX_JUMP = 0.7  # of a coordinate between two waypoints, in its scale: above it
 def straight_line(
     model: Elements,
     body: str,
-    end: Given,
+    end: TargetLike,
     duration: float,
     *,
-    start: Given | None = None,
+    start: TargetLike | None = None,
     point: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
     timing: Timing = "cycloidal",
     q0: Start = None,
@@ -170,13 +170,13 @@ def circle(
     >>> bool(np.allclose(dl.position("puma560", path.position(1.0), "flange"), [0.3, 0.0, 0.6], atol=1e-5))
     True
     """
-    about, middle = numbers_given(axis, "circle, axis"), numbers_given(center, "circle, center")
+    about, middle = as_finite_array(axis, "circle, axis"), as_finite_array(center, "circle, center")
     if about.shape != (3,) or middle.shape != (3,) or not about.any():
         raise InputError("circle: expected `center` and `axis` as three numbers each, with a nonzero axis.")
     q = start_state(model, q0, None, "circle")[0]
     if start is None:
         start = _current_target(model, body, tuple(point), (True, False), q, options.get("t", 0.0)).position
-    begin = numbers_given(start, "circle, start")
+    begin = as_finite_array(start, "circle, start")
     if begin.shape != (3,):
         raise InputError(f"circle, start: got shape {begin.shape}. Expected three numbers.")
     arm = begin - middle
@@ -197,7 +197,9 @@ def _current_target(
 ) -> Target:
     """The target that equals the pose of the body at q."""
     read_targets(model, body, (0, 0, 0), point)  # raises for an unknown body
-    pose = places_of(model.description, ((body, (point[0], point[1], point[2]), True, True),), None).look(q[:, None], t)
+    pose = task_kinematics_of(model.description, ((body, (point[0], point[1], point[2]), True, True),), None).evaluate(
+        q[:, None], t
+    )
     p, R = pose.positions[0], pose.rotations[0]
     assert p is not None
     assert R is not None
@@ -219,7 +221,9 @@ class _Path:
     def profile(self, q: np.ndarray, accuracy: float) -> Profile:
         """A spline through configurations along the path, refined until the deviation between them is below `accuracy`."""
         if self.timing not in TIMINGS:
-            raise InputError(f"{self.where}, timing: there is no '{self.timing}'. {nearest(str(self.timing), TIMINGS)}")
+            raise InputError(
+                f"{self.where}, timing: there is no '{self.timing}'. {suggest_name(str(self.timing), TIMINGS)}"
+            )
         law = TIMINGS[self.timing](0.0, 1.0, self.duration)
         length, count, deviation = scales_of(self.model).length, _MIN_POINTS, np.inf
         while count <= _MAX_POINTS:

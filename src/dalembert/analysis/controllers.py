@@ -11,19 +11,19 @@ import numpy.typing as npt
 
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import linearize
-from dalembert.analysis.tracking import Designed, joint_of, laws_of
+from dalembert.analysis.tracking import DesiredMotion, joint_of, laws_of
 from dalembert.api.dynamics import Dynamics, dynamics
-from dalembert.arguments import are_names, is_real, numbers_given, shown
-from dalembert.codegen.function import Function, choose_engine, compile_function
+from dalembert.arguments import as_finite_array, is_real, is_str_sequence, short_repr
+from dalembert.codegen.function import CompiledFunction, choose_engine, compile_function
 from dalembert.docstrings import documented_class
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.loads.joint_friction import JointFriction
 from dalembert.model.profiles import Profile
 from dalembert.model.python_laws import State
 from dalembert.symbolic.algebra_base import Scalar, choose, vector
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, Kind
+from dalembert.symbolic.symbols import TIME, SymbolKind
 
 Target = float | Profile | Callable[[float], float | tuple[float, float, float]]
 _RANK = 1e-9  # relative: Λ excludes directions in which the point cannot move
@@ -45,14 +45,14 @@ class PD:
     def __init__(self, coordinate: str, target: Target, kp: float, kd: float = 0.0) -> None:
         where = f"{type(self).__name__} of '{coordinate}'"
         if not isinstance(coordinate, str):
-            raise InputError(f"{type(self).__name__}, coordinate: got {shown(coordinate)}. Expected a str.")
+            raise InputError(f"{type(self).__name__}, coordinate: got {short_repr(coordinate)}. Expected a str.")
         self.coordinate, self.kp, self.kd = coordinate, gain(kp, f"{where}, kp"), gain(kd, f"{where}, kd")
-        self._rate = Kind.RATE.of(coordinate)
+        self._rate = SymbolKind.RATE.of(coordinate)
         self._target = target_of(target, (), f"{where}, target")
 
     def _errors(self, t: float, state: State) -> tuple[float, float]:
         """e and ė."""
-        desired: Wanted = self._target(t)
+        desired: DesiredState = self._target(t)
         return desired.position - state[self.coordinate], desired.rate - state[self._rate]
 
     def __call__(self, t: float, state: State) -> float:
@@ -107,23 +107,25 @@ class PID(PD):
 def _ends(limit: float | Sequence[float] | None, where: str) -> tuple[float, float]:
     if limit is None:
         return -math.inf, math.inf
-    limits = numbers_given(limit, where)
+    limits = as_finite_array(limit, where)
     ends = limits if limits.ndim else np.array([-limits, limits])
     if ends.shape != (2,) or not ends[0] <= ends[1]:
-        raise InputError(f"{where}: got {shown(limit)}. Expected a number >= 0, or (lowest, highest).")
+        raise InputError(f"{where}: got {short_repr(limit)}. Expected a number >= 0, or (lowest, highest).")
     return float(ends[0]), float(ends[1])
 
 
-def driven(model: Elements, actuated: Sequence[str] | None, who: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def actuated_joints(
+    model: Elements, actuated: Sequence[str] | None, who: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The actuated coordinates, all by default, and the body whose first joint each of them moves."""
     if not isinstance(model, Elements):
-        raise InputError(f"{who}, model: got {shown(model)}. Expected a model, such as dl.load(...) returns.")
-    if actuated is not None and not are_names(actuated):
-        raise InputError(f"{who}, actuated: got {shown(actuated)}. Expected a list of str.")
+        raise InputError(f"{who}, model: got {short_repr(model)}. Expected a model, such as dl.load(...) returns.")
+    if actuated is not None and not is_str_sequence(actuated):
+        raise InputError(f"{who}, actuated: got {short_repr(actuated)}. Expected a list of str.")
     names = tuple(model.coordinate_names if actuated is None else actuated)
     for name in names:
         if name not in model.coordinate_names:
-            raise InputError(f"{who}: there is no coordinate '{name}'. {nearest(name, model.coordinate_names)}")
+            raise InputError(f"{who}: there is no coordinate '{name}'. {suggest_name(name, model.coordinate_names)}")
     motions = [joint_of(model, name, who) for name in names]
     for name, (body, joint, motion) in zip(names, motions, strict=True):
         if (joint, motion) != (0, 0):
@@ -137,14 +139,14 @@ def driven(model: Elements, actuated: Sequence[str] | None, who: str) -> tuple[t
 def dynamics_in_rates(model: Elements, who: str) -> Dynamics:
     """The dynamics of a model whose speeds are coordinate rates; raises for other models."""
     found = dynamics(model)
-    if found.speed_names != tuple(map(Kind.RATE.of, model.coordinate_names)):
+    if found.speed_names != tuple(map(SymbolKind.RATE.of, model.coordinate_names)):
         raise InputError(
             f"{who}: model '{model.name}' has quaternion joints, whose speeds are not coordinate rates. Use other joints."
         )
     return found
 
 
-class Wanted(NamedTuple):
+class DesiredState(NamedTuple):
     """A target at a time: its position, rate and acceleration."""
 
     position: np.ndarray
@@ -155,34 +157,34 @@ class Wanted(NamedTuple):
 def gain(given: object, where: str) -> float:
     """Convert a gain to a finite float."""
     if not is_real(given):
-        raise InputError(f"{where}: got {shown(given)}. Expected a number.")
+        raise InputError(f"{where}: got {short_repr(given)}. Expected a number.")
     return float(cast("float", given))
 
 
-def target_of(given: object, shape: tuple[int, ...], where: str) -> Callable[[float], Wanted]:
+def target_of(given: object, shape: tuple[int, ...], where: str) -> Callable[[float], DesiredState]:
     """A target as a function of time: a constant, a profile, or a function of time that returns x or (x, ẋ, ẍ)."""
     if isinstance(given, Profile):
         profile = given
         _require(profile.position(0.0), shape, where)
-        return lambda t: Wanted(*profile(t))
+        return lambda t: DesiredState(*profile(t))
     if callable(given):
         return lambda t: _desired(given(t), shape, f"{where} at t = {t:.9g}")
-    constant = Wanted(_require(given, shape, where), np.zeros(shape), np.zeros(shape))
+    constant = DesiredState(_require(given, shape, where), np.zeros(shape), np.zeros(shape))
     return lambda t: constant
 
 
-def _desired(found: object, shape: tuple[int, ...], where: str) -> Wanted:
+def _desired(found: object, shape: tuple[int, ...], where: str) -> DesiredState:
     if isinstance(found, tuple) and len(found) == 3 and (not shape or np.ndim(found[0])):
         x, v, a = (_require(part, shape, where) for part in found)
-        return Wanted(x, v, a)
-    return Wanted(_require(found, shape, where), np.zeros(shape), np.zeros(shape))
+        return DesiredState(x, v, a)
+    return DesiredState(_require(found, shape, where), np.zeros(shape), np.zeros(shape))
 
 
 def _require(found: object, shape: tuple[int, ...], where: str) -> np.ndarray:
-    numbers = numbers_given(found, where)
+    numbers = as_finite_array(found, where)
     if numbers.shape != shape:
         expected = "a number" if not shape else f"{shape[0]} numbers"
-        raise InputError(f"{where}: got {shown(found)}. Expected {expected}, a profile, or a function of time.")
+        raise InputError(f"{where}: got {short_repr(found)}. Expected {expected}, a profile, or a function of time.")
     return numbers
 
 
@@ -208,14 +210,14 @@ class ComputedTorque:
     def __init__(
         self,
         model: Elements,
-        motion: Designed,
+        motion: DesiredMotion,
         kp: float = 100.0,
         kd: float = 20.0,
         *,
         actuated: Sequence[str] | None = None,
     ) -> None:
         self.kp, self.kd = gain(kp, "ComputedTorque, kp"), gain(kd, "ComputedTorque, kd")
-        self.coordinates, self.bodies = driven(model, actuated, "ComputedTorque")
+        self.coordinates, self.bodies = actuated_joints(model, actuated, "ComputedTorque")
         self._rows = [model.coordinate_names.index(name) for name in self.coordinates]
         self._actuated = None if actuated is None else self.coordinates
         self._dynamics = dynamics_in_rates(model, "ComputedTorque")
@@ -229,7 +231,7 @@ class ComputedTorque:
         return tau[self._rows]
 
 
-def _compiled(model: Elements, laws: dict[str, Profile]) -> Function:
+def _compiled(model: Elements, laws: dict[str, Profile]) -> CompiledFunction:
     """q, q̇ and q̈ of a desired motion as a function of time."""
     algebra, values = choose("graph"), model.parameter_values
     (t,) = algebra.symbols([TIME.name])
@@ -281,8 +283,8 @@ class OperationalSpace:
     ) -> None:
         gains = {"kp": kp, "kd": kd, "damping": damping}
         self.kp, self.kd, self.damping = (gain(x, f"OperationalSpace, {name}") for name, x in gains.items())
-        self.coordinates, self.bodies = driven(model, None, "OperationalSpace")
-        self._body, self._point = body, numbers_given(point, "OperationalSpace, point")
+        self.coordinates, self.bodies = actuated_joints(model, None, "OperationalSpace")
+        self._body, self._point = body, as_finite_array(point, "OperationalSpace, point")
         self._target = target_of(target, (3,), "OperationalSpace, target")
         self._dynamics = dynamics_in_rates(model, "OperationalSpace")
         self._dynamics.kinematics.position(model.initial[0], body, self._point)  # raises for a wrong body or point
@@ -328,7 +330,7 @@ class LQR:
         x0: npt.ArrayLike | None = None,
         u0: npt.ArrayLike | None = None,
     ) -> None:
-        self.A, self.B = numbers_given(A, "LQR, A"), numbers_given(B, "LQR, B")
+        self.A, self.B = as_finite_array(A, "LQR, A"), as_finite_array(B, "LQR, B")
         n = len(self.A)
         if self.A.shape != (n, n) or self.B.ndim != 2 or len(self.B) != n:
             raise InputError(f"LQR: A is {self.A.shape} and B {self.B.shape}. Expected (n, n) and (n, inputs).")
@@ -367,7 +369,7 @@ class LQR:
         >>> law.bodies, bool((law.poles.real < 0).all())
         (('upper',), True)
         """
-        names, bodies = driven(model, actuated, "LQR")
+        names, bodies = actuated_joints(model, actuated, "LQR")
         n = len(model.coordinate_names)
         position = model.initial[0] if q is None else _vector(q, n, "q")
         about = linearize(_undriven(model), at=position, inputs=names, moving=True)
@@ -413,7 +415,7 @@ _ADVICE = "Expected (A, B) stabilizable, (A, Q) detectable with Q ≥ 0, and R >
 
 
 def _weights(weights: npt.ArrayLike, n: int, name: str) -> np.ndarray:
-    found = numbers_given(weights, f"LQR, {name}")
+    found = as_finite_array(weights, f"LQR, {name}")
     if found.ndim < 2 and found.shape in ((), (n,)):
         found = np.diag(np.broadcast_to(found, (n,)))
     if found.shape != (n, n):
@@ -424,7 +426,7 @@ def _weights(weights: npt.ArrayLike, n: int, name: str) -> np.ndarray:
 
 
 def _vector(values: npt.ArrayLike, n: int, name: str) -> np.ndarray:
-    found = numbers_given(values, f"LQR, {name}")
+    found = as_finite_array(values, f"LQR, {name}")
     if found.shape != (n,):
         raise InputError(f"LQR, {name}: got shape {found.shape}. Expected ({n},).")
     return found

@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from dalembert.analysis.task_kinematics import Places, places_of
+from dalembert.analysis.task_kinematics import TaskKinematics, task_kinematics_of
 from dalembert.api.load import accepts_source
-from dalembert.errors import InputError, NotApplicableError, nearest
+from dalembert.errors import InputError, NotApplicableError, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
 from dalembert.model.evaluation import at_start, value
@@ -64,8 +64,10 @@ def dh_table(model: Elements, body: str | None = None, *, convention: Convention
     False
     """
     if convention is not None and convention not in CONVENTIONS:
-        raise InputError(f"dh_table, convention: there is no '{convention}'. {nearest(str(convention), CONVENTIONS)}")
-    model.require_sound()
+        raise InputError(
+            f"dh_table, convention: there is no '{convention}'. {suggest_name(str(convention), CONVENTIONS)}"
+        )
+    model.require_valid()
     chain = _chain(model, body)
     for each in CONVENTIONS if convention is None else (convention,):
         rows = _defined_rows(model, chain, each)
@@ -77,7 +79,7 @@ def dh_table(model: Elements, body: str | None = None, *, convention: Convention
 @accepts_source
 def dh_frames(
     model: Elements, q: Start = None, body: str | None = None, *, convention: Convention | None = None
-) -> tuple[Motion, ...]:
+) -> tuple[ElementaryTransform, ...]:
     """The frames of a Denavit–Hartenberg table step by step: the four elementary transforms of each row, with their frames.
 
     Parameters
@@ -109,7 +111,7 @@ def _chain(model: Elements, body: str | None) -> list[Body]:
     if not known:
         raise NotApplicableError(f"model '{model.name}' has no bodies, so it has no Denavit–Hartenberg table.")
     if body is not None and body not in known:
-        raise InputError(f"dh_table: there is no body '{body}'. {nearest(body, known)}")
+        raise InputError(f"dh_table: there is no body '{body}'. {suggest_name(body, known)}")
     at, chain = body or model.bodies[-1].name, []
     while at != WORLD:
         chain.append(known[at])
@@ -121,7 +123,7 @@ def _verified_table(
     model: Elements,
     chain: Sequence[Body],
     convention: Convention,
-    rows: Sequence[Row],
+    rows: Sequence[DHRow],
     base: np.ndarray,
     tool: np.ndarray,
     *,
@@ -145,7 +147,7 @@ def _not_applicable(model: Elements, body: str, why: str) -> NotApplicableError:
     )
 
 
-def _defined_rows(model: Elements, chain: Sequence[Body], convention: Convention) -> list[Row] | None:
+def _defined_rows(model: Elements, chain: Sequence[Body], convention: Convention) -> list[DHRow] | None:
     """The rows of a model that was defined by a table of this convention; None for other models."""
     values = at_start(model)
     names = set(model.coordinate_names)
@@ -178,20 +180,20 @@ def _defined_rows(model: Elements, chain: Sequence[Body], convention: Convention
             theta = offset[0]
         elif first.kind == "prismatic":
             d = offset[0]
-        out.append(Row(own[0] if own else "", first.kind, theta, d, across[0], across[3]))
+        out.append(DHRow(own[0] if own else "", first.kind, theta, d, across[0], across[3]))
     return out
 
 
 # from the axes
 
 
-def _pose_program(model: Elements, body: str) -> Places:
-    return places_of(model.description, ((body, (0.0, 0.0, 0.0), True, True),), None)
+def _pose_program(model: Elements, body: str) -> TaskKinematics:
+    return task_kinematics_of(model.description, ((body, (0.0, 0.0, 0.0), True, True),), None)
 
 
-def _poses(kinematics: Places, q: np.ndarray) -> np.ndarray:
+def _poses(kinematics: TaskKinematics, q: np.ndarray) -> np.ndarray:
     """T (K, 4, 4) at q (n, K)."""
-    poses = kinematics.look(q, 0.0)
+    poses = kinematics.evaluate(q, 0.0)
     p, R = poses.positions[0], poses.rotations[0]
     assert p is not None
     assert R is not None
@@ -200,11 +202,11 @@ def _poses(kinematics: Places, q: np.ndarray) -> np.ndarray:
     return out
 
 
-def _axes(model: Elements, chain: Sequence[Body]) -> tuple[list[Axis], np.ndarray]:
+def _axes(model: Elements, chain: Sequence[Body]) -> tuple[list[JointAxis], np.ndarray]:
     """The joint axes from the world to the body, and the pose of the body, at zero coordinates."""
     names, body = model.coordinate_names, chain[-1].name
     kinematics, zero = _pose_program(model, body), np.zeros((len(model.coordinate_names), 1))
-    J, T = kinematics.look(zero, 0.0).J[0], _poses(kinematics, zero)[0]
+    J, T = kinematics.evaluate(zero, 0.0).J[0], _poses(kinematics, zero)[0]
     order: list[str] = []
     for each in chain:
         for joint in each.joints:
@@ -224,7 +226,7 @@ def _axes(model: Elements, chain: Sequence[Body]) -> tuple[list[Axis], np.ndarra
                 model, body, f"the coordinate {name} is neither a rotation about an axis nor a translation along one"
             )
         point = T[:3, 3] + np.cross(w, v) if revolute else None
-        out.append(Axis(name, "revolute" if revolute else "prismatic", w if revolute else v, point))
+        out.append(JointAxis(name, "revolute" if revolute else "prismatic", w if revolute else v, point))
     return out, T
 
 
@@ -238,7 +240,7 @@ def _from_axes(model: Elements, chain: Sequence[Body], convention: Convention) -
 
 
 @dataclass(frozen=True)
-class Axis:
+class JointAxis:
     """The axis of a joint at zero coordinates: a direction, and a point on it; None for a prismatic joint."""
 
     coordinate: str
@@ -248,8 +250,8 @@ class Axis:
 
 
 def rows_between(
-    axes: Sequence[Axis], T: np.ndarray, convention: Convention
-) -> tuple[np.ndarray, list[Row], np.ndarray]:
+    axes: Sequence[JointAxis], T: np.ndarray, convention: Convention
+) -> tuple[np.ndarray, list[DHRow], np.ndarray]:
     """Frame 0, the rows, and frame n, for joint axes and a body pose T at zero coordinates."""
     frames, last = [_base(axes[0])], len(axes) - 1
     for i, axis in enumerate(axes):  # frame i + 1 lies on the normal from this axis to the next
@@ -267,7 +269,7 @@ def rows_between(
     return frames[0], rows, frames[-1]
 
 
-def _base(axis: Axis) -> np.ndarray:
+def _base(axis: JointAxis) -> np.ndarray:
     """Frame 0: z along the first axis, the origin nearest to that of the world, x nearest to that of the world."""
     z = axis.z
     x = np.eye(3)[0] - z * z[0]
@@ -302,7 +304,7 @@ def _next(before: np.ndarray, z: np.ndarray, point: np.ndarray | None, end: np.n
     return _frame(x if x @ x0 > -EQUAL else -x, z, foot)
 
 
-def _modified(axes: Sequence[Axis], standard: list[np.ndarray]) -> tuple[list[np.ndarray], list[Row]]:
+def _modified(axes: Sequence[JointAxis], standard: list[np.ndarray]) -> tuple[list[np.ndarray], list[DHRow]]:
     """Craig's frames, z along their own axis, from the standard frames: x of each is the normal to the next axis."""
     frames, rows = [standard[0]], []
     for axis, before, after in zip(axes, standard[:-1], standard[1:], strict=True):
@@ -316,20 +318,20 @@ def _modified(axes: Sequence[Axis], standard: list[np.ndarray]) -> tuple[list[np
     return frames, rows
 
 
-def _row_dh(axis: Axis, before: np.ndarray, after: np.ndarray) -> Row:
+def _row_dh(axis: JointAxis, before: np.ndarray, after: np.ndarray) -> DHRow:
     """Rz(θ) Tz(d) Tx(a) Rx(α) from one frame to the next."""
     step = np.linalg.inv(before) @ after
     theta, alpha = np.arctan2(step[1, 0], step[0, 0]), np.arctan2(step[2, 1], step[2, 2])
     a = step[0, 3] * np.cos(theta) + step[1, 3] * np.sin(theta)
-    return Row(axis.coordinate, axis.kind, *(_clean(x) for x in (theta, step[2, 3], a, alpha)))
+    return DHRow(axis.coordinate, axis.kind, *(_clean(x) for x in (theta, step[2, 3], a, alpha)))
 
 
-def _row_mdh(axis: Axis, before: np.ndarray, after: np.ndarray) -> Row:
+def _row_mdh(axis: JointAxis, before: np.ndarray, after: np.ndarray) -> DHRow:
     """Rx(α) Tx(a) Rz(θ) Tz(d) from one frame to the next."""
     step = np.linalg.inv(before) @ after
     theta, alpha = np.arctan2(-step[0, 1], step[0, 0]), np.arctan2(-step[1, 2], step[2, 2])
     d = step[2, 3] * np.cos(alpha) - step[1, 3] * np.sin(alpha)
-    return Row(axis.coordinate, axis.kind, *(_clean(x) for x in (theta, d, step[0, 3], alpha)))
+    return DHRow(axis.coordinate, axis.kind, *(_clean(x) for x in (theta, d, step[0, 3], alpha)))
 
 
 def _clean(x: float) -> float:
@@ -344,7 +346,7 @@ def _frame(x: np.ndarray, z: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Row:
+class DHRow:
     """One row: θ of a revolute joint and d of a prismatic one are offsets, to which the coordinate is added."""
 
     coordinate: str
@@ -361,7 +363,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Motion:
+class ElementaryTransform:
     """One elementary transform of a row, and the frame after it, as T (4, 4) in the world."""
 
     row: int
@@ -380,14 +382,14 @@ class DHTable(Tabular):
     model: str
     body: str
     convention: Convention
-    rows: tuple[Row, ...]
+    rows: tuple[DHRow, ...]
     base: np.ndarray
     tool: np.ndarray
     names: tuple[str, ...]  # all coordinates of the model
     start: np.ndarray
     written: bool
 
-    def frames(self, q: Sequence[float] | np.ndarray | None = None) -> tuple[Motion, ...]:
+    def frames(self, q: Sequence[float] | np.ndarray | None = None) -> tuple[ElementaryTransform, ...]:
         """The four elementary transforms of every row and the frame after each; at the initial position without q."""
         at = dict(zip(self.names, self.start if q is None else q, strict=True))
         T, out = self.base, []
@@ -395,7 +397,7 @@ class DHTable(Tabular):
             numbers = row.numbers(float(at.get(row.coordinate, 0.0)))
             for name in ORDER[self.convention]:
                 T = T @ _elementary(name, numbers[name])
-                out.append(Motion(i, name, numbers[name], T))
+                out.append(ElementaryTransform(i, name, numbers[name], T))
         return tuple(out)
 
     def pose(self, q: Sequence[float] | np.ndarray | None = None) -> np.ndarray:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.api.load import accepts_source
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics.motion import move
 from dalembert.model.description import Elements
 from dalembert.model.evaluation import at_start, value
@@ -114,7 +114,7 @@ def ellipsoid(
     """
     bodies = {b.name: b for b in model.bodies}
     if body not in bodies:
-        raise InputError(f"ellipsoid: there is no body '{body}'. {nearest(body, bodies)}")
+        raise InputError(f"ellipsoid: there is no body '{body}'. {suggest_name(body, bodies)}")
     if frame not in ("body", "world"):
         raise InputError(f"ellipsoid: there is no frame '{frame}'. Expected 'body' or 'world'.")
     chosen, table = bodies[body], at_start(model)

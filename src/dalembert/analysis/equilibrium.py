@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis._equilibrium_search import Search, Stability, Unknowns, by_hessian, by_spectrum
-from dalembert.analysis.linear._residuals import Point, Residuals, residuals_of, solved_at
+from dalembert.analysis.linear._residuals import OperatingPoint, Residuals, residuals_of, solved_at
 from dalembert.analysis.linearize import At, read_state
 from dalembert.api.load import accepts_source
-from dalembert.arguments import are_names, is_whole, shown
+from dalembert.arguments import is_integer, is_str_sequence, short_repr
 from dalembert.docstrings import documented_class
-from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
+from dalembert.errors import ComputationError, InconsistentStateError, InputError, suggest_name
 from dalembert.mechanics import random_states
 from dalembert.mechanics.assembly import Assembler
 from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Description, Elements
-from dalembert.model.frozen import Frozen, Value
+from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.model.scales import turning_coordinates
 from dalembert.simulation.observables import load_forces
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
-from dalembert.tables import Table, Tabular, short
+from dalembert.tables import Table, Tabular, format_cell
 
 _SEED = 2718
 _STARTS = 30
@@ -34,11 +34,11 @@ _MAX_STARTS = 100_000
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class Equilibrium(Value, Tabular):
+class Equilibrium(FrozenValue, Tabular):
     """An equilibrium or a steady motion, with the forces there.
 
-    `stability` is stable, unstable, marginal or undecided, for the `reason`. `multipliers` are by constraint, `holding` the
-    forces along the fixed coordinates, `sought` the values of the unknowns in `seek`, `loads` the forces of every load.
+    `stability` is stable, unstable, marginal or undecided, for the `reason`. `multipliers` are by constraint, `holding_forces`
+    the forces along the fixed coordinates, `unknowns` the values of the unknowns in `unknowns`, `loads` the forces of every load.
     """
 
     model: Description
@@ -48,8 +48,8 @@ class Equilibrium(Value, Tabular):
     stability: str
     reason: str
     multipliers: Frozen[str, float]
-    holding: Frozen[str, float]
-    sought: Frozen[str, float]
+    holding_forces: Frozen[str, float]
+    unknowns: Frozen[str, float]
     loads: Frozen[str, np.ndarray]
     family: int  # dimension of the family of equilibria; 0 if it is isolated
     distance: float  # from the start, in scales of the model
@@ -64,7 +64,7 @@ class Equilibrium(Value, Tabular):
         """The value of a coordinate."""
         names = self.model.coordinate_names
         if name not in names:
-            raise InputError(f"there is no coordinate '{name}'. {nearest(name, names)}")
+            raise InputError(f"there is no coordinate '{name}'. {suggest_name(name, names)}")
         return float(self.q[names.index(name)])
 
     def joint_reactions(self, frame: str = "world") -> JointForces:
@@ -75,7 +75,7 @@ class Equilibrium(Value, Tabular):
                 f"joint_reactions, frame: got '{frame}'. Expected 'world', 'parent' or 'child', and a model with bodies."
             )
         state = self.q, self.qd, np.zeros_like(self.q), np.array(self.t), np.array(list(self.multipliers.values()))
-        values = np.array([self.sought.get(name, x) for name, x in self.model.parameter_values.items()])
+        values = np.array([self.unknowns.get(name, x) for name, x in self.model.parameter_values.items()])
         return space.joint_reactions.along(*state, values, frame)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,8 +89,8 @@ class Equilibrium(Value, Tabular):
             "stability": self.stability,
             "reason": self.reason,
             "multipliers": dict(self.multipliers),
-            "holding": dict(self.holding),
-            "sought": dict(self.sought),
+            "holding": dict(self.holding_forces),
+            "sought": dict(self.unknowns),
             "loads": {name: force.tolist() for name, force in self.loads.items()},
         }
 
@@ -100,13 +100,14 @@ class Equilibrium(Value, Tabular):
         moves = bool(self.qd.any())
         head = ("coordinate", "value", "rate") if moves else ("coordinate", "value")
         rows = tuple(
-            (n, short(float(x)), short(float(v)))[: len(head)] for n, x, v in zip(names, self.q, self.qd, strict=True)
+            (n, format_cell(float(x)), format_cell(float(v)))[: len(head)]
+            for n, x, v in zip(names, self.q, self.qd, strict=True)
         )
         state = Table(head, rows, f"{self.kind.capitalize()} of '{self.model.name}'", (self._verdict,))
         forces = [(f"λ of {name}", x) for name, x in self.multipliers.items()]
-        forces += [(f"force that holds {name}", x) for name, x in self.holding.items()]
-        forces += [(f"{name}, sought", x) for name, x in self.sought.items()]
-        found = tuple((name, short(float(x))) for name, x in forces)
+        forces += [(f"force that holds {name}", x) for name, x in self.holding_forces.items()]
+        forces += [(f"{name}, sought", x) for name, x in self.unknowns.items()]
+        found = tuple((name, format_cell(float(x))) for name, x in forces)
         return (state, Table(("what acts", "value"), found, "Forces")) if found else (state,)
 
     @property
@@ -174,13 +175,13 @@ class Equilibria(Tabular, Sequence[Equilibrium]):
 @accepts_source
 def equilibrium(
     model: Elements,
-    keep: Sequence[str] = (),
+    fixed: Sequence[str] = (),
     *,
     t: float = 0.0,
     at: At = None,
     starts: int | Sequence[Any] = _STARTS,
     speeds: Mapping[str, float] | None = None,
-    seek: Sequence[str] = (),
+    unknowns: Sequence[str] = (),
     seed: int = _SEED,
 ) -> Equilibria:
     """The equilibria of a model, or its steady motions, the nearest to the start first.
@@ -189,7 +190,7 @@ def equilibrium(
 
     Parameters
     ----------
-    keep : sequence of str, default ()
+    fixed : sequence of str, default ()
         Coordinates that stay fixed by holding forces, which are part of the result.
     t : float, default 0.0
         Time.
@@ -197,8 +198,8 @@ def equilibrium(
         Number of random starts with a fixed seed in addition to `at`, or a list of positions.
     speeds : mapping of str to float, optional
         Constant rates of ignorable coordinates, for steady motions; rates that constraints and drives prescribe follow from them.
-    seek : sequence of str, default ()
-        As many unknown parameters or rates dot(x) as `keep` has names; they are solved for instead of holding forces.
+    unknowns : sequence of str, default ()
+        As many unknown parameters or rates dot(x) as `fixed` has names; they are solved for instead of holding forces.
 
     Returns
     -------
@@ -229,60 +230,62 @@ def equilibrium(
     model.refuse_rigid("equilibrium")
     space = workspace_of(setup(model))
     q, qd, time = read_state(space.model, at, t, "equilibrium")
-    search = Looking(space, q, np.zeros_like(qd), time, _read(space, keep, speeds, seek), seed)
+    search = EquilibriumSearch(space, q, np.zeros_like(qd), time, _read(space, fixed, speeds, unknowns), seed)
     found = search.all_from(_starts(space, q, starts, seed, search.search.unknowns, time))
     if not found:
-        raise WorkError(
+        raise ComputationError(
             f"equilibrium: none was found for model '{model.name}' from {search.tried} starts. Expected one near them. Give "
-            "another start with `at`, more `starts`, or fix coordinates that diverge with `keep`."
+            "another start with `at`, more `starts`, or fix coordinates that diverge with `fixed`."
         )
     return Equilibria(tuple(sorted(found, key=lambda each: each.distance)))
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchRequest:
     """The fixed and unknown quantities, by index."""
 
-    keep: tuple[int, ...]
+    fixed: tuple[int, ...]
     speeds: dict[int, float]
     rates: tuple[int, ...]  # unknown
     parameters: tuple[str, ...]  # unknown
 
 
-def _read(space: Workspace, keep: Sequence[str], speeds: Mapping[str, float] | None, seek: Sequence[str]) -> Asked:
+def _read(
+    space: Workspace, fixed: Sequence[str], speeds: Mapping[str, float] | None, unknowns: Sequence[str]
+) -> SearchRequest:
     names, parameters = space.model.coordinate_names, space.model.parameter_values
     for option, names_given, known in (
-        ("keep", keep, names),
+        ("fixed", fixed, names),
         ("speeds", list(speeds or {}), names),
-        ("seek", seek, [*names, *parameters]),
+        ("unknowns", unknowns, [*names, *parameters]),
     ):
-        if not are_names(names_given):
-            raise InputError(f"equilibrium, {option}: got {shown(names_given)}. Expected a list of str.")
+        if not is_str_sequence(names_given):
+            raise InputError(f"equilibrium, {option}: got {short_repr(names_given)}. Expected a list of str.")
         for name in names_given:
             if name not in known:
-                raise InputError(f"equilibrium, {option}: there is no '{name}'. {nearest(name, known)}")
-    if seek and len(seek) != len(keep):
+                raise InputError(f"equilibrium, {option}: there is no '{name}'. {suggest_name(name, known)}")
+    if unknowns and len(unknowns) != len(fixed):
         raise InputError(
-            f"equilibrium: got {len(seek)} names in `seek` and {len(keep)} in `keep`. Expected equal numbers: each unknown "
-            "replaces the force that would hold a fixed coordinate."
+            f"equilibrium: got {len(unknowns)} names in `unknowns` and {len(fixed)} in `fixed`. Expected equal numbers: each "
+            "unknown replaces the force that would hold a fixed coordinate."
         )
-    fixed = {
+    imposed = {
         names.index(name): space.model.number(x, f"equilibrium, speeds, '{name}'") for name, x in (speeds or {}).items()
     }
-    rates = tuple(names.index(name) for name in seek if name in names)
-    unknown = tuple(name for name in seek if name not in names)
-    return Asked(tuple(names.index(name) for name in keep), fixed, rates, unknown)
+    rates = tuple(names.index(name) for name in unknowns if name in names)
+    unknown = tuple(name for name in unknowns if name not in names)
+    return SearchRequest(tuple(names.index(name) for name in fixed), imposed, rates, unknown)
 
 
 @dataclass
-class Looking:
+class EquilibriumSearch:
     """One search, with the number of starts that were tried."""
 
     space: Workspace
     q: np.ndarray
     qd: np.ndarray
     t: float
-    asked: Asked
+    asked: SearchRequest
     seed: int = _SEED
     values: np.ndarray | None = None  # of the parameters; None: those of the model
     tried: int = 0
@@ -296,22 +299,22 @@ class Looking:
 
     def _begin_rates(self) -> None:
         """Set the rates that constraints and drives prescribe to their values at the start."""
-        rows, row_slices = list(self.search.unknowns.qd), self.residuals.places
+        rows, row_slices = list(self.search.unknowns.qd), self.residuals.row_slices
         if rows:
             point = self._point(self.q)
             slopes = self.residuals.slopes(point).rows(row_slices["velocity"]).qd[:, rows]
             residual = self.residuals.at(point)[row_slices["velocity"]]
             self.qd[rows] -= np.linalg.lstsq(slopes, residual, rcond=None)[0]
 
-    def _point(self, q: np.ndarray, rates: np.ndarray | None = None) -> Point:
+    def _point(self, q: np.ndarray, rates: np.ndarray | None = None) -> OperatingPoint:
         k = len(self.space.facts.levels.names)
         qd = self.qd if rates is None else self.qd + rates
         values = self.space.values if self.values is None else self.values
-        return Point(q, qd, np.zeros(len(q)), np.zeros(k), self.t, values)
+        return OperatingPoint(q, qd, np.zeros(len(q)), np.zeros(k), self.t, values)
 
-    def nearest(self) -> Point | None:
+    def nearest(self) -> OperatingPoint | None:
         """The root found from the start; None if there is none."""
-        return self.search.root(self._point(self.q)) or self.search.root(self.search.downhill(self._point(self.q)))
+        return self.search.root(self._point(self.q)) or self.search.root(self.search.descend(self._point(self.q)))
 
     def _rates(self, number: int) -> np.ndarray:
         """Start values of the unknown rates: zero for the first start, then random up to the fastest prescribed rate."""
@@ -324,7 +327,7 @@ class Looking:
 
     def _unknowns(self) -> Unknowns:
         """Positions that are neither fixed nor decoupled; rates that are unknown, or constrained by prescribed ones."""
-        asked, n, places = self.asked, len(self.q), self.residuals.places
+        asked, n, places = self.asked, len(self.q), self.residuals.row_slices
         driven = np.abs(self.residuals.at(self._point(self.q))[places["velocity"]]).max(initial=0.0) > 0
         steady = bool(asked.speeds or asked.rates or driven)
         slopes = self.residuals.slopes(self._point(self.q))
@@ -344,9 +347,9 @@ class Looking:
                 )
         rates = [i for i in ignorable if i in asked.rates or (constrained[i] and i not in asked.speeds)]
         names = list(self.space.model.parameter_values)
-        free = tuple(i for i in range(n) if i not in asked.keep and i not in decoupled)
+        free = tuple(i for i in range(n) if i not in asked.fixed and i not in decoupled)
         has_unknowns = bool(asked.rates or asked.parameters)
-        rows = tuple(i for i in range(n) if has_unknowns or i not in asked.keep)
+        rows = tuple(i for i in range(n) if has_unknowns or i not in asked.fixed)
         return Unknowns(free, tuple(rates), tuple(names.index(p) for p in asked.parameters), rows, steady)
 
     def all_from(self, starts: Sequence[np.ndarray]) -> list[Equilibrium]:
@@ -357,7 +360,7 @@ class Looking:
             point = self._point(start, self._rates(number))
             roots = [self.search.root(point)]
             if not self.search.unknowns.steady and (roots[0] is None or number == 0):
-                roots.append(self.search.root(self.search.downhill(point)))
+                roots.append(self.search.root(self.search.descend(point)))
             for root in roots:
                 if root is not None and self._is_proper(root):
                     root = replace(root, q=self._near(root))
@@ -368,16 +371,16 @@ class Looking:
             each for k, (_, each) in enumerate(found) if not any(_of_one_family(each, other) for _, other in found[:k])
         ]
 
-    def _near(self, root: Point) -> np.ndarray:
+    def _near(self, root: OperatingPoint) -> np.ndarray:
         """The same configuration with angles shifted by full turns toward the start, if that changes nothing."""
         if self.space.model.bodies:
-            return self.assembler.without_turns(root.q, self.q, self.t)
+            return self.assembler.without_full_turns(root.q, self.q, self.t)
         q = root.q.copy()
         for i in self._turning(root):
             q[i] -= 2 * np.pi * np.round((q[i] - self.q[i]) / (2 * np.pi))
         return q
 
-    def _turning(self, root: Point) -> list[int]:
+    def _turning(self, root: OperatingPoint) -> list[int]:
         """The angles of a model defined by energies that are periodic in 2π."""
         here, names = self.residuals.at(root), self.space.model.coordinate_names
         shifted = [root.q + 2 * np.pi * row for row in np.eye(len(names))]
@@ -386,7 +389,7 @@ class Looking:
             i for i in known if np.allclose(self.residuals.at(replace(root, q=shifted[i])), here, rtol=1e-9, atol=1e-9)
         ]
 
-    def _pose(self, root: Point) -> np.ndarray:
+    def _pose(self, root: OperatingPoint) -> np.ndarray:
         """The poses of the bodies, with the unknown rates and parameters."""
         unknowns, scales = self.search.unknowns, self.space.facts.scales
         rates = root.qd[list(unknowns.qd)] / scales.velocities[list(unknowns.qd)]
@@ -397,18 +400,18 @@ class Looking:
             pose = np.concatenate([np.delete(pose, angles), np.cos(root.q[angles]), np.sin(root.q[angles])])
         return np.concatenate([pose, rates, values / np.maximum(np.abs(usual), 1e-300)])
 
-    def _is_proper(self, root: Point) -> bool:
+    def _is_proper(self, root: OperatingPoint) -> bool:
         try:
             self.assembler.require_proper(root.q, self.t)
         except InconsistentStateError:
             return False
         return True
 
-    def _described(self, root: Point) -> Equilibrium:
+    def _described(self, root: OperatingPoint) -> Equilibrium:
         model, scales, unknowns = self.space.model, self.space.facts.scales, self.search.unknowns
         names, parameters = model.coordinate_names, list(model.parameter_values)
-        r = self.residuals.at(root)[self.residuals.places["dynamics"]]
-        holding = {i: float(r[i]) for i in self.asked.keep if i not in unknowns.rows}
+        r = self.residuals.at(root)[self.residuals.row_slices["dynamics"]]
+        holding = {i: float(r[i]) for i in self.asked.fixed if i not in unknowns.rows}
         stability = self._stability(root, holding)
         values = dict(zip(parameters, root.parameters.tolist(), strict=True))
         loads = load_forces(model, values, np.array([self.t]), root.q[:, None], root.qd[:, None])
@@ -430,15 +433,15 @@ class Looking:
             self.search.size(root),
         )
 
-    def _stability(self, root: Point, holding: Mapping[int, float]) -> Stability:
+    def _stability(self, root: OperatingPoint, holding: Mapping[int, float]) -> Stability:
         """By the Hessian if there is a potential and the model is at rest, otherwise by the eigenvalues."""
         push = np.zeros(len(root.q))
         push[list(holding)] = list(holding.values())
         try:
             found = solved_at(self.residuals, root.q, root.qd, self.t, root.parameters, push)
-        except WorkError as error:  # at a singular configuration there are no linear equations
+        except ComputationError as error:  # at a singular configuration there are no linear equations
             return Stability("undecided", str(error))
-        holonomic = self.space.facts.levels.held == len(self.space.facts.levels.names)
+        holonomic = self.space.facts.levels.n_holonomic == len(self.space.facts.levels.names)
         if not root.qd.any() and holonomic:
             verdict = by_hessian(found, tuple(holding))
             if verdict is not None:
@@ -457,18 +460,18 @@ def _starts(
     space: Workspace, q: np.ndarray, starts: int | Sequence[Any], seed: int, unknowns: Unknowns, t: float
 ) -> list[np.ndarray]:
     """The start, and further starts on the constraints."""
-    if not is_whole(starts):
+    if not is_integer(starts):
         return [q, *(read_state(space.model, each, t, "equilibrium, starts")[0] for each in starts)]  # type: ignore[union-attr]
     if not 0 <= starts <= _MAX_STARTS:  # type: ignore[operator]
         raise InputError(
-            f"equilibrium, starts: got {shown(starts)}. Expected positions, or an int from 0 to {_MAX_STARTS}."
+            f"equilibrium, starts: got {short_repr(starts)}. Expected positions, or an int from 0 to {_MAX_STARTS}."
         )
     rng, scales, free = np.random.default_rng(seed), space.facts.scales, list(unknowns.q)
     random_q = np.repeat(q[:, None], int(starts), axis=1)  # type: ignore[arg-type]
     random_q[free] += np.pi * scales.positions[free, None] * rng.uniform(-1, 1, (len(free), random_q.shape[1]))
-    if space.facts.levels.held and random_q.shape[1]:
+    if space.facts.levels.n_holonomic and random_q.shape[1]:
         onto = random_states.Projector(space.model, space.facts.levels, scales, None)
         states = States(random_q, np.zeros_like(random_q), np.full(random_q.shape[1], t))
         found = onto.level(states, position=True)
-        random_q = found.x.T[:, found.good]
+        random_q = found.x.T[:, found.converged]
     return [q, *random_q.T]

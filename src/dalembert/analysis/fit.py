@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis._directional_derivatives import Directions, directions_of, origin_of
-from dalembert.analysis.sensitivity import Differentiated, Sensitivity, require_differentiable
+from dalembert.analysis._directional_derivatives import Directions, directions_of, initial_state_of
+from dalembert.analysis.sensitivity import DifferentiatedTrajectory, Sensitivity, require_differentiable
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import is_real, numbers_given, shown
+from dalembert.arguments import as_finite_array, is_real, short_repr
 from dalembert.docstrings import documented_class
-from dalembert.errors import DalembertError, InputError, SimulationError, nearest
+from dalembert.errors import DalembertError, InputError, SimulationError, suggest_name
 from dalembert.model.description import Elements
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.model.initial_state import Start
 from dalembert.model.model import Model
-from dalembert.model.values import several
+from dalembert.model.values import is_sequence
 from dalembert.simulation.integrators.base import Settings
-from dalembert.simulation.main_loop import Task
-from dalembert.tables import Table, Tabular, short
+from dalembert.simulation.main_loop import RunOptions
+from dalembert.tables import Table, Tabular, format_cell
 
 _ROUNDS = 2  # fits with re-estimated noise of each column
 _CORRELATED = 0.99  # correlation above which two parameters can hardly be distinguished
@@ -53,7 +53,7 @@ def fit(
     integrator: str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    most: int = 100,
+    max_runs: int = 100,
 ) -> Fit:
     """Fit parameters and initial values of a model to measurements, with uncertainties.
 
@@ -108,9 +108,9 @@ def fit(
         raise InputError(f"fit: t0 is {first:g}. Expected at most {found.t[0]:g}, the first time of the data.")
     times = found.t if first == found.t[0] else np.concatenate([[first], found.t])
     settings = Settings(rtol, atol)
-    origin = origin_of(equations, directions, q0, qd0, first, keep)
-    task = Task(None, None, None, first, integrator, None, times.tolist(), True, settings, change_charts=False)
-    motion = Differentiated(equations, directions, origin, task)
+    origin = initial_state_of(equations, directions, q0, qd0, first, keep)
+    task = RunOptions(None, None, None, first, integrator, None, times.tolist(), True, settings, change_charts=False)
+    motion = DifferentiatedTrajectory(equations, directions, origin, task)
     start = _start(motion, {str(name): equations.model.number(x, f"fit, {name}") for name, x in guesses.items()})
     limits = _limits(directions, bounds or {})
     for name, x, low, high in zip(directions.names, start, *limits, strict=True):
@@ -118,10 +118,10 @@ def fit(
             raise InputError(
                 f"fit: {name} starts at {x:g}, outside its bounds {low:g} to {high:g}. Give a guess within them."
             )
-    return _Search(motion, found, start, limits, most).fit(_noise(found, sigma))
+    return _Search(motion, found, start, limits, max_runs).fit(_noise(found, sigma))
 
 
-def _start(motion: Differentiated, guesses: Mapping[str, float]) -> np.ndarray:
+def _start(motion: DifferentiatedTrajectory, guesses: Mapping[str, float]) -> np.ndarray:
     """The start values of the search: guesses, or those of the model."""
     equations = motion.equations
     y = motion.origin.at(equations, guesses, 1).value
@@ -134,10 +134,10 @@ def _limits(directions: Directions, bounds: Mapping[str, tuple[float, float]]) -
     out = np.array([[-np.inf], [np.inf]]) * np.ones(len(directions))
     for name, pair in bounds.items():
         if name not in directions.names:
-            raise InputError(f"fit, bounds: '{name}' is not fitted. {nearest(name, directions.names)}")
-        low, high = pair if several(pair, 2) else (pair, pair)
+            raise InputError(f"fit, bounds: '{name}' is not fitted. {suggest_name(name, directions.names)}")
+        low, high = pair if is_sequence(pair, 2) else (pair, pair)
         if not (isinstance(low, Real) and isinstance(high, Real) and low < high):
-            raise InputError(f"fit, bounds of '{name}': got {shown(pair)}. Expected two increasing numbers.")
+            raise InputError(f"fit, bounds of '{name}': got {short_repr(pair)}. Expected two increasing numbers.")
         out[:, directions.names.index(name)] = low, high
     return out
 
@@ -159,7 +159,7 @@ def _noise(data: Measured, sigma: float | Mapping[str, float] | None) -> np.ndar
 class _Search:
     """Nonlinear least squares; each residual evaluation is a run."""
 
-    motion: Differentiated
+    motion: DifferentiatedTrajectory
     data: Measured
     start: np.ndarray
     limits: np.ndarray
@@ -194,7 +194,7 @@ class _Search:
 
     def _slopes(self, x: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """The Jacobian of the residuals in units of σ, (measurements, parameters)."""
-        return np.moveaxis(self._run(x)[1] / noise[:, None, None], 1, 2)[self.data.there]
+        return np.moveaxis(self._run(x)[1] / noise[:, None, None], 1, 2)[self.data.mask]
 
     def _solve(self, x: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """The best values, starting from x; directions that cannot be identified stay fixed."""
@@ -210,7 +210,7 @@ class _Search:
         """The least-squares step from x along `basis`, by SciPy."""
         from scipy.optimize import least_squares
 
-        there, penalty = self.data.there, [1e3 * np.sqrt(self.data.there.sum())]
+        there, penalty = self.data.mask, [1e3 * np.sqrt(self.data.mask.sum())]
 
         def residuals(z: np.ndarray) -> np.ndarray:
             try:
@@ -236,7 +236,7 @@ class _Search:
 
     def fit(self, noise: np.ndarray | None) -> Fit:
         """The fit with known noise, or with noise estimated from the residuals of each column."""
-        x, there = self.start / self._scale, self.data.there
+        x, there = self.start / self._scale, self.data.mask
         count, freedom = len(x), int(there.sum()) - len(x)
         if freedom < 0:
             raise InputError(
@@ -254,8 +254,8 @@ class _Search:
 
     def _residual_noise(self, x: np.ndarray, freedom: int) -> np.ndarray:
         """The noise of each column from its residuals; degrees of freedom are distributed evenly over the measurements."""
-        residuals = np.where(self.data.there, self._run(x)[0] - self.data.values, 0.0)
-        counts = self.data.there.sum(axis=1) * max(freedom, 1) / max(int(self.data.there.sum()), 1)
+        residuals = np.where(self.data.mask, self._run(x)[0] - self.data.values, 0.0)
+        counts = self.data.mask.sum(axis=1) * max(freedom, 1) / max(int(self.data.mask.sum()), 1)
         size = np.maximum(np.nanmax(np.abs(self.data.values), axis=1), 1e-300)
         return np.maximum(np.sqrt((residuals**2).sum(axis=1) / np.maximum(counts, 1e-300)), 1e-14 * size)
 
@@ -287,7 +287,7 @@ class Estimate(NamedTuple):
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class Fit(Value, Tabular):
+class Fit(FrozenValue, Tabular):
     """The result of `fit`: parameters with uncertainties."""
 
     names: tuple[str, ...]
@@ -299,13 +299,13 @@ class Fit(Value, Tabular):
     residuals: np.ndarray  # data minus model, (columns, samples)
     sigma: dict[str, float]  # standard deviations of the measurements, by column
     chi2: float  # Σ (residual / σ)²
-    freedom: int  # degrees of freedom: measurements minus parameters
+    degrees_of_freedom: int  # degrees of freedom: measurements minus parameters
     evaluations: int
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Estimate:
         if name not in self.names:
-            raise InputError(f"fit: '{name}' was not fitted. {nearest(name, self.names)}")
+            raise InputError(f"fit: '{name}' was not fitted. {suggest_name(name, self.names)}")
         i = self.names.index(name)
         return Estimate(float(self.x[i]), float(np.sqrt(self.covariance[i, i])))
 
@@ -335,7 +335,7 @@ class Fit(Value, Tabular):
             "covariance": self.covariance.tolist(),
             "sigma": self.sigma,
             "chi2": self.chi2,
-            "freedom": self.freedom,
+            "freedom": self.degrees_of_freedom,
             "evaluations": self.evaluations,
             "notes": list(self.notes),
         }
@@ -346,14 +346,19 @@ class Fit(Value, Tabular):
         for name, before in zip(self.names, self.start.tolist(), strict=True):
             value, sigma = self[name]
             low, high = value - 1.96 * sigma, value + 1.96 * sigma
-            rows.append((name, f"{value:.8g}", f"{sigma:.2g}", f"{low:.6g} to {high:.6g}", short(before)))
+            rows.append((name, f"{value:.8g}", f"{sigma:.2g}", f"{low:.6g} to {high:.6g}", format_cell(before)))
         title = (
-            f"{self.run.run.model.name} fitted to {int(self.data.there.sum())} measurements: "
-            f"χ² = {self.chi2:.4g} with {self.freedom} degrees of freedom."
+            f"{self.run.run.model.name} fitted to {int(self.data.mask.sum())} measurements: "
+            f"χ² = {self.chi2:.4g} with {self.degrees_of_freedom} degrees of freedom."
         )
         columns = ("parameter", "value", "± σ", "95 %", "before")
         rms_rows = [
-            (name, short(float(np.sqrt(np.nanmean(row**2)))), short(self.sigma[name]), str(int(np.isfinite(row).sum())))
+            (
+                name,
+                format_cell(float(np.sqrt(np.nanmean(row**2)))),
+                format_cell(self.sigma[name]),
+                str(int(np.isfinite(row).sum())),
+            )
             for name, row in zip(self.data.names, self.residuals, strict=True)
         ]
         measured = Table(("measured", "residual (rms)", "σ", "samples"), tuple(rms_rows), "", self.notes)
@@ -419,7 +424,7 @@ class Measured:
     values: np.ndarray
 
     @property
-    def there(self) -> np.ndarray:
+    def mask(self) -> np.ndarray:
         """A mask of the measured values, (names, samples)."""
         return np.isfinite(self.values)
 
@@ -428,7 +433,7 @@ def measurements(data: Any, observe: Sequence[str] | None) -> Measured:
     """Measurements from a mapping or table of columns, a .csv file or a run; `observe` selects columns.
 
     >>> found = measurements({"t": [0, 1], "x": [0.5, float("nan")]}, None)
-    >>> found.names, found.there.tolist()
+    >>> found.names, found.mask.tolist()
     (('x',), [[True, False]])
     """
     columns = _columns(data)
@@ -438,8 +443,8 @@ def measurements(data: Any, observe: Sequence[str] | None) -> Measured:
     names = tuple(name for name in columns if name != time) if observe is None else tuple(observe)
     for name in names:
         if name not in columns:
-            raise InputError(f"fit, observe: the data have no column '{name}'. {nearest(name, columns)}")
-    t = numbers_given(columns[time], "fit, t")
+            raise InputError(f"fit, observe: the data have no column '{name}'. {suggest_name(name, columns)}")
+    t = as_finite_array(columns[time], "fit, t")
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise InputError("fit, t: the times are too few or not increasing. Expected at least two increasing numbers.")
     if not names:
@@ -452,7 +457,9 @@ def _column(values: npt.ArrayLike, name: str, count: int) -> np.ndarray:
     try:
         found = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"fit: the column '{name}' is {shown(values)}. Expected numbers, with NaN for gaps.") from None
+        raise InputError(
+            f"fit: the column '{name}' is {short_repr(values)}. Expected numbers, with NaN for gaps."
+        ) from None
     if found.shape != (count,) or np.isinf(found).any():
         raise InputError(
             f"fit: the column '{name}' has shape {found.shape}. Expected {count} finite numbers, and NaN for gaps."
@@ -470,7 +477,9 @@ def _columns(data: Any) -> dict[str, npt.ArrayLike]:
     if hasattr(data, "columns"):  # a pandas table; its index may be the time
         found: dict[str, npt.ArrayLike] = {str(name): np.asarray(data[name]) for name in data.columns}
         return found if {"t", "time"} & found.keys() else {"t": np.asarray(data.index), **found}
-    raise InputError(f"fit: the data are {shown(data)}. Expected columns by name, the path of a .csv file, or a run.")
+    raise InputError(
+        f"fit: the data are {short_repr(data)}. Expected columns by name, the path of a .csv file, or a run."
+    )
 
 
 def _read(path: Path) -> dict[str, npt.ArrayLike]:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.linear._residuals import (
-    Reduced,
+    ReducedSystem,
     Residuals,
-    Solved,
+    SolvedState,
     reduced,
     require_on_constraints,
     residuals_of,
@@ -23,14 +23,14 @@ from dalembert.analysis.linear._residuals import (
 )
 from dalembert.analysis.linearize import At, read_state, speed_names
 from dalembert.api.load import accepts_source
-from dalembert.arguments import is_real, shown
+from dalembert.arguments import is_real, short_repr
 from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.description import Description, Elements
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.model.scales import turning_coordinates
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
-from dalembert.tables import Table, Tabular, short
+from dalembert.tables import Table, Tabular, format_cell
 
 _RTOL, _ATOL = 1e-12, 1e-13  # of DOP853; deviations are of size one in scales of the model
 _PERIODIC = 1e-6  # in scales of the model
@@ -39,7 +39,7 @@ _ON_CIRCLE = 1e-7  # distance from the unit circle below which a multiplier lies
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class Floquet(Value, Tabular):
+class Floquet(FrozenValue, Tabular):
     """The map of small deviations over one period: x(T) = `monodromy` x(0).
 
     `multipliers` are its eigenvalues, the largest first. A motion of an autonomous system has one multiplier 1, with a deviation
@@ -86,8 +86,8 @@ class Floquet(Value, Tabular):
 
     def tables(self) -> tuple[Table, ...]:
         """One row for each multiplier."""
-        rows = tuple((short(x.real), short(x.imag), short(abs(x))) for x in self.multipliers.tolist())
-        note = f"after {self.period:.9g} s the final state is {short(self.closing)} from the initial state"
+        rows = tuple((format_cell(x.real), format_cell(x.imag), format_cell(abs(x))) for x in self.multipliers.tolist())
+        note = f"after {self.period:.9g} s the final state is {format_cell(self.closing)} from the initial state"
         return (Table(("Re", "Im", "size"), rows, f"Floquet multipliers of '{self.model.name}'", (note,)),)
 
     def __repr__(self) -> str:
@@ -132,7 +132,7 @@ def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) ->
     False
     """
     if not (is_real(period) and period > 0):
-        raise InputError(f"floquet, period: got {shown(period)}. Expected a positive number of seconds.")
+        raise InputError(f"floquet, period: got {short_repr(period)}. Expected a positive number of seconds.")
     model.refuse_canonical("floquet")
     model.refuse_laws("floquet", "Write the law as a formula.")
     model.refuse_rigid("floquet")
@@ -154,7 +154,9 @@ def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) ->
     return Floquet(space.declared, float(period), names, reduced(last, here.chosen).onto @ deviations, closing)
 
 
-def _integrate(residuals: Residuals, first: Solved, here: Reduced, period: float) -> tuple[np.ndarray, np.ndarray]:
+def _integrate(
+    residuals: Residuals, first: SolvedState, here: ReducedSystem, period: float
+) -> tuple[np.ndarray, np.ndarray]:
     """(q, q̇) after one period, and the deviations (δq, δq̇) that start as unit vectors of the states."""
     n, point = len(first.point.q), first.point
     unit = state_units(first, here.chosen)
@@ -166,7 +168,7 @@ def _integrate(residuals: Residuals, first: Solved, here: Reduced, period: float
         state, dev = y[: 2 * n], y[2 * n :].reshape(2 * n, size) * scale[:, None]
         found = solved_at(residuals, state[:n], state[n:], t, point.parameters)
         r, a = found.by_row["dynamics"], found.by_row["acceleration"]
-        qdd = found.answer(-(r.q @ dev[:n] + r.qd @ dev[n:]), -(a.q @ dev[:n] + a.qd @ dev[n:]))
+        qdd = found.accelerations(-(r.q @ dev[:n] + r.qd @ dev[n:]), -(a.q @ dev[:n] + a.qd @ dev[n:]))
         return np.concatenate([state[n:], found.point.qdd, (np.concatenate([dev[n:], qdd]) / scale[:, None]).ravel()])
 
     y0 = np.concatenate([point.q, point.qd, begin.ravel()])
@@ -181,7 +183,7 @@ def _integrate(residuals: Residuals, first: Solved, here: Reduced, period: float
     return y[: 2 * n], y[2 * n :].reshape(2 * n, size) * scale[:, None] / unit
 
 
-def _distance(space: Workspace, first: Solved, last: Solved) -> float:
+def _distance(space: Workspace, first: SolvedState, last: SolvedState) -> float:
     """The distance between final and initial state, in scales of the model, modulo full turns."""
     scales, names = space.facts.scales, space.model.coordinate_names
     turning = turning_coordinates(space.model)

@@ -1,6 +1,6 @@
 """Inverse kinematics: configurations of a mechanism at which its bodies reach their targets.
 
-`analysis/_posture_search` is the search, `analysis/task_kinematics` the program that it calls and the targets.
+`analysis/_inverse_kinematics_search` is the search, `analysis/task_kinematics` the program that it calls and the targets.
 """
 
 from __future__ import annotations
@@ -12,13 +12,20 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis import _posture_search
-from dalembert.analysis._posture_search import Effort, Task
-from dalembert.analysis.task_kinematics import Asked, Given, Places, Seen, places_of, read_targets
+from dalembert.analysis import _inverse_kinematics_search
+from dalembert.analysis._inverse_kinematics_search import Effort, SearchTask
+from dalembert.analysis.task_kinematics import (
+    BodyTargets,
+    TargetLike,
+    TaskKinematics,
+    TaskOutputs,
+    read_targets,
+    task_kinematics_of,
+)
 from dalembert.api.load import accepts_source
-from dalembert.arguments import numbers_given
+from dalembert.arguments import as_finite_array
 from dalembert.codegen.function import choose_engine
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics import rank
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start, start_state
@@ -31,7 +38,7 @@ _MIN_COMPONENT = 0.05  # smaller components of a direction are omitted in messag
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The result of one search: q (K, n), the residuals, and the numbers of steps and searches."""
 
     q: np.ndarray
@@ -139,14 +146,14 @@ def _direction_in_words(direction: np.ndarray, names: Sequence[str]) -> str:
 @accepts_source
 def inverse_kinematics(
     model: Elements,
-    body: str | Mapping[str, Given],
-    target: Given | None = None,
+    body: str | Mapping[str, TargetLike],
+    target: TargetLike | None = None,
     *,
     point: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
     q0: Start = None,
     t: float = 0.0,
     limits: bool = True,
-    keep: Sequence[str] = (),
+    fixed: Sequence[str] = (),
     branches: bool = False,
     starts: int = 100,
     iterations: int = 60,
@@ -199,7 +206,7 @@ def inverse_kinematics(
     (True, 8, None)
     """
     targets = read_targets(model, body, target, point)
-    search = _Search(model, targets, q0, t, limits, keep, choose_engine(engine))
+    search = _Search(model, targets, q0, t, limits, fixed, choose_engine(engine))
     found = search.found(Effort(float(tolerance), int(iterations), int(starts)))
     result = search.result(found, tolerance)
     if not branches:
@@ -216,15 +223,15 @@ class _Search:
     def __init__(
         self,
         model: Elements,
-        asked: tuple[Asked, ...],
+        asked: tuple[BodyTargets, ...],
         q0: Start,
         t: float,
         limited: bool,
-        keep: Sequence[str],
+        fixed: Sequence[str],
         engine: str,
     ) -> None:
         known = tuple((each.body, each.point, *each.kinds) for each in asked)
-        self.places: Places = places_of(model.description, known, engine)
+        self.places: TaskKinematics = task_kinematics_of(model.description, known, engine)
         self.asked, self.t, self.limited = asked, float(t), limited
         many = [each.count for each in asked if not each.single]
         self.start, several = _starts(self.places.model, q0)
@@ -235,47 +242,53 @@ class _Search:
         self.single = not many and not several
         self.K = max([len(self.start), *many])
         self.targets = np.concatenate([each.numbers(self.K) for each in asked], axis=1)
-        self.moving = self._moving(keep)
+        self.moving = self._moving(fixed)
 
-    def _moving(self, keep: Sequence[str]) -> np.ndarray:
-        """The coordinates that affect the target, without those in `keep`."""
+    def _moving(self, fixed: Sequence[str]) -> np.ndarray:
+        """The coordinates that affect the target, without those in `fixed`."""
         kinematics, names = self.places, self.places.model.coordinate_names
-        for name in keep:
+        for name in fixed:
             if name not in names:
-                raise InputError(f"inverse_kinematics, keep: there is no coordinate '{name}'. {nearest(name, names)}")
-        rows = np.zeros(len(kinematics.touched), dtype=bool)
+                raise InputError(
+                    f"inverse_kinematics, fixed: there is no coordinate '{name}'. {suggest_name(name, names)}"
+                )
+        rows = np.zeros(len(kinematics.dependence), dtype=bool)
         rows[: len(kinematics.rows)] = True
-        if len(kinematics.held):  # constraints that are violated at the start must be solved, too
-            phi = kinematics.look(self.start.T, self.t).phi
+        if len(kinematics.holonomic_rows):  # constraints that are violated at the start must be solved, too
+            phi = kinematics.evaluate(self.start.T, self.t).phi
             rows[len(kinematics.rows) :] = (np.abs(phi) > TOLERANCE * kinematics.sizes).any(axis=0)
-        return kinematics.tied(rows) & np.array([name not in keep for name in names], dtype=bool)
+        return kinematics.coupled_coordinates(rows) & np.array([name not in fixed for name in names], dtype=bool)
 
     @cached_property
-    def task(self) -> Task:
+    def task(self) -> SearchTask:
         """The task for the compiled search."""
         return self.places.task(self.start[0], self.moving, limited=self.limited)
 
-    def found(self, effort: Effort, starts: np.ndarray | None = None) -> Found:
+    def found(self, effort: Effort, starts: np.ndarray | None = None) -> SearchResult:
         """The configurations found from the starts (K, n)."""
         K, n = self.K if starts is None else len(starts), self.places.n
         begin = np.array(np.broadcast_to(self.start if starts is None else starts, (K, n)), order="C")
         targets = np.array(np.broadcast_to(self.targets, (K, self.targets.shape[1])), order="C")
         q, left, counts = np.empty((K, n)), np.empty(K), np.zeros((K, 2), dtype=np.int64)
-        run = _posture_search.compiled if isinstance(self.places.machine.one, int) else _posture_search.reach
+        run = (
+            _inverse_kinematics_search.compiled
+            if isinstance(self.places.machine.one, int)
+            else _inverse_kinematics_search.search_configuration
+        )
         with np.errstate(all="ignore"):
             run(self.places.machine, self.task, effort, targets, begin, self.t, q, left, counts)
-        return Found(self._nearest_turns(q, begin), left, counts)
+        return SearchResult(self._nearest_turns(q, begin), left, counts)
 
     def _nearest_turns(self, q: np.ndarray, start: np.ndarray) -> np.ndarray:
         """The same configurations with angles shifted by full turns toward the start, within their limits."""
         task, turn = self.task, 2 * np.pi
-        trial = np.where(self.places.turning & self.moving, q - turn * np.round((q - start) / turn), q)
+        trial = np.where(self.places.periodic & self.moving, q - turn * np.round((q - start) / turn), q)
         return np.where((trial >= task.lower) & (trial <= task.upper), trial, q)
 
-    def result(self, found: Found, tolerance: float) -> InverseKinematics:
+    def result(self, found: SearchResult, tolerance: float) -> InverseKinematics:
         """The public result."""
         kinematics = self.places
-        seen = kinematics.look(found.q.T, self.t)
+        seen = kinematics.evaluate(found.q.T, self.t)
         distance, angle = self._distances(seen)
         parts = (found.left <= tolerance, found.left, distance, angle, found.counts[:, 0], found.counts[:, 1])
         good, left, distance, angle, steps, starts = [part[0].item() for part in parts] if self.single else parts
@@ -295,7 +308,7 @@ class _Search:
             _at_limits=self._at_limits(found.q[0]) if self.single else (),
         )
 
-    def _distances(self, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
+    def _distances(self, seen: TaskOutputs) -> tuple[np.ndarray, np.ndarray]:
         """The position and orientation errors, (K,) each."""
         distance, angle = np.zeros(self.K), np.zeros(self.K)
         for each, p, R in zip(self.asked, seen.positions, seen.rotations, strict=True):
@@ -339,7 +352,7 @@ class _Search:
         unit, distinct = kinematics.scales.positions, []
         for q in good:
             gap = (q - np.array(distinct).reshape(-1, kinematics.n)) / unit
-            gap = np.where(kinematics.turning, gap - 2 * np.pi * np.round(gap / (2 * np.pi)), gap)
+            gap = np.where(kinematics.periodic, gap - 2 * np.pi * np.round(gap / (2 * np.pi)), gap)
             if (np.abs(gap).max(axis=1, initial=0.0) > _DISTINCT).all():
                 distinct.append(q)
         return tuple(sorted(distinct, key=lambda q: float(np.linalg.norm((q - home) / unit))))
@@ -347,7 +360,7 @@ class _Search:
     def _require_separate(self, good: np.ndarray) -> None:
         """Raise if self-motion at the target is possible, so that solutions are not isolated."""
         kinematics, unit = self.places, self.places.scales.positions
-        seen = kinematics.look(good.T, self.t)
+        seen = kinematics.evaluate(good.T, self.t)
         jacobians = np.concatenate([seen.J / kinematics.rows[:, None], seen.A / kinematics.sizes[:, None]], axis=1)[
             :, :, self.moving
         ]
@@ -358,7 +371,7 @@ class _Search:
             raise InputError(
                 f"inverse_kinematics, branches: at the target the coordinates {', '.join(names)} have {mobility} "
                 f"{'degree' if mobility == 1 else 'degrees'} of freedom of self-motion, so the solutions are not isolated. "
-                "Fix as many coordinates with `keep`."
+                "Fix as many coordinates with `fixed`."
             )
 
 
@@ -366,7 +379,7 @@ def _starts(model: Elements, q0: Start | npt.ArrayLike) -> tuple[np.ndarray, boo
     """The starts of the searches, (K, n), and whether there are several."""
     n = len(model.coordinate_names)
     if isinstance(q0, np.ndarray) and q0.ndim == 2:
-        found = numbers_given(q0, "inverse_kinematics, q0")
+        found = as_finite_array(q0, "inverse_kinematics, q0")
         if found.shape[0] != n:
             raise InputError(f"inverse_kinematics, q0: got shape {found.shape}. Expected ({n},) or ({n}, K).")
         return np.ascontiguousarray(found.T), True

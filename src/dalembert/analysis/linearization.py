@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.linear._spectrum import Mode, finite_eigenvalues, modes_of, second_order, spectrum_of
-from dalembert.arguments import checked, is_whole, numbers_given, shown
+from dalembert.analysis.linear._spectrum import VibrationMode, finite_eigenvalues, modes_of, second_order, spectrum_of
+from dalembert.arguments import as_finite_array, is_integer, short_repr, validate_arguments
 from dalembert.docstrings import documented_class
 from dalembert.errors import EngineError, InputError
 from dalembert.mechanics import random_states
@@ -20,9 +20,9 @@ from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Description
-from dalembert.model.frozen import Value
-from dalembert.symbolic.symbols import Kind, Written
-from dalembert.tables import Table, Tabular, short
+from dalembert.model.immutable import FrozenValue
+from dalembert.symbolic.symbols import SymbolKind, Written
+from dalembert.tables import Table, Tabular, format_cell
 
 if TYPE_CHECKING:
     from scipy.signal import StateSpace
@@ -55,11 +55,11 @@ class Descriptor:
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class Linearization(Value, Tabular):
+class Linearization(FrozenValue, Tabular):
     """Linear equations about a state of a model: δẋ = A δx + B δu, δy = C δx + D δu.
 
     The states are independent coordinates and speeds; a nonholonomic system has more coordinates than speeds. `kind` is the kind
-    of the state; `followers` are the decoupled coordinates, on which no state but other decoupled coordinates depends.
+    of the state; `decoupled_states` are the decoupled coordinates, on which no state but other decoupled coordinates depends.
 
     >>> import dalembert as dl
     >>> linear = dl.linearize("simple-pendulum", at=[0.0])
@@ -73,7 +73,7 @@ class Linearization(Value, Tabular):
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    followers: tuple[str, ...]
+    decoupled_states: tuple[str, ...]
     A: np.ndarray
     B: np.ndarray
     C: np.ndarray
@@ -110,16 +110,16 @@ class Linearization(Value, Tabular):
         """D of M u̇ + D u + K z = 0: damping and gyroscopic terms."""
         return -self.mass @ self.A[self.coordinates :, self.coordinates :]
 
-    def essential(self) -> Linearization:
+    def reduced(self) -> Linearization:
         """The reduced equations without decoupled coordinates and without outputs that depend on them."""
-        coupled = [i for i, name in enumerate(self.states) if name not in self.followers]
+        coupled = [i for i, name in enumerate(self.states) if name not in self.decoupled_states]
         decoupled = [i for i in range(len(self.states)) if i not in coupled]
         outputs = [j for j in range(len(self.C)) if not np.abs(self.C[j, decoupled]).max(initial=0.0)]
         return replace(
             self,
             states=tuple(self.states[i] for i in coupled),
             outputs=tuple(self.outputs[j] for j in outputs),
-            followers=(),
+            decoupled_states=(),
             A=self.A[np.ix_(coupled, coupled)],
             B=self.B[coupled],
             C=self.C[np.ix_(outputs, coupled)],
@@ -133,7 +133,7 @@ class Linearization(Value, Tabular):
     def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Eigenvalues, eigenvectors and (δq, δq̇) of their states: of all states, or without the decoupled coordinates."""
         undamped = second_order(self.A, self.mass, self.coordinates)
-        rest = self if undamped else self.essential()
+        rest = self if undamped else self.reduced()
         return *spectrum_of(rest.A, undamped), rest.shapes
 
     @property
@@ -181,7 +181,7 @@ class Linearization(Value, Tabular):
 
     def frequency_response(self, omega: npt.ArrayLike) -> npt.NDArray[np.complex128]:
         """The transfer functions at s = iω."""
-        return self.transfer(1j * numbers_given(omega, "frequency_response, omega"))
+        return self.transfer(1j * as_finite_array(omega, "frequency_response, omega"))
 
     def poles_and_zeros(self, output: str, input: str) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:
         """The poles and zeros of one transfer function; all eigenvalues are poles, and cancellations are not removed."""
@@ -237,7 +237,7 @@ class Linearization(Value, Tabular):
             "states": list(self.states),
             "inputs": list(self.inputs),
             "outputs": list(self.outputs),
-            "followers": list(self.followers),
+            "decoupled_states": list(self.decoupled_states),
             **{name: getattr(self, name).tolist() for name in ("A", "B", "C", "D", "q", "qd", "u0", "y0")},
             "t": self.t,
             "eigenvalues": [[x.real, x.imag] for x in self.eigenvalues.tolist()],
@@ -247,8 +247,10 @@ class Linearization(Value, Tabular):
     def tables(self) -> tuple[Table, ...]:
         """The state, and the modes."""
         names = self.model.coordinate_names
-        rows = tuple((n, short(float(x)), short(float(v))) for n, x, v in zip(names, self.q, self.qd, strict=True))
-        notes = (f"decoupled coordinates: {', '.join(self.followers)}",) if self.followers else ()
+        rows = tuple(
+            (n, format_cell(float(x)), format_cell(float(v))) for n, x, v in zip(names, self.q, self.qd, strict=True)
+        )
+        notes = (f"decoupled coordinates: {', '.join(self.decoupled_states)}",) if self.decoupled_states else ()
         about = Table(("coordinate", "value", "rate"), rows, f"'{self.model.name}' about: {self.kind}", notes)
         return about, *self.modes().tables()
 
@@ -272,28 +274,28 @@ def _index(names: tuple[str, ...], name: str, what: str) -> int:
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class Modes(Tabular, Sequence[Mode]):
+class Modes(Tabular, Sequence[VibrationMode]):
     """All modes about a state, slowest first."""
 
     model: Description
     q: np.ndarray
     t: float
-    found: tuple[Mode, ...]
+    found: tuple[VibrationMode, ...]
     unit: np.ndarray
 
     def __len__(self) -> int:
         return len(self.found)
 
     @overload
-    def __getitem__(self, index: int) -> Mode: ...
+    def __getitem__(self, index: int) -> VibrationMode: ...
 
     @overload
-    def __getitem__(self, index: slice) -> tuple[Mode, ...]: ...
+    def __getitem__(self, index: slice) -> tuple[VibrationMode, ...]: ...
 
-    def __getitem__(self, index: int | slice) -> Mode | tuple[Mode, ...]:
+    def __getitem__(self, index: int | slice) -> VibrationMode | tuple[VibrationMode, ...]:
         return self.found[index]
 
-    def __iter__(self) -> Iterator[Mode]:
+    def __iter__(self) -> Iterator[VibrationMode]:
         return iter(self.found)
 
     @property
@@ -311,18 +313,18 @@ class Modes(Tabular, Sequence[Mode]):
         """The shapes as columns, (coordinates, modes)."""
         return np.array([mode.shape for mode in self.found]).reshape(len(self.found), len(self.q)).T
 
-    def motion(self, index: int, size: float = 0.3, samples_of_it: int = 73) -> tuple[np.ndarray, np.ndarray]:
+    def motion(self, index: int, size: float = 0.3, samples: int = 73) -> tuple[np.ndarray, np.ndarray]:
         """Times and positions of one period of a mode, (k,) and (n, k), projected onto the constraints.
 
         `size` is the largest amplitude of a coordinate, in radians or in lengths of the model. A mode that does not
         oscillate is displayed as an oscillation.
         """
-        if not is_whole(index) or not -len(self) <= index < len(self):
-            raise InputError(f"modes: there is no mode {shown(index)}. Expected 0 to {len(self) - 1}.")
+        if not is_integer(index) or not -len(self) <= index < len(self):
+            raise InputError(f"modes: there is no mode {short_repr(index)}. Expected 0 to {len(self) - 1}.")
         mode = self.found[index]
         period = 2 * np.pi / (mode.damped_frequency or mode.frequency or 2 * np.pi)
-        t = np.linspace(0.0, period, samples_of_it)
-        phase = np.exp(2j * np.pi * np.arange(samples_of_it) / (samples_of_it - 1))
+        t = np.linspace(0.0, period, samples)
+        phase = np.exp(2j * np.pi * np.arange(samples) / (samples - 1))
         motion = np.real(np.outer(mode.shape, phase))
         q = self.q[:, None] + size * motion
         return t, _projected(self.model, q, self.t)
@@ -334,8 +336,8 @@ class Modes(Tabular, Sequence[Mode]):
 
         return scene_of(self.model, motion=recorded_motion("mode", self.model, *self.motion(index, size)))
 
-    @checked
-    def film(
+    @validate_arguments
+    def animate(
         self,
         index: int = 0,
         path: str | Path | None = None,
@@ -375,14 +377,14 @@ class Modes(Tabular, Sequence[Mode]):
         head = ("mode", "Re", "Im", "rad/s", "Hz", "damping ratio", "moves")
         return (Table(head, tuple(self._row(i, mode) for i, mode in enumerate(self.found)), "Modes"),)
 
-    def _row(self, i: int, mode: Mode) -> tuple[str, ...]:
+    def _row(self, i: int, mode: VibrationMode) -> tuple[str, ...]:
         drifts = not mode.shape.any()
         names = self.model.coordinate_names
         share = np.abs(mode.rates if drifts else mode.shape) / self.unit
         most = [k for k in np.argsort(-np.round(share, 9), kind="stable")[:3] if share[k] > 0.05 * share.max()]
-        moves = ", ".join(Kind.RATE.of(names[k]) if drifts else names[k] for k in most)
+        moves = ", ".join(SymbolKind.RATE.of(names[k]) if drifts else names[k] for k in most)
         value, numbers = mode.eigenvalue, (mode.frequency, mode.hertz, mode.damping_ratio)
-        return str(i), *(short(float(x) + 0.0) for x in (value.real, value.imag, *numbers)), moves
+        return str(i), *(format_cell(float(x) + 0.0) for x in (value.real, value.imag, *numbers)), moves
 
     def __repr__(self) -> str:
         return f"<Modes of '{self.model.name}': {', '.join(f'{mode.frequency:.6g}' for mode in self.found)} rad/s>"
@@ -392,8 +394,8 @@ def _projected(model: Description, q: np.ndarray, t: float) -> np.ndarray:
     """Positions (n, k) projected onto the constraints; those whose projection fails are unchanged."""
     written = with_contacts(model)
     known = levels(written)
-    if not known.held:
+    if not known.n_holonomic:
         return q
     onto = random_states.Projector(written, known, random_states.scales_of(written), None)
     found = onto.level(States(q, np.zeros_like(q), np.full(q.shape[1], t)), position=True)
-    return np.where(found.good, found.x.T, q)
+    return np.where(found.converged, found.x.T, q)

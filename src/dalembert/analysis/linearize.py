@@ -9,15 +9,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dalembert.analysis.linear._residuals import (
-    Differentiated,
+    DifferentiatedResiduals,
     Partials,
-    Reduced,
+    ReducedSystem,
     Residuals,
-    Solved,
-    Verdict,
+    SolvedState,
+    StateKind,
+    classify,
     differentiated,
     driven,
-    judged,
     multipliers,
     reduced,
     require_on_constraints,
@@ -27,15 +27,15 @@ from dalembert.analysis.linear._residuals import (
 from dalembert.analysis.linearization import Descriptor, Linearization
 from dalembert.api.load import accepts_source
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import are_names, numbers_given, shown
-from dalembert.errors import InputError, nearest
+from dalembert.arguments import as_finite_array, is_str_sequence, short_repr
+from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics import assembly
 from dalembert.mechanics.system import System
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import start_state
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic.algebra_base import Scalar
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 At: TypeAlias = Any  # (q, q̇) or q at rest, by name or in order; an object with q and qd; a run
 
@@ -113,11 +113,15 @@ def read_state(model: Elements, at: At, t: float, who: str = "linearize") -> tup
     if at is None:
         q, qd = model.initial
         if model.assemble_start:
-            start = assembly.assemble(model, t=t)
+            start = assembly.assemble_state(model, t=t)
             return start.q, start.qd, t
         return q, qd, t
     if hasattr(at, "qd") and hasattr(at, "q"):
-        return numbers_given(at.q, f"{who}, at.q"), numbers_given(at.qd, f"{who}, at.qd"), float(getattr(at, "t", t))
+        return (
+            as_finite_array(at.q, f"{who}, at.q"),
+            as_finite_array(at.qd, f"{who}, at.qd"),
+            float(getattr(at, "t", t)),
+        )
     both = (
         isinstance(at, tuple) and len(at) == 2 and all(x is None or np.ndim(x) == 1 or hasattr(x, "keys") for x in at)
     )
@@ -141,12 +145,12 @@ class _Inputs:
 
 
 def _read_inputs(model: Elements, inputs: Sequence[str]) -> _Inputs:
-    if not are_names(inputs):
-        raise InputError(f"linearize, inputs: got {shown(inputs)}. Expected a list of str.")
+    if not is_str_sequence(inputs):
+        raise InputError(f"linearize, inputs: got {short_repr(inputs)}. Expected a list of str.")
     known = {name: name for name in model.parameter_values} | {
-        load.name: Kind.INPUT.of(load.name)
+        load.name: SymbolKind.INPUT.of(load.name)
         for load in model.loads
-        if Kind.INPUT.of(load.name) in model.parameter_values
+        if SymbolKind.INPUT.of(load.name) in model.parameter_values
     }
     coordinates, parameters = [], []
     for name in inputs:
@@ -156,7 +160,7 @@ def _read_inputs(model: Elements, inputs: Sequence[str]) -> _Inputs:
         if name not in known:
             raise InputError(
                 f"linearize, inputs: there is no coordinate, parameter or load '{name}'. "
-                f"{nearest(name, [*model.coordinate_names, *known])}"
+                f"{suggest_name(name, [*model.coordinate_names, *known])}"
             )
         coordinates.append(None)
         parameters.append(known[name])
@@ -167,9 +171,9 @@ def _read_outputs(system: System, outputs: Sequence[str] | None) -> dict[str, Sc
     """The outputs by name."""
     model, names = system.model, system.facts.levels.names
     requested = tuple(model.coordinate_names if outputs is None else outputs)
-    if not are_names(requested):
-        raise InputError(f"linearize, outputs: got {shown(outputs)}. Expected a list of formulas and names.")
-    known = dict(zip(map(Kind.ACCELERATION.of, model.coordinate_names), system.qdd, strict=True))
+    if not is_str_sequence(requested):
+        raise InputError(f"linearize, outputs: got {short_repr(outputs)}. Expected a list of formulas and names.")
+    known = dict(zip(map(SymbolKind.ACCELERATION.of, model.coordinate_names), system.qdd, strict=True))
     known |= dict(zip(names, multipliers(system), strict=True))
     return {
         x: known[x] if x in known else system.lower(model.formula(x, f"linearize, output '{x}'")) for x in requested
@@ -201,7 +205,7 @@ def linear_at(
     _require_smooth(model.name, residuals, found)
     linear = reduced(found)
     names = [*(model.coordinate_names[i] for i in linear.chosen), *speed_names(space)]
-    verdict = judged(residuals, found, linear, held, names)
+    verdict = classify(residuals, found, linear, held, names)
     if not (verdict.steady or moving):
         raise InputError(
             f"linearize: the state of model '{model.name}' is neither an equilibrium nor a steady motion: {verdict.reason}. "
@@ -217,7 +221,7 @@ def speed_names(space: Workspace) -> list[str]:
     """The names of the generalized speeds; formulas for those chosen automatically."""
     known = space.facts
     pairs = enumerate(zip(known.speed_names, known.speeds, strict=True))
-    return [name if i < known.given else str(u) for i, (name, u) in pairs]
+    return [name if i < known.n_user_speeds else str(u) for i, (name, u) in pairs]
 
 
 @dataclass(frozen=True)
@@ -225,9 +229,9 @@ class _Here:
     """A state with its linear equations, its classification and the inputs."""
 
     space: Workspace
-    found: Solved
-    linear: Reduced
-    verdict: Verdict
+    found: SolvedState
+    linear: ReducedSystem
+    verdict: StateKind
     drives: _Inputs
     u0: np.ndarray  # forces along actuated coordinates
     names: tuple[str, ...]  # of the states
@@ -239,7 +243,7 @@ class _Here:
         forces, names = iter(self.u0.tolist()), iter(self.drives.parameters)
         return np.array([next(forces) if i is not None else values[next(names)] for i in self.drives.coordinates])
 
-    def with_outputs(self, outputs: tuple[str, ...], functions: Differentiated) -> Linearization:
+    def with_outputs(self, outputs: tuple[str, ...], functions: DifferentiatedResiduals) -> Linearization:
         """The complete linear equations."""
         found, linear, point = self.found, self.linear, self.found.point
         push = _push(found, self.drives, self.space.model)
@@ -254,10 +258,10 @@ class _Here:
             states=self.names,
             inputs=self.drives.names,
             outputs=outputs,
-            followers=tuple(self.names[i] for i in self.verdict.followers),
+            decoupled_states=tuple(self.names[i] for i in self.verdict.followers),
             A=linear.A,
             B=drive.B,
-            C=linear.seen(partials),
+            C=linear.output_matrix(partials),
             D=partials.qdd @ drive.qdd + partials.lam @ drive.lam + direct,
             q=point.q,
             qd=point.qd,
@@ -283,7 +287,7 @@ def _by_input(columns: np.ndarray, drives: _Inputs) -> np.ndarray:
     return out
 
 
-def _push(found: Solved, drives: _Inputs, model: Elements) -> np.ndarray:
+def _push(found: SolvedState, drives: _Inputs, model: Elements) -> np.ndarray:
     """The generalized force of every input; a parameter has that of its derivative and must not occur in constraints."""
     for level in ("position", "velocity", "acceleration", "speeds"):
         slopes = np.abs(found.by_row[level].parameters)
@@ -300,20 +304,20 @@ def _push(found: Solved, drives: _Inputs, model: Elements) -> np.ndarray:
     return out
 
 
-def _equilibrium_forces(residuals: Residuals, found: Solved, push: np.ndarray) -> np.ndarray:
+def _equilibrium_forces(residuals: Residuals, found: SolvedState, push: np.ndarray) -> np.ndarray:
     """The least-squares forces along actuated coordinates that keep the speeds constant, of least norm."""
     if not push.shape[1]:
         return np.zeros(0)
-    rates = residuals.at(found.point)[residuals.places["speed_rates"]]
-    gain = found.by_row["speed_rates"].qdd @ found.answer(push, np.zeros((len(found.A), push.shape[1])))
+    rates = residuals.at(found.point)[residuals.row_slices["speed_rates"]]
+    gain = found.by_row["speed_rates"].qdd @ found.accelerations(push, np.zeros((len(found.A), push.shape[1])))
     return np.linalg.lstsq(gain, -rates, rcond=None)[0]
 
 
 def _descriptor(
-    space: Workspace, found: Solved, push: np.ndarray, partials: Partials, direct: np.ndarray
+    space: Workspace, found: SolvedState, push: np.ndarray, partials: Partials, direct: np.ndarray
 ) -> Descriptor:
     """The descriptor form in all coordinates."""
-    n, k, held = len(found.point.q), len(found.A), space.facts.levels.held
+    n, k, held = len(found.point.q), len(found.A), space.facts.levels.n_holonomic
     r, phi, velocity = (found.by_row[name] for name in ("dynamics", "position", "velocity"))
     rows_q = np.concatenate([phi.q, velocity.q[held:]])
     rows_qd = np.concatenate([np.zeros((held, n)), velocity.qd[held:]])
@@ -324,13 +328,13 @@ def _descriptor(
     B = np.concatenate([np.zeros((n, push.shape[1])), push, np.zeros((k, push.shape[1]))])
     # accelerations in the outputs are the constrained solution of the second row
     a = found.by_row["acceleration"]
-    qdd = found.answer(-np.concatenate([r.q, r.qd], axis=1), -np.concatenate([a.q, a.qd], axis=1))
+    qdd = found.accelerations(-np.concatenate([r.q, r.qd], axis=1), -np.concatenate([a.q, a.qd], axis=1))
     C = np.concatenate(
         [partials.q + partials.qdd @ qdd[:, :n], partials.qd + partials.qdd @ qdd[:, n:], partials.lam], axis=1
     )
-    D = partials.qdd @ found.answer(push, np.zeros((k, push.shape[1]))) + direct
+    D = partials.qdd @ found.accelerations(push, np.zeros((k, push.shape[1]))) + direct
     names = space.model.coordinate_names
-    states = (*names, *map(Kind.RATE.of, names), *map(Kind.MULTIPLIER.of, space.facts.levels.names))
+    states = (*names, *map(SymbolKind.RATE.of, names), *map(SymbolKind.MULTIPLIER.of, space.facts.levels.names))
     return Descriptor(states, E, A, B, C, D)
 
 
@@ -347,7 +351,7 @@ def _refuse_feedback(name: str, space: Workspace) -> None:
 _OFFSET, _KINK = 1e-7, 1e-3  # relative offset of the test states, and the allowed change of derivatives there
 
 
-def _require_smooth(name: str, residuals: Residuals, found: Solved) -> None:
+def _require_smooth(name: str, residuals: Residuals, found: SolvedState) -> None:
     """Raise if a formula switches its branch exactly at the state, so that it is not differentiable."""
     if not residuals.switching:
         return

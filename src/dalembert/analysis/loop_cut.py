@@ -17,7 +17,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.api.load import accepts_source
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.contact_constraints import displacement, ends
 from dalembert.mechanics.state_batch import one_state
@@ -25,13 +25,13 @@ from dalembert.model.constraints.loop import Loop, ancestors, loop_bodies
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Coordinate, Rotor
 from dalembert.model.evaluation import at_start, value
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.model.joints.base import HERE, Joint
-from dalembert.model.joints.fixed import Fixed, backwards, placed_back
+from dalembert.model.joints.fixed import Fixed, invert_joints, placed_back
 from dalembert.model.loads.base import InJoint, Load
 from dalembert.model.model import Model
 from dalembert.model.values import Vector3
-from dalembert.symbolic.floats import FLOATS, plain, real
+from dalembert.symbolic.floats import FLOATS, real, to_numeric
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import roll_pitch_yaw
 from dalembert.symbolic.symbols import coordinate, decimal, is_identifier, rate
@@ -41,7 +41,7 @@ JointElement = TypeVar("JointElement", InJoint, Rotor)  # an element inside a jo
 
 
 @accepts_source
-def recut(given: Elements, loop: str, at: str | None = None) -> Model:
+def recut(model: Elements, loop: str, at: str | None = None) -> Model:
     """The same mechanism with `loop` cut at another joint.
 
     The automatic choice is the joint with the most degrees of freedom, which leaves the fewest coordinates and constraints;
@@ -79,13 +79,13 @@ def recut(given: Elements, loop: str, at: str | None = None) -> Model:
     >>> recut(model, "pin", at="coupler").coordinate_names
     ('a', 'c', 'pin')
     """
-    given.require_sound()
-    given.refuse_canonical("recut")  # momenta belong to the coordinates, and those change
-    model = Model.of(given)
+    model.require_valid()
+    model.refuse_canonical("recut")  # momenta belong to the coordinates, and those change
+    model = Model.of(model)
     found = next((each for each in model.loops if each.name == loop), None)
     if found is None:
         known = [each.name for each in model.loops]
-        raise InputError(f"recut: there is no loop '{loop}'. {nearest(loop, known)}")
+        raise InputError(f"recut: there is no loop '{loop}'. {suggest_name(loop, known)}")
     chain = loop_bodies(model, found)
     if at is None:
         return _best_cut(model, found, chain)
@@ -142,7 +142,7 @@ class _Recut:
         self._require_untied(moves)
         out.rotors = tuple(self._in_joint(rotor, moves) for rotor in self.model.rotors)
         if cut.joint.row_names:
-            out.loops += (replace(cut, joint=cut.joint.still()),)
+            out.loops += (replace(cut, joint=cut.joint.at_zero()),)
         self._require_unused(out, names, lost)
         for name in sorted(names & set(out.limits)):
             out.note(f"{self.where}: the limits of {name} are dropped, since it is no longer a coordinate.")
@@ -157,7 +157,7 @@ class _Recut:
         out.generalized_coordinates += added
         changed[self.reversed_chain[0]] = replace(self.bodies[self.reversed_chain[0]], parent=near, joints=joints)
         for child, parent in zip(self.reversed_chain, self.reversed_chain[1:], strict=False):
-            back, indices = backwards(self.bodies[child].joints, self.where)
+            back, indices = invert_joints(self.bodies[child].joints, self.where)
             changed[parent] = replace(self.bodies[parent], parent=child, joints=back)
             moves[child] = (parent, indices)
         return tuple(changed.get(body.name, body) for body in self.model.bodies)
@@ -174,7 +174,7 @@ class _Recut:
         forward: list[Joint] = [moving, *placed_back(self.loop.position, self.loop.rotation)]
         if not self.flipped:
             return tuple(forward), tuple(start)
-        back, _ = backwards([moving], self.where)
+        back, _ = invert_joints([moving], self.where)
         fixed = Fixed(self.loop.position, self.loop.rotation)
         return (fixed, *back), tuple(start)
 
@@ -187,14 +187,19 @@ class _Recut:
 
     def _at_start(self) -> tuple[list[float], list[float]]:
         q, qd = self.model.initial
-        F, M = ends(self.loop, random_states.at(self.model, one_state(q, qd)))
+        F, M = ends(self.loop, random_states.motion_at(self.model, one_state(q, qd)))
         R, p = displacement(F, M)
         values = list(self.loop.joint.measure(R, p))
-        w_F, w_M = (plain(frame.D) @ qd + plain(frame.E) for frame in (F, M))
-        v = plain(F.R).T @ (plain(M.J - F.J) @ qd + plain(M.c - F.c)) - np.cross(w_F, p)
+        w_F, w_M = (to_numeric(frame.D) @ qd + to_numeric(frame.E) for frame in (F, M))
+        v = to_numeric(F.R).T @ (to_numeric(M.J - F.J) @ qd + to_numeric(M.c - F.c)) - np.cross(w_F, p)
         w = w_M - R.T @ w_F
         joint = self.loop.joint
-        S = np.concatenate([plain(joint.angular(FLOATS, values)), plain(joint.linear(FLOATS, values))])
+        S = np.concatenate(
+            [
+                to_numeric(joint.angular_motion_subspace(FLOATS, values)),
+                to_numeric(joint.linear_motion_subspace(FLOATS, values)),
+            ]
+        )
         rates = np.linalg.lstsq(S, np.concatenate([w, v]), rcond=None)[0]
         return values, [float(x) for x in rates]
 
@@ -246,7 +251,7 @@ class _Recut:
         R, p = np.eye(3), np.zeros(3)
         for joint in joints:
             p = p + R @ np.array([real(lower(x)) for x in joint.position])
-            R = R @ plain(roll_pitch_yaw(FLOATS, [real(lower(x)) for x in joint.rotation]))
+            R = R @ to_numeric(roll_pitch_yaw(FLOATS, [real(lower(x)) for x in joint.rotation]))
         if inverse:
             R, p = R.T, -R.T @ p
         if used := {s.name for joint in joints for x in (*joint.position, *joint.rotation) for s in x.free_symbols}:

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from dalembert.api.load import accepts_source
-from dalembert.formalisms import catalogue as formalisms
+from dalembert.formalisms import catalog as formalisms
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.facts import Facts, facts_of
-from dalembert.mechanics.state_batch import constraint_matrix, joined, one_state
+from dalembert.mechanics.state_batch import concatenate, constraint_matrix, one_state
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Rotor
 from dalembert.model.evaluation import value
 from dalembert.model.joints.base import Joint
 from dalembert.model.loads.base import Load
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.symbols import Formula
 from dalembert.tables import Table, Tabular
 
@@ -30,7 +30,7 @@ _NEARLY_SINGULAR = 1e-6  # relative independence of the constraints at the start
 
 
 @dataclass(frozen=True)
-class Understanding:
+class ModelSummary:
     """A valid model with contacts as constraints, and the facts derived from it."""
 
     model: Elements
@@ -56,7 +56,7 @@ class Understanding:
             "loads": [_load(load, model) for load in model.loads],
             "rotors": [_rotor(rotor, model) for rotor in model.rotors],
             "constraints": _constraints(model, known),
-            "speeds": [{"name": u, "formula": written_out(f), "description": about.get(u, "")} for u, f in pairs],
+            "speeds": [{"name": u, "formula": formula_string(f), "description": about.get(u, "")} for u, f in pairs],
             "limits": [{"coordinate": name, **vars(limits)} for name, limits in model.limits.items()],
             "shapes": [vars(shape) for shape in model.shapes],
         }
@@ -76,7 +76,7 @@ class Understanding:
             "independent": list(moves.independent),
             "ignorable": list(moves.ignorable),
             "redundant": list(known.dropped),
-            "non_ideal": {name: written_out(force) for name, force in model.non_ideal_forces.items()},
+            "non_ideal": {name: formula_string(force) for name, force in model.non_ideal_forces.items()},
             "warnings": list(moves.warnings),
             "notes": list(model.notes),
             "formalisms": self.formalisms,
@@ -87,17 +87,17 @@ class Understanding:
         }
 
 
-def understood(model: Elements) -> Understanding:
+def summarize(model: Elements) -> ModelSummary:
     """The summary of a valid model."""
     model = with_contacts(model)
     known = facts_of(model)
-    refusals = {m.ABOUT.key: formalisms.refusal(m.ABOUT, model, known) for m in formalisms.FORMALISMS}
+    refusals = {m.ABOUT.key: formalisms.unsupported_reason(m.ABOUT, model, known) for m in formalisms.FORMALISMS}
     refused = {key: reason for key, reason in refusals.items() if reason is not None}
-    return Understanding(model, known, report(model, known), refused)
+    return ModelSummary(model, known, report(model, known), refused)
 
 
 def _formula_strings(formulas: Iterable[Formula]) -> list[str]:
-    return [written_out(formula) for formula in formulas]
+    return [formula_string(formula) for formula in formulas]
 
 
 def _coordinates(model: Elements, known: Facts) -> list[Row]:
@@ -119,7 +119,7 @@ def _body(body: Body, model: Elements) -> Row:
     return {
         "name": body.name,
         "parent": body.parent,
-        "mass": written_out(body.mass),
+        "mass": formula_string(body.mass),
         "mass_value": value(body.mass, model.parameter_values),
         "joints": [_joint(joint) for joint in body.joints],
         "description": body.description,
@@ -134,7 +134,7 @@ def _joint(joint: Joint) -> Row:
         "axis": [float(a) for a in axes[0]] if len(axes) == 1 else None,
         "axes": [[float(a) for a in axis] for axis in axes],
         "value": ", ".join(_formula_strings(joint.values)),
-        "motions": [{"name": name, "formula": written_out(formula)} for name, formula in moves],
+        "motions": [{"name": name, "formula": formula_string(formula)} for name, formula in moves],
         "position": _formula_strings(joint.position),
         "rotation": _formula_strings(joint.rotation),
     }
@@ -158,7 +158,12 @@ def _loop(loop: Loop, known: Facts) -> Row:
 
 def _rotor(rotor: Rotor, model: Elements) -> Row:
     on = _motion((rotor.body, rotor.joint, rotor.motion), model)
-    return {"name": rotor.name, "on": on, "inertia": written_out(rotor.inertia), "ratio": written_out(rotor.ratio)}
+    return {
+        "name": rotor.name,
+        "on": on,
+        "inertia": formula_string(rotor.inertia),
+        "ratio": formula_string(rotor.ratio),
+    }
 
 
 def _motion(place: tuple[str, int, int], model: Elements) -> str:
@@ -181,7 +186,7 @@ def _constraints(model: Elements, known: Facts) -> list[Row]:
         {
             "name": c.name,
             "kind": c.kind,
-            "formula": written_out(c.formula),
+            "formula": formula_string(c.formula),
             "description": c.description,
             "redundant": c.name in known.dropped,
             "feedback": _formula_strings(c.feedback),
@@ -252,7 +257,7 @@ def mobility(model: Elements) -> Mobility:
     >>> mobility(dl.load("cart-pendulum")).degrees_of_freedom
     2
     """
-    model.require_sound()
+    model.require_valid()
     written = with_contacts(model)
     return report(written, facts_of(written))
 
@@ -301,7 +306,7 @@ def _at_start(model: Elements, known: Facts) -> tuple[int, float]:
     """The rank of A at the initial state, and the independence of its rows relative to other states."""
     if not known.rows:
         return 0, 1.0
-    states = joined(one_state(*model.initial), random_states.consistent(model, _REFERENCE_STATES))
+    states = concatenate(one_state(*model.initial), random_states.consistent_states(model, _REFERENCE_STATES))
     A = known.dimensionless(constraint_matrix(model, known.levels, states))[:, known.rows]
     unit = known.scales.positions
     # rows are scaled by their typical size, not by their size at the start

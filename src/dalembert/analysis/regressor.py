@@ -21,15 +21,15 @@ from dalembert.analysis.fit import Estimate
 from dalembert.api.compiled_calls import Numbers
 from dalembert.api.dynamics import Dynamics, dynamics
 from dalembert.api.load import accepts_source
-from dalembert.arguments import numbers_given
+from dalembert.arguments import as_finite_array
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.mechanics.rank import TOLERANCE
 from dalembert.model.description import Description, Elements
 from dalembert.model.elements import Body
 from dalembert.model.evaluation import value
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.recursive.constraint_batch import require_tree
-from dalembert.tables import Table, Tabular, short
+from dalembert.tables import Table, Tabular, format_cell
 
 LETTERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 _INERTIA_ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # of the six independent entries of an inertia
@@ -40,7 +40,7 @@ _SMALL = 1e-9  # relative to the largest: smaller coefficients of a combination 
 
 
 @dataclass(frozen=True, repr=False)
-class Regressor(Value, Tabular):
+class Regressor(FrozenValue, Tabular):
     """The joint torques as a linear function of the inertial parameters.
 
     >>> import dalembert as dl
@@ -55,7 +55,7 @@ class Regressor(Value, Tabular):
 
     @property
     def _model(self) -> Description:
-        return self.dynamics.declared
+        return self.dynamics.model
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class Regressor(Value, Tabular):
 
     def matrix(self, q: Numbers, qd: Numbers, qdd: Numbers, t: Numbers = 0.0) -> np.ndarray:
         """Y at one state, (speeds, parameters), or at a batch of states, (speeds, parameters, batch)."""
-        states = [numbers_given(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
+        states = [as_finite_array(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
         single = states[0].ndim == 1
         positions, speeds, rates = (x[:, None] if single else x for x in states)
         blocks = [self._body_columns(body, positions, speeds, rates, t) for body in self.bodies]
@@ -136,13 +136,13 @@ class Regressor(Value, Tabular):
         t: Numbers = 0.0,
         *,
         base: BaseParameters | None = None,
-    ) -> Identified:
+    ) -> Identification:
         """Identify the base parameters from torques (speeds, samples) along a trajectory, with uncertainties.
 
         The noise of every joint is estimated from the residuals. τ₀ is that of the model.
         """
         known = self.base() if base is None else base
-        Y, torques = self.matrix(q, qd, qdd, t), numbers_given(tau, "tau")
+        Y, torques = self.matrix(q, qd, qdd, t), as_finite_array(tau, "tau")
         if Y.ndim != 3 or torques.shape != (len(Y), Y.shape[2]):
             raise InputError(
                 f"identify: tau has shape {torques.shape}. Expected ({len(Y)}, samples), with q, qd and qdd of as many samples."
@@ -152,7 +152,8 @@ class Regressor(Value, Tabular):
     def tables(self) -> tuple[Table, ...]:
         """The parameters of every body."""
         rows = [
-            (body, *(short(float(x)) for x in self.values[10 * i : 10 * i + 10])) for i, body in enumerate(self.bodies)
+            (body, *(format_cell(float(x)) for x in self.values[10 * i : 10 * i + 10]))
+            for i, body in enumerate(self.bodies)
         ]
         title = f"{self._model.name}: inertial parameters, inertias about the origins of the bodies"
         return (Table(("body", *LETTERS), tuple(rows), title),)
@@ -225,7 +226,7 @@ def _inertia(w: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, repr=False)
-class Identified(Value, Tabular):
+class Identification(FrozenValue, Tabular):
     """Base parameters with uncertainties."""
 
     base: BaseParameters
@@ -243,7 +244,7 @@ class Identified(Value, Tabular):
     def tables(self) -> tuple[Table, ...]:
         """The combinations, as identified and in the model."""
         rows = [
-            (name, f"{found.value:.6g}", f"{found.sigma:.2g}", short(float(known)))
+            (name, f"{found.value:.6g}", f"{found.sigma:.2g}", format_cell(float(known)))
             for (name, found), known in zip(self.estimates.items(), self.base.values, strict=True)
         ]
         joints = ", ".join(f"{x:.3g}" for x in self.sigma)
@@ -254,7 +255,7 @@ class Identified(Value, Tabular):
         return f"<Identified: {self.base.rank} base parameters>"
 
 
-def identified(Y: np.ndarray, tau: np.ndarray, base: BaseParameters) -> Identified:
+def identified(Y: np.ndarray, tau: np.ndarray, base: BaseParameters) -> Identification:
     """Identify base parameters from torques (joints, samples) and Y (joints, rank, samples); weights are 1/noise."""
     joints, rank, samples = Y.shape
     if joints * samples <= rank:
@@ -268,7 +269,7 @@ def identified(Y: np.ndarray, tau: np.ndarray, base: BaseParameters) -> Identifi
         noise = np.sqrt((residuals**2).sum(axis=1) / max(samples - rank / joints, 1.0))
         weights = 1.0 / np.maximum(noise, 1e-14 * max(float(np.abs(tau).max()), 1e-300))
     x, covariance, condition = _solved(Y, tau, weights, base)
-    return Identified(base, x, covariance, 1.0 / weights, condition)
+    return Identification(base, x, covariance, 1.0 / weights, condition)
 
 
 def _solved(
@@ -291,7 +292,7 @@ def _solved(
 
 
 @dataclass(frozen=True, repr=False)
-class BaseParameters(Value, Tabular):
+class BaseParameters(FrozenValue, Tabular):
     """Linear combinations `combine` π of the parameters, one for each independent column of the regressor."""
 
     columns: tuple[int, ...]
@@ -312,20 +313,20 @@ class BaseParameters(Value, Tabular):
         return tuple(_as_sum(row, self.parameters, lead) for row, lead in zip(self.combine, self.columns, strict=True))
 
     @property
-    def unseen(self) -> tuple[str, ...]:
+    def unidentifiable(self) -> tuple[str, ...]:
         """The parameters that no torque depends on."""
         return tuple(name for name, column in zip(self.parameters, self.combine.T, strict=True) if not column.any())
 
     def tables(self) -> tuple[Table, ...]:
         """The combinations with their values."""
-        rows = [(name, short(float(x))) for name, x in zip(self.names, self.values, strict=True)]
+        rows = [(name, format_cell(float(x))) for name, x in zip(self.names, self.values, strict=True)]
         low, high = self.gap
         title = f"{self.rank} base parameters of {len(self.parameters)}"
         note = (
             f"The rank was tested at {self.states} random states: the smallest nonzero relative singular value is {low:.1e}, the "
             f"others are at most {high:.1e}. Random states can underestimate the rank; they cannot overestimate it."
         )
-        unused = f"No torque depends on {', '.join(self.unseen)}." if self.unseen else ""
+        unused = f"No torque depends on {', '.join(self.unidentifiable)}." if self.unidentifiable else ""
         return (Table(("combination", "value"), tuple(rows), title, tuple(x for x in (note, unused) if x)),)
 
     def __repr__(self) -> str:
@@ -336,7 +337,7 @@ def base_parameters_of(Y: np.ndarray, names: Sequence[str], values: np.ndarray, 
     """The base parameters of a regressor matrix.
 
     >>> found = base_parameters_of(np.array([[1.0, 2.0, 0.0], [3.0, 6.0, 0.0]]), ["a", "b", "c"], np.array([1.0, 1.0, 1.0]), 2)
-    >>> found.names, found.values.tolist(), found.unseen
+    >>> found.names, found.values.tolist(), found.unidentifiable
     (('a + 2·b',), [3.0], ('c',))
     """
     size = np.linalg.norm(Y, axis=0)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.equilibrium import Asked, Looking
+from dalembert.analysis.equilibrium import EquilibriumSearch, SearchRequest
 from dalembert.analysis.linear._spectrum import matched
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import At, linear_at, read_state
 from dalembert.api.load import accepts_source
-from dalembert.arguments import numbers_given
+from dalembert.arguments import as_finite_array
 from dalembert.docstrings import documented_class
-from dalembert.errors import InputError, WorkError, nearest
-from dalembert.mechanics.facts import lost_fact
+from dalembert.errors import ComputationError, InputError, suggest_name
+from dalembert.mechanics.facts import violated_fact
 from dalembert.model.description import Description, Elements
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
-from dalembert.symbolic.symbols import Kind
-from dalembert.tables import Table, Tabular, short
+from dalembert.symbolic.symbols import SymbolKind
+from dalembert.tables import Table, Tabular, format_cell
 
 if TYPE_CHECKING:
     from dalembert.display.plots.figure import Plot
@@ -33,7 +33,7 @@ _AXIS = 1e-9  # relative to the largest eigenvalue
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class Locus(Value, Tabular):
+class Locus(FrozenValue, Tabular):
     """Eigenvalues at values of a parameter: (states, values), each row one tracked eigenvalue.
 
     `q` and `qd` are the corresponding equilibria or steady motions, (coordinates, values).
@@ -74,8 +74,8 @@ class Locus(Value, Tabular):
         """One row for each value."""
         rows = [
             (
-                short(float(x)),
-                short(float(growth) + 0.0),
+                format_cell(float(x)),
+                format_cell(float(growth) + 0.0),
                 ", ".join(f"{w:.5g}" for w in sorted({*np.round(np.imag(found), 9)}) if w > 0),
             )
             for x, growth, found in zip(self.values, self.growth, self.eigenvalues.T, strict=True)
@@ -132,7 +132,7 @@ def root_locus(
     model.refuse_canonical("root_locus")
     model.refuse_laws("root_locus", "Use model.without_laws(), whose inputs are parameters.")
     model.refuse_rigid("root_locus")
-    space, numbers = workspace_of(setup(model)), numbers_given(values, "root_locus, values")
+    space, numbers = workspace_of(setup(model)), as_finite_array(values, "root_locus, values")
     if numbers.ndim != 1 or not numbers.size:
         raise InputError(f"root_locus, values: got shape {numbers.shape}. Expected a nonempty 1-D array.")
     along = _Continuation(space, name, t, at)
@@ -156,10 +156,12 @@ class _Continuation:
 
     def __post_init__(self) -> None:
         model = self.space.model
-        self.rates = {Kind.RATE.of(name): i for i, name in enumerate(model.coordinate_names)}
+        self.rates = {SymbolKind.RATE.of(name): i for i, name in enumerate(model.coordinate_names)}
         known = [*model.parameter_values, *self.rates]
         if self.name not in known:
-            raise InputError(f"root_locus: there is no parameter or rate '{self.name}'. {nearest(self.name, known)}")
+            raise InputError(
+                f"root_locus: there is no parameter or rate '{self.name}'. {suggest_name(self.name, known)}"
+            )
 
     def linear(self, x: float) -> Linearization:
         """The linearized equations at one value."""
@@ -174,7 +176,7 @@ class _Continuation:
         """Raise if a value of the parameter changes which constraints are independent."""
         if self.name not in self.space.facts.structural:
             return
-        reason = lost_fact(self.space.model.with_parameters({self.name: x}), self.space.facts)
+        reason = violated_fact(self.space.model.with_parameters({self.name: x}), self.space.facts)
         if reason is not None:
             raise InputError(
                 f"root_locus: at {self.name} = {x:g} {reason} than at {self.name} = "
@@ -189,9 +191,11 @@ class _Continuation:
         q = q if self.last is None else self.last
         speeds = {self.rates[self.name]: x} if self.name in self.rates else {}
         rates = {i: float(v) for i, v in enumerate(qd) if v and self.at is not None and not speeds}
-        root = Looking(self.space, q, np.zeros_like(qd), t, Asked((), speeds or rates, (), ()), values=values).nearest()
+        root = EquilibriumSearch(
+            self.space, q, np.zeros_like(qd), t, SearchRequest((), speeds or rates, (), ()), values=values
+        ).nearest()
         if root is None:
-            raise WorkError(
+            raise ComputationError(
                 f"root_locus: no equilibrium was found at {self.name} = {x:g}. Expected one near the previous value. Use "
                 "smaller steps, or give `at` as a function of the value."
             )

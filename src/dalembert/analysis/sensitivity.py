@@ -12,34 +12,34 @@ import numpy as np
 from dalembert.analysis._directional_derivatives import (
     Differentials,
     Directions,
-    Origin,
-    Varied,
+    InitialState,
+    WithDerivatives,
     directions_of,
-    origin_of,
+    initial_state_of,
     with_time,
 )
-from dalembert.analysis._variational_equations import Crossing, Jumps, Variations
+from dalembert.analysis._variational_equations import Crossing, SaltationMatrices, Variations
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.api.simulate import SimulationOptions, recording_of, takes_options, task_of
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import checked, shown
+from dalembert.arguments import short_repr, validate_arguments
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import Program, program_of
 from dalembert.docstrings import documented_class
-from dalembert.errors import InputError, NotApplicableError, nearest
+from dalembert.errors import InputError, NotApplicableError, suggest_name
 from dalembert.formalisms.shared.common_quantities import free_equations, jacobi
 from dalembert.formalisms.shared.linear_form import fused
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
 from dalembert.model.description import Elements
-from dalembert.model.frozen import Value
-from dalembert.model.values import several
+from dalembert.model.immutable import FrozenValue
+from dalembert.model.values import is_sequence
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.main_loop import Stretches, Task, stretches_of
+from dalembert.simulation.main_loop import RunOptions, Segments, integrate_segments
 from dalembert.symbolic.algebra_base import Array, stack, vector
-from dalembert.symbolic.symbols import Kind
-from dalembert.tables import Table, Tabular, short
+from dalembert.symbolic.symbols import SymbolKind
+from dalembert.tables import Table, Tabular, format_cell
 
 NAMED = ("kinetic", "potential", "energy", "jacobi", "multipliers", "reactions", "momenta")
 
@@ -103,8 +103,8 @@ def sensitivity(
     equations.derivation.require_differentiable_by(directions.parameters, "sensitivity")
     task = task_of(duration, change_charts=False, **options)
     first = float(task.grid(equations.model)[0])
-    origin = origin_of(equations, directions, q0, qd0, first, keep)
-    return Differentiated(equations, directions, origin, task, order).run({})
+    origin = initial_state_of(equations, directions, q0, qd0, first, keep)
+    return DifferentiatedTrajectory(equations, directions, origin, task, order).run({})
 
 
 def require_differentiable(equations: BoundEquations, who: str = "sensitivity") -> None:
@@ -126,13 +126,13 @@ def require_differentiable(equations: BoundEquations, who: str = "sensitivity") 
 
 
 @dataclass(frozen=True)
-class Differentiated:
+class DifferentiatedTrajectory:
     """A trajectory as a function of the differentiation variables."""
 
     equations: BoundEquations
     directions: Directions
-    origin: Origin
-    task: Task
+    origin: InitialState
+    task: RunOptions
     order: int = 1
 
     def run(self, values: Mapping[str, float]) -> Sensitivity:
@@ -140,20 +140,22 @@ class Differentiated:
         changes = {name: value for name, value in values.items() if name in self.directions.parameters}
         equations = self.equations.with_parameters(changes) if changes else self.equations
         y, n = self.origin.at(equations, values, self.order), self.directions.coordinates
-        found = stretches_of(equations, replace(self.task, q0=y.value[:n], qd0=y.value[n:]))
+        found = integrate_segments(equations, replace(self.task, q0=y.value[:n], qd0=y.value[n:]))
         state, method, crossings = self._along(found, y, equations)
         run = recording_of(equations, found).trajectory()
-        return Sensitivity(found.held or equations, run, self.directions, state, method, crossings)
+        return Sensitivity(found.initial_equations or equations, run, self.directions, state, method, crossings)
 
     def _along(
-        self, found: Stretches, y: Varied, equations: BoundEquations
-    ) -> tuple[Varied, str, tuple[Crossing, ...]]:
+        self, found: Segments, y: WithDerivatives, equations: BoundEquations
+    ) -> tuple[WithDerivatives, str, tuple[Crossing, ...]]:
         """State and derivatives at the samples, segment by segment, with the events and switchings between them."""
         parameter_values = dict(zip(equations.model.parameter_values, equations.values, strict=False))
         values = self.directions.values_in(parameter_values, y.value)
         sizes = np.where(values == 0, 1.0, np.abs(values))
-        jumps, pieces, crossed = Jumps(found, equations, self.directions, self.order), [], []
-        method = self.task.integrator or Variations(found.parts[0].equations, self.directions, self.order).usual
+        jumps, pieces, crossed = SaltationMatrices(found, equations, self.directions, self.order), [], []
+        method = (
+            self.task.integrator or Variations(found.parts[0].equations, self.directions, self.order).default_integrator
+        )
         for i, (part, after) in enumerate(zip(found.parts, [*found.parts[1:], None], strict=True)):
             grid = part.solution.t
             times = grid if after is None or after.solution.t[0] <= grid[-1] else np.append(grid, after.solution.t[0])
@@ -167,10 +169,10 @@ class Differentiated:
         return _joined(pieces), method, tuple(crossed)
 
 
-def _joined(pieces: Sequence[Varied]) -> Varied:
+def _joined(pieces: Sequence[WithDerivatives]) -> WithDerivatives:
     """The pieces concatenated along the samples."""
     second = [piece.second for piece in pieces if piece.second is not None]
-    return Varied(
+    return WithDerivatives(
         np.concatenate([piece.value for piece in pieces], axis=-1),
         np.concatenate([piece.first for piece in pieces], axis=-1),
         np.concatenate(second, axis=-1) if second else None,
@@ -179,7 +181,7 @@ def _joined(pieces: Sequence[Varied]) -> Varied:
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class Sensitivity(Value, Tabular):
+class Sensitivity(FrozenValue, Tabular):
     """A trajectory and its derivatives; samples are on the last axis.
 
     >>> import dalembert as dl
@@ -191,7 +193,7 @@ class Sensitivity(Value, Tabular):
     equations: BoundEquations  # with all switching conditions fixed
     run: Trajectory
     directions: Directions
-    state: Varied  # (q, q̇) along the run
+    state: WithDerivatives  # (q, q̇) along the run
     integrator: str
     crossings: tuple[Crossing, ...] = ()  # events and switchings, with the derivatives of their times
 
@@ -250,8 +252,8 @@ class Sensitivity(Value, Tabular):
             raise InputError("sensitivity: this run has first derivatives only. Use order=2.")
         return self.state.second
 
-    @checked
-    def observe(self, name: str) -> Varied:
+    @validate_arguments
+    def observe(self, name: str) -> WithDerivatives:
         """An observable along the run with its derivatives: a coordinate, dot(x), ddot(x), kinetic, potential, energy, jacobi,
         momenta, multipliers, reactions, or any formula of coordinates, rates, parameters and t.
 
@@ -262,14 +264,14 @@ class Sensitivity(Value, Tabular):
         True
         """
         names = self.run.model.coordinate_names
-        states = [*names, *map(Kind.RATE.of, names)]
+        states = [*names, *map(SymbolKind.RATE.of, names)]
         if name in states:
             i = states.index(name)
             return self.state[i : i + 1]
         return self._along(name, lambda: program_by_name(self.equations, name))
 
-    @checked
-    def path(self, body: str, point: Sequence[Any] = (0, 0, 0)) -> Varied:
+    @validate_arguments
+    def path(self, body: str, point: Sequence[Any] = (0, 0, 0)) -> WithDerivatives:
         """The path of a point of a body in world axes, with its derivatives: three positions, then three velocities.
 
         >>> import dalembert as dl
@@ -279,15 +281,15 @@ class Sensitivity(Value, Tabular):
         """
         return self._along((body, str(point)), lambda: program_of_point(self.equations, body, point))
 
-    def _along(self, what: object, make: Callable[[], Program]) -> Varied:
+    def _along(self, what: object, make: Callable[[], Program]) -> WithDerivatives:
         """The values of a program along the run; it is compiled once for the equations."""
         used = self.equations
-        cache, key = used.kernel.kept, ("observed", what, self.directions.parameters)
+        cache, key = used.kernel.cache, ("observed", what, self.directions.parameters)
         if key not in cache:
             cache[key] = Differentials(make(), self.directions.parameters, used.workspace.engine)
-        return cache[key](with_time(self.state, self.t), self.run.values, self.directions.moved)
+        return cache[key](with_time(self.state, self.t), self.run.values, self.directions.parameter_directions)
 
-    @checked
+    @validate_arguments
     def __getitem__(self, name: tuple[str, ...]) -> np.ndarray:
         """A derivative along the run: run["theta", "l"], or run["energy", "l", "theta(0)"] of second order."""
         if not 2 <= len(name) <= 3:
@@ -303,14 +305,14 @@ class Sensitivity(Value, Tabular):
 
     def _index(self, name: str) -> int:
         if name not in self.of:
-            raise InputError(f"sensitivity: the run was not differentiated by '{name}'. {nearest(name, self.of)}")
+            raise InputError(f"sensitivity: the run was not differentiated by '{name}'. {suggest_name(name, self.of)}")
         return self.of.index(name)
 
     @cached_property
     def _rows(self) -> list[tuple[str, ...]]:
         names = self.run.model.coordinate_names
         return [
-            (f"d {x}", p, *(short(float(v)) for v in (row[0], row[-1], row[np.argmax(np.abs(row))])))
+            (f"d {x}", p, *(format_cell(float(v)) for v in (row[0], row[-1], row[np.argmax(np.abs(row))])))
             for x, rows in zip(names, self.dq, strict=True)
             for p, row in zip(self.of, rows, strict=True)
         ]
@@ -335,15 +337,15 @@ def program_by_name(equations: BoundEquations, name: str) -> Program:
     qdd = kernel.rates[len(names) : 2 * len(names)]
     if name in NAMED and name not in equations.model.parameter_values:
         return _program(equations, _named(equations, system, name, qdd))
-    accelerations = [Kind.ACCELERATION.of(x) for x in names]
+    accelerations = [SymbolKind.ACCELERATION.of(x) for x in names]
     if name in accelerations:
         return _program(equations, vector([qdd[accelerations.index(name)]]))
     try:
         formula = equations.model.formula(name, f"sensitivity of '{name}'")
     except InputError as problem:
-        known = (*names, *map(Kind.RATE.of, names), *accelerations, *NAMED)
+        known = (*names, *map(SymbolKind.RATE.of, names), *accelerations, *NAMED)
         raise InputError(
-            f"{problem} {nearest(name, known)} Expected such a name, or a formula of coordinates, rates and parameters."
+            f"{problem} {suggest_name(name, known)} Expected such a name, or a formula of coordinates, rates and parameters."
         ) from None
     return _program(equations, vector([system.lower(formula)]))
 
@@ -372,9 +374,11 @@ def program_of_point(equations: BoundEquations, body: str, point: Sequence[Any])
     found = [each for each in system.motion.bodies if each.name == body]
     if not found:
         known = [each.name for each in system.motion.bodies]
-        raise InputError(f"sensitivity of a path: there is no body '{body}'. {nearest(body, known)}")
-    if not several(point, 3):
-        raise InputError(f"sensitivity of a path: the point is {shown(point)}. Expected three numbers or formulas.")
+        raise InputError(f"sensitivity of a path: there is no body '{body}'. {suggest_name(body, known)}")
+    if not is_sequence(point, 3):
+        raise InputError(
+            f"sensitivity of a path: the point is {short_repr(point)}. Expected three numbers or formulas."
+        )
     frame = found[0].frame
     local = vector([system.lower(equations.model.formula(x, f"point of '{body}'", constant=True)) for x in point])
     p = frame.p + frame.R @ local

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dalembert.api.load import accepts_source
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.recursive import constraint_batch
 from dalembert.recursive.constraint_batch import rows_of
 from dalembert.recursive.plan import TOLERANCE, plan_of, read_speed_rates, read_state

@@ -10,12 +10,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis._posture_search import Task
-from dalembert.arguments import numbers_given, shown
-from dalembert.codegen.compiled_loop import Machine
-from dalembert.codegen.function import Function, compile_function
+from dalembert.analysis._inverse_kinematics_search import SearchTask
+from dalembert.arguments import as_finite_array, short_repr
+from dalembert.codegen.compiled_loop import CallableProgram
+from dalembert.codegen.function import CompiledFunction, compile_function
 from dalembert.docstrings import documented_class
-from dalembert.errors import InconsistentStateError, InputError, nearest
+from dalembert.errors import InconsistentStateError, InputError, suggest_name
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.contact_constraints import with_contacts
@@ -27,17 +27,17 @@ from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.frames import Pose, rotation
 from dalembert.symbolic.graph import GRAPH
 
-Asking = tuple[
+TargetKey = tuple[
     str, tuple[float, float, float], bool, bool
 ]  # body, point, whether there is a target for its position, for its orientation
 _SEED = 31
 _EMPTY = np.zeros(1)
 _ROTATION_TOLERANCE = 1e-6  # tolerance for rotations with rounded entries
-Given: TypeAlias = "Target | Pose | npt.ArrayLike"
+TargetLike: TypeAlias = "Target | Pose | npt.ArrayLike"
 
 
 @dataclass(frozen=True)
-class Seen:
+class TaskOutputs:
     """The outputs of the program at K configurations: poses of the bodies, their Jacobians, and the constraints."""
 
     positions: tuple[np.ndarray | None, ...]  # (K, 3) of each target
@@ -48,13 +48,13 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class TaskKinematics:
     """The program of a model and its targets, with scales and constraint rows."""
 
     model: Elements
-    asked: tuple[Asking, ...]
-    function: Function
-    held: tuple[int, ...]  # rows of holonomic constraints
+    asked: tuple[TargetKey, ...]
+    function: CompiledFunction
+    holonomic_rows: tuple[int, ...]  # rows of holonomic constraints
     scales: Scales
     sizes: np.ndarray
 
@@ -69,18 +69,18 @@ class Places:
         return np.array([[position, orientation] for _, _, position, orientation in self.asked], dtype=np.int64)
 
     @cached_property
-    def machine(self) -> Machine:
+    def machine(self) -> CallableProgram:
         """The program for one configuration: the address of its machine code, or a Python function."""
         native = self.function.native
         if native is not None:
-            return Machine(native.address, _EMPTY, np.append(native.tables, 0.0))
+            return CallableProgram(native.address, _EMPTY, np.append(native.tables, 0.0))
 
         def one(x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
             out[:] = self.function(x, np.zeros(0))
 
-        return Machine(one, _EMPTY, _EMPTY)
+        return CallableProgram(one, _EMPTY, _EMPTY)
 
-    def look(self, q: np.ndarray, t: float) -> Seen:
+    def evaluate(self, q: np.ndarray, t: float) -> TaskOutputs:
         """Evaluate the program at q (n, K)."""
         n, K = q.shape
         out = self.function(np.concatenate([q, np.full((1, K), t)]), np.zeros(0)).T
@@ -94,9 +94,9 @@ class Places:
             if orientation:
                 rows.append(out[:, at + 9 : at + 9 + 3 * n].reshape(K, 3, n))
                 at += 9 + 3 * n
-        r = len(self.held)
+        r = len(self.holonomic_rows)
         phi, A = out[:, at : at + r], out[:, at + r :].reshape(K, r, n)
-        return Seen(tuple(positions), tuple(rotations), np.concatenate(rows, axis=1), phi, A)
+        return TaskOutputs(tuple(positions), tuple(rotations), np.concatenate(rows, axis=1), phi, A)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -105,22 +105,22 @@ class Places:
         return np.concatenate([np.repeat([length, 1.0], 3 * kind) for kind in self.kinds])
 
     @cached_property
-    def _random_outputs(self) -> Seen:
+    def _random_outputs(self) -> TaskOutputs:
         """Random configurations, which need not satisfy the constraints."""
         rng = np.random.default_rng(_SEED)
         unit = self.scales.positions[:, None]
-        return self.look(self.model.initial[0][:, None] + np.pi * unit * rng.uniform(-1, 1, (self.n, 4)), 0.0)
+        return self.evaluate(self.model.initial[0][:, None] + np.pi * unit * rng.uniform(-1, 1, (self.n, 4)), 0.0)
 
     @cached_property
-    def touched(self) -> np.ndarray:
+    def dependence(self) -> np.ndarray:
         """(m + r, n): whether each row depends on each coordinate."""
         seen = self._random_outputs
         return np.abs(np.concatenate([seen.J, seen.A], axis=1)).max(axis=0) > 1e-12
 
-    def tied(self, rows: np.ndarray) -> np.ndarray:
+    def coupled_coordinates(self, rows: np.ndarray) -> np.ndarray:
         """The coordinates that some rows depend on, directly or through shared constraints."""
-        constraints = self.touched[len(self.rows) :]
-        found = self.touched[rows].any(axis=0)
+        constraints = self.dependence[len(self.rows) :]
+        found = self.dependence[rows].any(axis=0)
         while True:
             more = found | constraints[(constraints & found).any(axis=1)].any(axis=0)
             if np.array_equal(more, found):
@@ -128,7 +128,7 @@ class Places:
             found = more
 
     @cached_property
-    def turning(self) -> np.ndarray:
+    def periodic(self) -> np.ndarray:
         """The coordinates whose full turn changes nothing."""
         rng = np.random.default_rng(_SEED)
         q = self.model.initial[0] + self.scales.positions * rng.uniform(-1, 1, self.n)
@@ -138,12 +138,12 @@ class Places:
         return np.asarray((np.abs(out[:, :-1] - out[:, -1:]) < 1e-9 * size).all(axis=0))
 
     @cached_property
-    def _typical_outputs(self) -> Seen:
+    def _typical_outputs(self) -> TaskOutputs:
         """Random configurations, on the constraints if possible."""
-        if not self.held:
+        if not self.holonomic_rows:
             return self._random_outputs
         try:
-            return self.look(random_states.consistent(self.model, 6).q, 0.0)
+            return self.evaluate(random_states.consistent_states(self.model, 6).q, 0.0)
         except InconsistentStateError:  # the initial state violates the constraints
             return self._random_outputs
 
@@ -159,11 +159,11 @@ class Places:
             self._ranks[key] = max(int((s > 1e-6 * max(s.max(initial=0.0), 1e-300)).sum()) for s in values)
         return self._ranks[key]
 
-    def free_rows(self, seen: Seen, moving: np.ndarray) -> np.ndarray:
+    def free_rows(self, seen: TaskOutputs, moving: np.ndarray) -> np.ndarray:
         """The scaled J, projected onto the free motions of the moving coordinates, for each configuration: (K, m, n)."""
         unit = self.scales.positions * moving
         J = seen.J / self.rows[:, None] * unit
-        if not self.held:
+        if not self.holonomic_rows:
             return J
         A = seen.A / self.sizes[:, None] * unit
         return np.array([j - j @ rank.pseudo_inverse(a) @ a for j, a in zip(J, A, strict=True)])
@@ -181,14 +181,16 @@ class Places:
             root = (1 + root) ** (1 / (self.n + 1))
         return root ** -np.arange(1.0, self.n + 1)
 
-    def task(self, start: np.ndarray, moving: np.ndarray, *, limited: bool) -> Task:
+    def task(self, start: np.ndarray, moving: np.ndarray, *, limited: bool) -> SearchTask:
         """The task for the compiled search, with starts around `start`."""
         unit = self.scales.positions
         lower, upper = self.limits if limited else (np.full(self.n, -np.inf), np.full(self.n, np.inf))
         low = np.where(np.isfinite(lower), lower, np.minimum(start, upper) - np.pi * unit)
         high = np.where(np.isfinite(upper), upper, np.maximum(start, lower) + np.pi * unit)
         units = np.where(moving, unit, 0.0)
-        return Task(self.kinds, self.scales.length, self.sizes, units, lower, upper, low, high - low, self._spread)
+        return SearchTask(
+            self.kinds, self.scales.length, self.sizes, units, lower, upper, low, high - low, self._spread
+        )
 
 
 def limits_of(model: Elements) -> tuple[np.ndarray, np.ndarray]:
@@ -200,14 +202,14 @@ def limits_of(model: Elements) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=64)
-def places_of(declared: Description, asked: tuple[Asking, ...], engine: str | None) -> Places:
+def task_kinematics_of(declared: Description, asked: tuple[TargetKey, ...], engine: str | None) -> TaskKinematics:
     """The program for a model and its targets, compiled once."""
     declared.refuse_canonical("inverse_kinematics")
-    declared.require_sound()
+    declared.require_valid()
     model = with_contacts(declared)
     motion = move_symbols(model, GRAPH, model.parameter_values)
     known, scales = levels(model), scales_of(model)
-    holonomic = tuple(i for i in range(known.held) if not known.servo[i])
+    holonomic = tuple(i for i in range(known.n_holonomic) if not known.servo[i])
     constraints = Constraints(motion, known)
     parts: list[Array] = []
     for body, point, position, orientation in asked:
@@ -220,7 +222,7 @@ def places_of(declared: Description, asked: tuple[Asking, ...], engine: str | No
     parts += [_rows(constraints.phi, holonomic), _rows(constraints.A, holonomic).ravel()]
     inputs = vector([*motion.q, motion.t])
     function = compile_function(GRAPH, inputs, np.concatenate(parts), vector([]), engine)
-    return Places(model, asked, function, holonomic, scales, row_sizes(model, known, scales)[list(holonomic)])
+    return TaskKinematics(model, asked, function, holonomic, scales, row_sizes(model, known, scales)[list(holonomic)])
 
 
 def _rows(values: Array, which: Sequence[int]) -> Array:
@@ -245,7 +247,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Asked:
+class BodyTargets:
     """The targets of one body: positions (K, 3) and rotations (K, 3, 3), None if they are free; K = 1 if `single`."""
 
     body: str
@@ -275,8 +277,11 @@ class Asked:
 
 
 def read_targets(
-    model: Elements, body: str | Mapping[str, Given], target: Given | None, point: Sequence[float] | np.ndarray
-) -> tuple[Asked, ...]:
+    model: Elements,
+    body: str | Mapping[str, TargetLike],
+    target: TargetLike | None,
+    point: Sequence[float] | np.ndarray,
+) -> tuple[BodyTargets, ...]:
     """The targets of each body; a mapping of bodies gives several at once."""
     if isinstance(body, Mapping):
         if target is not None or not body:
@@ -285,7 +290,7 @@ def read_targets(
     else:
         if not isinstance(body, str):
             raise InputError(
-                f"inverse_kinematics, body: got {shown(body)}. Expected the name of a body, or a mapping of bodies."
+                f"inverse_kinematics, body: got {short_repr(body)}. Expected the name of a body, or a mapping of bodies."
             )
         if target is None:
             raise InputError(
@@ -295,7 +300,7 @@ def read_targets(
     names = [each.name for each in model.bodies]
     for name in target_by_body:
         if name not in names:
-            raise InputError(f"inverse_kinematics: there is no body '{name}'. {nearest(str(name), names)}")
+            raise InputError(f"inverse_kinematics: there is no body '{name}'. {suggest_name(str(name), names)}")
     found = tuple(_read_target(name, each, point) for name, each in target_by_body.items())
     counts = {each.count for each in found if not each.single}
     if len(counts) > 1:
@@ -303,10 +308,10 @@ def read_targets(
     return found
 
 
-def _read_target(body: str, given: Given, point: Sequence[float] | np.ndarray) -> Asked:
+def _read_target(body: str, given: TargetLike, point: Sequence[float] | np.ndarray) -> BodyTargets:
     where = f"inverse_kinematics, target of '{body}'"
     target = _target(given, where)
-    at = numbers_given(point if target.point is None else target.point, f"{where}, point")
+    at = as_finite_array(point if target.point is None else target.point, f"{where}, point")
     if at.shape != (3,):
         raise InputError(f"{where}, point: got shape {at.shape}. Expected (3,), in body axes.")
     position, one = _position(target.position, f"{where}, position")
@@ -317,16 +322,16 @@ def _read_target(body: str, given: Given, point: Sequence[float] | np.ndarray) -
         raise InputError(
             f"{where}: got {len(position)} positions, {len(rotation)} orientations. Expected equal numbers."
         )
-    return Asked(body, (float(at[0]), float(at[1]), float(at[2])), position, rotation, one and single)
+    return BodyTargets(body, (float(at[0]), float(at[1]), float(at[2])), position, rotation, one and single)
 
 
-def _target(given: Given, where: str) -> Target:
+def _target(given: TargetLike, where: str) -> Target:
     """A target from an array, by its shape, or from a pose."""
     if isinstance(given, Target):
         return given
     if isinstance(given, Pose):
         return Target(given.position, given.rotation)
-    value = numbers_given(given, where)
+    value = as_finite_array(given, where)
     shape = value.shape
     if shape[:2] == (4, 4) and value.ndim <= 3:
         if value.ndim == 3 or np.abs(value[3] - (0, 0, 0, 1)).max() < _ROTATION_TOLERANCE:
@@ -353,7 +358,7 @@ def _position(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | Non
     """Positions (K, 3), and whether the input was a single one."""
     if given is None:
         return None, True
-    value = numbers_given(given, where)
+    value = as_finite_array(given, where)
     if value.ndim not in (1, 2) or value.shape[0] != 3 or not value.size:
         raise InputError(f"{where}: got shape {value.shape}. Expected (3,) or (3, K).")
     return np.atleast_2d(value.T), value.ndim == 1
@@ -363,7 +368,7 @@ def _rotation(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | Non
     """Rotations (K, 3, 3), and whether the input was a single one."""
     if given is None:
         return None, True
-    value = numbers_given(given, where)
+    value = as_finite_array(given, where)
     if (
         value.ndim in (2, 3)
         and value.shape[:2] == (3, 3)

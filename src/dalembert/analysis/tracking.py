@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 
 from dalembert.api.load import accepts_source
-from dalembert.arguments import shown
-from dalembert.errors import InputError, nearest
+from dalembert.arguments import short_repr
+from dalembert.errors import InputError, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.formulas import TimeLaw
 from dalembert.model.model import Model
@@ -22,10 +22,10 @@ from dalembert.model.profiles import Profile
 from dalembert.recursive.tree_dynamics import inverse_dynamics
 from dalembert.symbolic.symbols import coordinate
 
-Designed: TypeAlias = "Mapping[str, TimeLaw] | Profile"
+DesiredMotion: TypeAlias = "Mapping[str, TimeLaw] | Profile"
 
 
-def laws_of(model: Elements, motion: Designed, duration: float) -> dict[str, Profile]:
+def laws_of(model: Elements, motion: DesiredMotion, duration: float) -> dict[str, Profile]:
     """The motion of each named coordinate, or of all coordinates in order for a profile without names."""
     names = model.coordinate_names
     if isinstance(motion, Profile):
@@ -37,15 +37,17 @@ def laws_of(model: Elements, motion: Designed, duration: float) -> dict[str, Pro
             )
         motion = {name: motion[i] for i, name in enumerate(known)}
     if not isinstance(motion, Mapping):
-        raise InputError(f"motion: got {shown(motion)}. Expected a profile, or a mapping of coordinates to motions.")
+        raise InputError(
+            f"motion: got {short_repr(motion)}. Expected a profile, or a mapping of coordinates to motions."
+        )
     for name in motion:
         if name not in names:
-            raise InputError(f"motion: there is no coordinate '{name}'. {nearest(name, names)}")
+            raise InputError(f"motion: there is no coordinate '{name}'. {suggest_name(name, names)}")
     return {name: model.reader.law(law, f"motion of '{name}'", duration) for name, law in motion.items()}
 
 
-def designed(
-    model: Elements, motion: Designed, times: np.ndarray, duration: float | None = None
+def desired_motion(
+    model: Elements, motion: DesiredMotion, times: np.ndarray, duration: float | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, q̇ and q̈ of a desired motion at many times; other coordinates stay at their initial values."""
     names, values = model.coordinate_names, model.parameter_values
@@ -56,15 +58,20 @@ def designed(
     return out[0], out[1], out[2]
 
 
-def at_start(model: Elements, motion: Designed) -> Model:
+def at_start(model: Elements, motion: DesiredMotion) -> Model:
     """The model with the initial state of the desired motion at t = 0."""
-    q, qd, _ = designed(model, motion, np.zeros(1))
+    q, qd, _ = desired_motion(model, motion, np.zeros(1))
     return Model.of(model).start(q[:, 0].tolist(), qd[:, 0].tolist())
 
 
 @accepts_source
 def feedforward(
-    model: Elements, motion: Designed, duration: float, samples: int = 501, *, actuated: Sequence[str] | None = None
+    model: Elements,
+    motion: DesiredMotion,
+    duration: float,
+    samples: int = 501,
+    *,
+    actuated: Sequence[str] | None = None,
 ) -> Model:
     """The model driven by the feedforward torques of a desired motion. It starts on the motion.
 
@@ -99,7 +106,7 @@ def feedforward(
     """
     times = np.linspace(0.0, duration, samples)
     motion = laws_of(model, motion, duration)
-    q, qd, qdd = designed(model, motion, times)
+    q, qd, qdd = desired_motion(model, motion, times)
     tau = inverse_dynamics(model, q, qd, qdd, times, friction=True, actuated=actuated)
     out = at_start(model, motion)
     for name, row in zip(model.coordinate_names, tau, strict=True):
@@ -110,7 +117,7 @@ def feedforward(
 
 
 @accepts_source
-def computed_torque(model: Elements, motion: Designed, gains: tuple[float, float] = (100.0, 20.0)) -> Model:
+def computed_torque(model: Elements, motion: DesiredMotion, gains: tuple[float, float] = (100.0, 20.0)) -> Model:
     """The model with a computed-torque controller that tracks a desired motion: errors obey ë + β ė + α e = 0.
 
     Functions of time are sampled over the duration of the model. The torques of the controller are the multipliers of the run.

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.api.compiled_calls import Calls
-from dalembert.arguments import is_whole, numbers_given, shown
-from dalembert.errors import InputError, SimulationError, nearest
+from dalembert.arguments import as_finite_array, is_integer, short_repr
+from dalembert.errors import InputError, SimulationError, suggest_name
 from dalembert.mechanics import newton
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constraint_batch import require_fulfilled, rows_of
 from dalembert.recursive.joint_speeds import to_rates, with_unit_quaternions
-from dalembert.recursive.plan import Plan, State, read_array
+from dalembert.recursive.plan import TreePlan, TreeState, read_array
 from dalembert.symbolic.floats import FLOATS, numbers
 
 Method = Literal["rk4", "semi_implicit"]
@@ -33,13 +33,13 @@ class Rollout(NamedTuple):
     qd: np.ndarray
 
 
-def forces_of(start: State, tau: npt.ArrayLike | Forces | None) -> Forces:
+def force_function(start: TreeState, tau: npt.ArrayLike | Forces | None) -> Forces:
     """The applied forces as a function of t, q and speeds; `tau` is constant, None or such a function."""
     n, K = start.plan.tree.n_speeds, start.K
     if callable(tau):
 
         def checked_forces(t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
-            found = np.ascontiguousarray(numbers_given(tau(t, q, s), f"tau at t = {t:.6g}"))
+            found = np.ascontiguousarray(as_finite_array(tau(t, q, s), f"tau at t = {t:.6g}"))
             if found.shape != (n, K):
                 raise InputError(f"tau returned shape {found.shape} at t = {t:.6g}. Expected ({n}, {K}).")
             return found
@@ -51,7 +51,7 @@ def forces_of(start: State, tau: npt.ArrayLike | Forces | None) -> Forces:
 
 
 @dataclass(frozen=True)
-class Stepper:
+class RolloutStepper:
     """Integration of K states of one model without constraints."""
 
     calls: Calls
@@ -61,17 +61,17 @@ class Stepper:
     threads: int
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> TreePlan:
         """The kinematic tree and its data."""
         return self.calls.plan
 
-    def rollout(self, start: State, t: float, steps: int, every: int, method: Method) -> Rollout:
+    def rollout(self, start: TreeState, t: float, steps: int, every: int, method: Method) -> Rollout:
         """Integrate; the result contains the initial states and those after each `every` steps."""
         if method not in METHODS:
-            raise InputError(f"rollout: unknown method '{method}'. {nearest(str(method), METHODS)}")
+            raise InputError(f"rollout: unknown method '{method}'. {suggest_name(str(method), METHODS)}")
         for name, count in (("steps", steps), ("every", every)):
-            if not is_whole(count) or count < 1:
-                raise InputError(f"rollout, {name}: got {shown(count)}. Expected an int >= 1.")
+            if not is_integer(count) or count < 1:
+                raise InputError(f"rollout, {name}: got {short_repr(count)}. Expected an int >= 1.")
         self.require_start(start, t)
         x, n = np.concatenate([start.q, start.s]), self.plan.tree.n
         samples = [x, *(y for k, y in enumerate(self._states(x, t, steps, method), 1) if k % every == 0)]
@@ -79,7 +79,7 @@ class Stepper:
         times = t + self.dt * every * np.arange(len(samples))
         return Rollout(times, start.shaped(states[:n]), start.shaped(states[n:]))
 
-    def require_start(self, start: State, t: float) -> None:
+    def require_start(self, start: TreeState, t: float) -> None:
         """Check the initial states; a tree has no constraints."""
 
     def _states(self, x: np.ndarray, t: float, steps: int, method: Method) -> Iterator[np.ndarray]:
@@ -116,31 +116,31 @@ class Stepper:
 
 
 @dataclass(frozen=True)
-class HeldRows:
+class ConstraintRows:
     """The constraints of many states: φ, the velocity level and A."""
 
-    plan: Plan
+    plan: TreePlan
     function: Callable[[np.ndarray, np.ndarray], np.ndarray]  # of rows q, s, t
 
     def at(self, q: np.ndarray, s: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """φ (K, h), the velocity level (K, r) and A (K, r, n) at q and s (·, K), without servo constraints."""
         r, n = len(self.plan.sizes), self.plan.tree.n_speeds
         found = self.function(np.concatenate([q, s, np.full((1, q.shape[1]), t)]), np.zeros(0))[:-1]
-        h, kept = len(found) - r * (n + 2), self.kept
+        h, kept = len(found) - r * (n + 2), self.initially_enforced
         A = np.moveaxis(found[: r * n].reshape(r, n, -1), -1, 0)[:, kept]
         return found[r * (n + 2) :][kept[:h]].T, found[r * (n + 1) : r * (n + 2)][kept].T, A
 
     @property
-    def kept(self) -> np.ndarray:
+    def initially_enforced(self) -> np.ndarray:
         """Mask of the rows that must be satisfied initially, all except servo constraints."""
         return ~np.array(self.plan.levels.servo, dtype=bool)
 
 
 @dataclass(frozen=True)
-class HeldStepper(Stepper):
+class ConstrainedStepper(RolloutStepper):
     """Integration of states of a model with constraints."""
 
-    def require_start(self, start: State, t: float) -> None:
+    def require_start(self, start: TreeState, t: float) -> None:
         """Raise if initial states violate the constraints."""
         sd = self._slopes(np.concatenate([start.q, start.s]), t)[len(start.q) :]
         require_fulfilled(start, rows_of(self.plan, start.q, start.qd, start.s, start.t), sd)
@@ -173,8 +173,8 @@ class HeldStepper(Stepper):
 
     def _projected(self, x: np.ndarray, t: float) -> np.ndarray:
         """Project states (q, s) onto the constraints with the smallest changes along the speeds."""
-        plan, rows = self.plan, HeldRows(self.plan, self.calls["rows", False].function)
-        n, sizes, unit = plan.tree.n, plan.sizes[rows.kept], plan.units
+        plan, rows = self.plan, ConstraintRows(self.plan, self.calls["rows", False].function)
+        n, sizes, unit = plan.tree.n, plan.sizes[rows.initially_enforced], plan.units
         x = with_unit_quaternions(plan.tree, x)
         q, s = x[:n], x[n:]
 
@@ -185,15 +185,15 @@ class HeldStepper(Stepper):
             phi, _, A = rows.at(shifted(change, which), s[:, which], t)
             return phi, A[:, : phi.shape[1]]
 
-        n_positions = sum(rows.kept[: plan.levels.held])
-        moved = newton.onto(positions, np.zeros_like(s.T), unit, sizes[:n_positions])
+        n_positions = sum(rows.initially_enforced[: plan.levels.n_holonomic])
+        moved = newton.project(positions, np.zeros_like(s.T), unit, sizes[:n_positions])
         at = shifted(moved.x, np.arange(s.shape[1]))
 
         def velocities(speeds: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return rows.at(at[:, which], speeds.T, t)[1:]
 
-        projected = newton.onto(velocities, s.T, unit / plan.scales.time, sizes / plan.scales.time)
-        if not (good := moved.good & projected.good).all():
+        projected = newton.project(velocities, s.T, unit / plan.scales.time, sizes / plan.scales.time)
+        if not (good := moved.converged & projected.converged).all():
             raise SimulationError(
                 f"rollout of '{plan.tree.model.name}': state {int(np.argmin(good))} of the batch cannot be projected onto the "
                 f"constraints at t = {t:.6g}. Expected a nearby state that satisfies them. Reduce dt, or check whether the "

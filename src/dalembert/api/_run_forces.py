@@ -15,10 +15,10 @@ from dalembert.mechanics import rank
 from dalembert.mechanics.facts import Facts
 from dalembert.mechanics.joint_reactions import JointForces, require_frame
 from dalembert.model.description import Elements
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.recursive.joint_speeds import to_speed_rates, to_speeds, with_unit_quaternions
 from dalembert.recursive.link_states import moving
-from dalembert.recursive.plan import Plan, plan_of
+from dalembert.recursive.plan import TreePlan, plan_of
 from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.observables import drive_names, joint_efforts, load_forces
 from dalembert.simulation.trajectory_data import BodyMotion
@@ -78,7 +78,7 @@ def with_bodies(equations: BoundEquations, run: Trajectory) -> Trajectory:
     found: Fields = {}
     with interpreting_long_programs(), np.errstate(all="ignore"):
         if run.model.bodies:
-            found["bodies"] = body_motion([Samples(equations, run.t, run.q, run.qd, run.qdd)])
+            found["bodies"] = body_motion([RunSamples(equations, run.t, run.q, run.qd, run.qdd)])
         if run.model.bodies and not run.by_recursion and not run.model.canonical_constraints:
             at = (run.q, run.qd, run.qdd, run.t, run.multipliers)
             found["joints"] = joint_reactions(used, run.values, "world", at)
@@ -87,7 +87,7 @@ def with_bodies(equations: BoundEquations, run: Trajectory) -> Trajectory:
     return replace(run, **found, loads=Frozen(loads), efforts=Frozen(drive_efforts(used.model, named, state, rows)))
 
 
-class Samples(NamedTuple):
+class RunSamples(NamedTuple):
     """Samples of a run and their equations: t (samples,), and q, q̇ and q̈ (n, samples)."""
 
     equations: BoundEquations
@@ -97,22 +97,24 @@ class Samples(NamedTuple):
     qdd: np.ndarray
 
 
-def body_motion(pieces: Sequence[Samples]) -> BodyMotion:
+def body_motion(pieces: Sequence[RunSamples]) -> BodyMotion:
     """The motions of all bodies along consecutive parts of a run."""
     names = tuple(body.name for body in pieces[0].equations.model.bodies)
     found = [_along(piece, names) for piece in pieces]
     return BodyMotion(names, *(np.concatenate(each, axis=-1) for each in zip(*found, strict=True)))
 
 
-def _along(piece: Samples, names: Sequence[str]) -> tuple[np.ndarray, ...]:
+def _along(piece: RunSamples, names: Sequence[str]) -> tuple[np.ndarray, ...]:
     """Rotations, positions, velocities and accelerations of bodies, (bodies, ..., samples)."""
     declared, changes = piece.equations.derivation.setup.declared, piece.equations.changes
-    plan = plan_of(declared.without_laws().with_parameters(changes) if changes else declared.without_laws())
+    plan = plan_of(
+        declared.without_controllers().with_parameters(changes) if changes else declared.without_controllers()
+    )
     links = dict(zip((link.body and link.body.name for link in plan.tree.links), _links(plan, piece), strict=True))
     return tuple(np.stack(each) for each in zip(*(links[name] for name in names), strict=True))
 
 
-def _links(plan: Plan, piece: Samples) -> list[tuple[np.ndarray, ...]]:
+def _links(plan: TreePlan, piece: RunSamples) -> list[tuple[np.ndarray, ...]]:
     """R (3, 3, K), p (3, K), velocity and acceleration (6, K) of the links."""
     tree, count, (_, t, q, qd, qdd) = plan.tree, len(piece.t), piece
     s, sd = list(qd), list(qdd)
@@ -125,8 +127,8 @@ def _links(plan: Plan, piece: Samples) -> list[tuple[np.ndarray, ...]]:
     for link in moving(tree, FLOATS, t, list(q), s, plan.parameters).links:
         R_j, p_j, velocity, acceleration = at_rest if link.parent < 0 else out[link.parent]
         (v_j, w_j), (a_j, alpha_j) = np.split(velocity, 2), np.split(acceleration, 2)
-        r = _times(R_j, numbers(link.way.p, count))
-        R = np.einsum("xyk,yzk->xzk", R_j, numbers(link.way.R.ravel(), count).reshape(3, 3, count))
+        r = _times(R_j, numbers(link.transform.p, count))
+        R = np.einsum("xyk,yzk->xzk", R_j, numbers(link.transform.R.ravel(), count).reshape(3, 3, count))
         second = link.drift + link.G @ vector([sd[i] for i in link.speeds]) if link.speeds else link.drift
         (w, v), (turn, slide) = (
             [_times(R, numbers(axes @ rates, count) if len(rates) else at_rest[1]) for axes in (link.about, link.along)]

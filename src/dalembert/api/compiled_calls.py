@@ -11,15 +11,21 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.arguments import is_whole, numbers_given, shown
-from dalembert.codegen.disk_cache import Plain, plain_program, program_again
-from dalembert.codegen.function import Function
+from dalembert.arguments import as_finite_array, is_integer, short_repr
+from dalembert.codegen.disk_cache import Tuples, program_from_tuples, program_to_tuples
+from dalembert.codegen.function import CompiledFunction
 from dalembert.errors import InputError
 from dalembert.model.description import Description
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.recursive import tree_dynamics as walk
-from dalembert.recursive.execution import choose_execution, held_function, kept_record, running, text_for
-from dalembert.recursive.plan import Plan, State, plan_of, read_array, read_speed_rates, read_state
+from dalembert.recursive.execution import (
+    cached_record,
+    choose_execution,
+    compile_task,
+    constrained_forward_function,
+    traced_task,
+)
+from dalembert.recursive.plan import TreePlan, TreeState, plan_of, read_array, read_speed_rates, read_state
 from dalembert.recursive.rolled_sweeps import Loops
 from dalembert.recursive.traced import TASKS, Detail, names_of
 
@@ -31,19 +37,19 @@ Out = np.ndarray | None
 class Call:
     """One function of rows q, s, ... and t, whose last output is a validity flag: at most 1 in size if valid."""
 
-    def __init__(self, function: Function, sizes: Sequence[int], shape: tuple[int, ...]) -> None:
+    def __init__(self, function: CompiledFunction, sizes: Sequence[int], shape: tuple[int, ...]) -> None:
         self.function, self.sizes, self.shape = function, tuple(sizes), shape
         self._rows = math.prod(shape)
 
     @cached_property
-    def quick(self) -> Quick | None:
-        """The compiled call for one state, `quick(q, s, ..., t)`, or None; see `codegen/llvm/native_entry`."""
+    def single_state(self) -> Quick | None:
+        """The compiled call for one state, `single_state(q, s, ..., t)`, or None; see `codegen/llvm/native_entry`."""
         return _quick_of(self.function, self.sizes, self.shape)
 
     def one(self, given: Sequence[object], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None if arrays are not doubles of the right shape, or the result is flagged."""
-        if self.quick is not None and (out is None or out.flags.c_contiguous):
-            return self.quick(*given, t) if out is None else self.quick(*given, t, out)
+        if self.single_state is not None and (out is None or out.flags.c_contiguous):
+            return self.single_state(*given, t) if out is None else self.single_state(*given, t, out)
         arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
         if [a.shape for a in arrays] != [(n,) for n in self.sizes]:
             return None
@@ -87,7 +93,7 @@ _MAX_STACK_NUMBERS = 2**12
 Quick = Callable[..., np.ndarray | None]
 
 
-def _quick_of(function: Function, sizes: tuple[int, ...], shape: tuple[int, ...]) -> Quick | None:
+def _quick_of(function: CompiledFunction, sizes: tuple[int, ...], shape: tuple[int, ...]) -> Quick | None:
     """The call in machine code; None on other engines, and if it needs too much memory on the stack."""
     if function.n_outputs + sum(sizes) > _MAX_STACK_NUMBERS or (code := function.native) is None:
         return None
@@ -110,7 +116,7 @@ def require_out(out: np.ndarray | None, shape: tuple[int, ...], given: Sequence[
 Key = tuple[str, bool] | tuple[str, bool, Detail]
 
 
-class Facts(NamedTuple):
+class CallFacts(NamedTuple):
     """Properties of a valid model that the calls need."""
 
     constrained: bool  # there are constraints besides the joints
@@ -128,42 +134,42 @@ class Calls(dict[Key, Call]):
         self.model, self.engine, self.execution = model, engine, execution
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> TreePlan:
         """The kinematic tree of the model and its data."""
         return plan_of(self.model)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> CallFacts:
         """Properties of the model; raises if it is invalid, or does not support this execution."""
 
-        def found() -> Plain:
+        def found() -> Tuples:
             choose_execution(self.plan, "forward", self.execution, self.engine)
             return self.plan.constrained, self.plan.tree.n_speeds
 
-        return Facts(*kept_record(self.model, ("facts", self.engine, self.execution), found))
+        return CallFacts(*cached_record(self.model, ("facts", self.engine, self.execution), found))
 
     def __missing__(self, key: Key) -> Call:
         task, friction, detail = key if len(key) == 3 else (*key, Detail())
         key_on_disk = (task, friction, detail, self.engine, self.execution)
-        record = kept_record(self.model, key_on_disk, partial(self._record, task, friction, detail))
+        record = cached_record(self.model, key_on_disk, partial(self._record, task, friction, detail))
         sizes, shape, rolled, source = record
-        function = running(Loops.again(source) if rolled else program_again(source), self.engine)
+        function = compile_task(Loops.from_tuples(source) if rolled else program_from_tuples(source), self.engine)
         if task == "forward" and self.facts.constrained:
-            function = held_function(self.plan, function, rolled=rolled)
+            function = constrained_forward_function(self.plan, function, rolled=rolled)
         self[key] = found = Call(function, sizes, shape)
         return found
 
-    def _record(self, task: str, friction: bool, detail: Detail) -> Plain:
+    def _record(self, task: str, friction: bool, detail: Detail) -> Tuples:
         """The sizes of the inputs of a task, the shape of its result, and its program."""
         names, known = names_of(self.plan, detail.named), TASKS[task]
         sizes = tuple(len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else [])))
         options = {"friction": friction, "detail": detail, "engine": self.engine, "execution": self.execution}
-        program = text_for(self.plan, task, **options)
+        program = traced_task(self.plan, task, **options)
         rolled = isinstance(program, Loops)
-        return sizes, known.shape(names, detail), rolled, program.plain() if rolled else plain_program(program)
+        return sizes, known.shape(names, detail), rolled, program.to_tuples() if rolled else program_to_tuples(program)
 
 
-class Alone(dict[tuple[str, bool], Quick]):
+class SingleStateCalls(dict[tuple[str, bool], Quick]):
     """Calls for one state by task and friction; they return None for other arguments, and if the result is flagged.
 
     The call is compiled at the first call with a single state, so that batches do not compile it.
@@ -176,7 +182,7 @@ class Alone(dict[tuple[str, bool], Quick]):
     def __missing__(self, key: tuple[str, bool]) -> Quick:
         def compile_on_demand(*given: object) -> np.ndarray | None:
             if getattr(given[0], "ndim", 0) == 1:
-                self[key] = self._calls[key].quick or _never
+                self[key] = self._calls[key].single_state or _never
             return None
 
         unsupported = key[0] in ("inverse", "forward_slopes") and self._calls.facts.constrained
@@ -194,25 +200,25 @@ def calls_of(model: Description, engine: str, execution: str | None) -> Calls:
     return Calls(model, engine, execution)
 
 
-def forget_calls() -> None:
+def clear_cache() -> None:
     """Clear the cache of compiled functions."""
     calls_of.cache_clear()
 
 
 @dataclass(frozen=True, repr=False)
-class Compiled(Value):
+class CompiledModel(FrozenValue):
     """A model on an engine; compiled functions are cached by content."""
 
-    declared: Description
+    model: Description
     engine: str
     execution: str | None = None  # rolled or unrolled recursion; None: chosen automatically
 
-    said: ClassVar[dict[str, str]] = {}  # names of the results of tasks, for messages
+    _result_names: ClassVar[dict[str, str]] = {}  # names of the results of tasks, for messages
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> TreePlan:
         """The kinematic tree of the model and its data."""
-        return plan_of(self.declared)
+        return plan_of(self.model)
 
     @property
     def speed_names(self) -> tuple[str, ...]:
@@ -221,7 +227,7 @@ class Compiled(Value):
 
     @cached_property
     def _calls(self) -> Calls:
-        return calls_of(self.declared, self.engine, self.execution)
+        return calls_of(self.model, self.engine, self.execution)
 
     def _run(
         self,
@@ -237,17 +243,17 @@ class Compiled(Value):
         if isinstance(t, float):
             if getattr(given[0], "ndim", 0) == 1:
                 if threads != 1:
-                    counted(threads)
+                    require_threads(threads)
                 if out is not None:
                     require_out(out, call.shape)
                 if (quick := call.one(given, t, out)) is not None:
                     return quick
             elif (arrays := call.batch(given)) is not None:
                 require_out(out, (*call.shape, arrays[0].shape[1]), arrays)
-                found, quiet = call.many(arrays, t, out, counted(threads))
+                found, quiet = call.many(arrays, t, out, require_threads(threads))
                 if quiet:
                     return found
-        return written(self._read(call, task, given, t, friction, threads, detail), out)
+        return write_to_out(self._read(call, task, given, t, friction, threads, detail), out)
 
     def _read(
         self,
@@ -264,11 +270,11 @@ class Compiled(Value):
         state = read_state(self.plan, given[0], given[1] if "s" in groups else None, t)
         arrays = [state.q, *([state.s] if "s" in groups else []), *self._third(state, groups, given)]
         arrays += [np.asarray(x).reshape(-1, state.K) for x in given[len(arrays) :]]  # parameters, or a point
-        found, quiet = call.many(arrays, state.t, None, counted(threads))
+        found, quiet = call.many(arrays, state.t, None, require_threads(threads))
         if not quiet:
             if (recomputed := self._walked(task, given, t, friction, detail)) is not None:
                 return recomputed
-            walk.require_finite(state, found, self.said[task])
+            walk.require_finite(state, found, self._result_names[task])
         if task == "forward":
             found = state.second_rates(found)
         return state.shaped(found)
@@ -279,7 +285,7 @@ class Compiled(Value):
         """The result of the checked recursion in floats, which raises with the reason; None for other tasks."""
         return None
 
-    def _third(self, state: State, groups: tuple[str, ...], given: tuple[Numbers, ...]) -> list[np.ndarray]:
+    def _third(self, state: TreeState, groups: tuple[str, ...], given: tuple[Numbers, ...]) -> list[np.ndarray]:
         """The accelerations, forces or both of a task."""
         out = [read_speed_rates(state, given[2])] if "sd" in groups else []
         if "tau" in groups:
@@ -288,14 +294,14 @@ class Compiled(Value):
         return out
 
 
-def counted(threads: int) -> int:
+def require_threads(threads: int) -> int:
     """Check a number of threads."""
-    if not is_whole(threads) or threads < 1:
-        raise InputError(f"threads: got {shown(threads)}. Expected an int >= 1.")
+    if not is_integer(threads) or threads < 1:
+        raise InputError(f"threads: got {short_repr(threads)}. Expected an int >= 1.")
     return threads
 
 
-def written(found: np.ndarray, out: Out) -> np.ndarray:
+def write_to_out(found: np.ndarray, out: Out) -> np.ndarray:
     """Return the result, copied to `out` unless that is None."""
     require_out(out, found.shape)
     if out is None:
@@ -304,7 +310,7 @@ def written(found: np.ndarray, out: Out) -> np.ndarray:
     return out
 
 
-def beside(values: np.ndarray, q: Numbers) -> np.ndarray:
+def repeat_for_batch(values: np.ndarray, q: Numbers) -> np.ndarray:
     """Repeat values for every state of a batch."""
     batch = batch_of(q)
     return values if batch is None else np.repeat(values[:, None], batch, axis=1)
@@ -312,5 +318,5 @@ def beside(values: np.ndarray, q: Numbers) -> np.ndarray:
 
 def batch_of(q: Numbers) -> int | None:
     """The number of states in q; None for a single state."""
-    shape = q.shape if isinstance(q, np.ndarray) else numbers_given(q, "q").shape
+    shape = q.shape if isinstance(q, np.ndarray) else as_finite_array(q, "q").shape
     return shape[1] if len(shape) > 1 else None

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.arguments import numbers_given
+from dalembert.arguments import as_finite_array
 from dalembert.errors import InputError, SingularError
 from dalembert.formalisms import dalembert
 from dalembert.formalisms.shared import solvers
@@ -28,7 +28,7 @@ from dalembert.formalisms.shared.common_quantities import free_equations, free_p
 from dalembert.mechanics import rank
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.simulation.workspace import Workspace
 from dalembert.symbolic.algebra_base import Array, stack, zeros
 
@@ -36,7 +36,7 @@ _CONSTRAINT_TOLERANCE = 1e-8  # of the residual A_s ŝ̇ − b_s, relative to it
 
 
 @dataclass(frozen=True)
-class ConstraintSpace(Value):
+class ConstraintSpace(FrozenValue):
     """Θᵀ(τ + C) = M q̈ + b + g − Φᵀ(α + ρ), (5.154), at one state or many; the rows of Φ are the independent constraints.
 
     The batch is the last axis of every quantity.
@@ -98,7 +98,7 @@ class ConstraintSpace(Value):
             n = len(self.b)
             shape = (n, n, *self.b.shape[1:])
             return np.zeros((n, 0, *self.b.shape[1:])), np.broadcast_to(_batch_last(np.eye(n)[None], self.b), shape)
-        found = [rank.split(Phi, None, len(Phi)) for Phi in _batch_first(self.Phi)]
+        found = [rank.pseudo_inverse_and_null_space(Phi, None, len(Phi)) for Phi in _batch_first(self.Phi)]
         plus, W = (np.stack([pair[i] for pair in found]) for i in range(2))
         return _batch_last(plus, self.b), _batch_last(W, self.b)
 
@@ -184,7 +184,7 @@ def _product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class QuasiAccelerations(Value):
+class QuasiAccelerations(FrozenValue):
     """The quantities of Poincaré's equations at one state (q, s)."""
 
     s: np.ndarray
@@ -216,23 +216,23 @@ class QuasiAccelerations(Value):
         gap = (chosen.T - self.a_s).T
         return np.einsum("n...,nm,m...->...", gap, self.M_s, gap)[()]
 
-    def measure(self, S_c: npt.ArrayLike | None = None) -> np.float64 | np.ndarray:
+    def force_measure(self, S_c: npt.ArrayLike | None = None) -> np.float64 | np.ndarray:
         """Ŝ_cᵀ M_s⁻¹ Ŝ_c, (3.43), of forces (n,) or (n, K) that satisfy the constraints; the default is S_c."""
-        force = self.S_c if S_c is None else numbers_given(S_c, "measure, S_c")
+        force = self.S_c if S_c is None else as_finite_array(S_c, "measure, S_c")
         self._require_admissible((np.linalg.solve(self.M_s, force).T + self.a_s).T, "measure, S_c")
         return np.einsum("n...,n...->...", force, np.linalg.solve(self.M_s, force))[()]
 
-    def possible(self, count: int, *, seed: int = 0) -> np.ndarray:
+    def random_admissible(self, count: int, *, seed: int = 0) -> np.ndarray:
         """Random quasi-accelerations (n, count) that satisfy A_s ŝ̇ = b_s: (3.38)."""
         n = len(self.s)
-        free = rank.split(self.A_s, None, len(self.A_s))[1] if len(self.A_s) else np.eye(n)
+        free = rank.pseudo_inverse_and_null_space(self.A_s, None, len(self.A_s))[1] if len(self.A_s) else np.eye(n)
         spread = 1 + np.linalg.norm(self.sd)
         moves = spread * np.random.default_rng(seed).normal(size=(free.shape[1], count))
         return self.sd[:, None] + free @ moves
 
     def _require_admissible(self, sd: npt.ArrayLike, where: str) -> np.ndarray:
         """Convert quasi-accelerations to an array; raise if they violate the constraints."""
-        found, n = numbers_given(sd, where), len(self.s)
+        found, n = as_finite_array(sd, where), len(self.s)
         if found.ndim not in (1, 2) or found.shape[0] != n:
             raise InputError(f"{where} has shape {found.shape}. Expected ({n},) or ({n}, K).")
         residual = np.abs((self.A_s @ found).T - self.b_s)

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.api.equation_reader import with_modules
+from dalembert.api.equation_display import with_modules
 from dalembert.api.equations import Equations
-from dalembert.api.load import Source, described
+from dalembert.api.load import Source, description_of
 from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import TreeEquations
-from dalembert.arguments import checked, is_real, shown
+from dalembert.arguments import is_real, short_repr, validate_arguments
 from dalembert.docstrings import documented
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.formalisms import denoc, phong
 from dalembert.formalisms.shared.solvers import directions
 from dalembert.mechanics import random_states
-from dalembert.mechanics.facts import Choice
+from dalembert.mechanics.facts import PartitionChoice
 from dalembert.model.description import Elements
 from dalembert.recursive.execution import MANY, choose_execution
 from dalembert.recursive.plan import plan_of
@@ -41,8 +41,8 @@ def with_trials(derivation: Derivation, trials: Sequence[Trial]) -> Derivation:
     names, d = derivation.workspace.model.coordinate_names, derivation.facts.d
     if isinstance(trials, str) or len(trials) != d:
         raise InputError(
-            f"trials: got {shown(trials)}. Expected {d}, one for each degree of freedom: names of coordinates, or {len(names)} "
-            "numbers each."
+            f"trials: got {short_repr(trials)}. Expected {d}, one for each degree of freedom: names of coordinates, or "
+            f"{len(names)} numbers each."
         )
     found = tuple(_trial_vector(trial, names) for trial in trials)
     _require_independent(derivation, found, trials)
@@ -52,17 +52,19 @@ def with_trials(derivation: Derivation, trials: Sequence[Trial]) -> Derivation:
 def _trial_vector(trial: Trial, names: Sequence[str]) -> tuple[float, ...]:
     if isinstance(trial, str):
         if trial not in names:
-            raise InputError(f"trials: there is no coordinate '{trial}'. {nearest(trial, names)}")
+            raise InputError(f"trials: there is no coordinate '{trial}'. {suggest_name(trial, names)}")
         return tuple(float(name == trial) for name in names)
     if len(trial) != len(names) or not all(map(is_real, trial)):
-        raise InputError(f"trials: got {shown(trial)}. Expected the name of a coordinate, or {len(names)} numbers.")
+        raise InputError(
+            f"trials: got {short_repr(trial)}. Expected the name of a coordinate, or {len(names)} numbers."
+        )
     return tuple(map(float, trial))
 
 
 def _require_independent(derivation: Derivation, x: tuple[tuple[float, ...], ...], trials: Sequence[Trial]) -> None:
     """Raise if a trial vector is linearly dependent on the constraint rows and its predecessors at all sample states."""
     space = derivation.workspace
-    states = random_states.consistent(space.model, _SAMPLE_STATES)
+    states = random_states.consistent_states(space.model, _SAMPLE_STATES)
     _, _, A, _ = space.manifold.evaluate(states.q, states.qd, states.t, space.values)
     columns = np.array(x).reshape(len(x), len(states.q)).T
     residual = np.zeros(len(x))
@@ -73,12 +75,12 @@ def _require_independent(derivation: Derivation, x: tuple[tuple[float, ...], ...
     dependent = residual <= _RANK_TOLERANCE * np.linalg.norm(columns, axis=0)
     if dependent.any():
         raise InputError(
-            f"trials: {shown(trials[int(np.argmax(dependent))])} is linearly dependent on the constraint rows and the preceding "
-            "trial vectors. Expected a nonzero remainder in step 2. Choose another trial vector."
+            f"trials: {short_repr(trials[int(np.argmax(dependent))])} is linearly dependent on the constraint rows and the "
+            "preceding trial vectors. Expected a nonzero remainder in step 2. Choose another trial vector."
         )
 
 
-@checked
+@validate_arguments
 def derive(
     model: Source,
     formalism: str = "lagrange",
@@ -131,7 +133,7 @@ def derive(
     >>> derive("cart-pendulum", "gibbs_appell").n_states
     5
     """
-    return equations_of(described(model), formalism, engine=engine, mode=mode, modules=modules, trials=trials)
+    return equations_of(description_of(model), formalism, engine=engine, mode=mode, modules=modules, trials=trials)
 
 
 @documented
@@ -175,7 +177,7 @@ def equations_of(
     *,
     engine: str | None = None,
     mode: str | None = None,
-    choice: Choice | None = None,
+    choice: PartitionChoice | None = None,
     modules: Mapping[str, Sequence[str]] | None = None,
     trials: Sequence[Trial] | None = None,
 ) -> Equations:
@@ -183,19 +185,19 @@ def equations_of(
 
     `modules` are named groups of links, for `denoc`; `trials` are the trial vectors of `phong`.
     """
-    found = derived(setup(model, engine, mode, choice), formalism)
+    found = derive_with_setup(setup(model, engine, mode, choice), formalism)
     if modules is not None:
         found = replace(found, derivation=with_modules(found.derivation, modules))
     return found if trials is None else replace(found, derivation=with_trials(found.derivation, trials))
 
 
-def equations_by(model: Elements, formalisms: Sequence[str]) -> list[Equations]:
+def derive_all(model: Elements, formalisms: Sequence[str]) -> list[Equations]:
     """Derive the equations of a model with several formalisms; the model is set up once."""
     known = setup(model)
-    return [derived(known, formalism) for formalism in formalisms]
+    return [derive_with_setup(known, formalism) for formalism in formalisms]
 
 
-def derived(known: Setup, formalism: str, alpha: float = 0.0) -> Equations:
+def derive_with_setup(known: Setup, formalism: str, alpha: float = 0.0) -> Equations:
     """The equations by one formalism; with `denoc`, large trees are evaluated recursively."""
     if formalism == denoc.ABOUT.key and _runs_in_loops(known):
         return TreeEquations(Derivation(known, formalism))

@@ -9,17 +9,27 @@ from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 
-from dalembert.api._rollout import Forces, HeldStepper, Method, Rollout, Stepper, forces_of
-from dalembert.api.compiled_calls import Alone, Compiled, Numbers, Out, batch_of, beside, calls_of, counted, written
+from dalembert.api._rollout import ConstrainedStepper, Forces, Method, Rollout, RolloutStepper, force_function
+from dalembert.api.compiled_calls import (
+    CompiledModel,
+    Numbers,
+    Out,
+    SingleStateCalls,
+    batch_of,
+    calls_of,
+    repeat_for_batch,
+    require_threads,
+    write_to_out,
+)
 from dalembert.api.kinematics import Kinematics
 from dalembert.api.load import accepts_source
 from dalembert.api.simulate import SimulationOptions, takes_options
 from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import equations_of_tree
-from dalembert.arguments import are_names, checked, is_real, shown
+from dalembert.arguments import is_real, is_str_sequence, short_repr, validate_arguments
 from dalembert.codegen.function import choose_engine
 from dalembert.docstrings import documented_class
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.discontinuities import refuse_time_kinks
 from dalembert.recursive import tree_dynamics as walk
@@ -40,7 +50,7 @@ class Derivatives(NamedTuple):
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class Dynamics(Tabular, Compiled):
+class Dynamics(Tabular, CompiledModel):
     """Dynamics of a model in speeds s: M ṡ + c + g = τ + loads. Created by `dl.dynamics`.
 
     Immutable; compiled functions are cached by content. Every method takes one state (n,) or many (n, batch) and returns (n,),
@@ -57,7 +67,7 @@ class Dynamics(Tabular, Compiled):
     (2, 2, 1000)
     """
 
-    said: ClassVar[dict[str, str]] = {
+    _result_names: ClassVar[dict[str, str]] = {
         "mass_matrix": "the mass matrix",
         "bias": "the bias",
         "gravity": "gravity",
@@ -72,11 +82,11 @@ class Dynamics(Tabular, Compiled):
     @cached_property
     def kinematics(self) -> Kinematics:
         """Kinematics of the bodies, as compiled functions of the same arrays."""
-        return Kinematics(self.declared, self.engine, self.execution)
+        return Kinematics(self.model, self.engine, self.execution)
 
     @cached_property
-    def _alone(self) -> Alone:
-        return Alone(self._calls)
+    def _alone(self) -> SingleStateCalls:
+        return SingleStateCalls(self._calls)
 
     @cached_property
     def _constrained(self) -> bool:
@@ -86,11 +96,11 @@ class Dynamics(Tabular, Compiled):
         """The names of the entries of velocities and forces, the type of the model and the engine."""
         kind = "constrained" if self._constrained else "tree"
         rows = tuple((str(i), name) for i, name in enumerate(self.speed_names))
-        return (Table(("entry", "speed"), rows, f"Dynamics of {self.declared.name}: {kind}, engine {self.engine}"),)
+        return (Table(("entry", "speed"), rows, f"Dynamics of {self.model.name}: {kind}, engine {self.engine}"),)
 
     def __repr__(self) -> str:
         kind = "constrained" if self._constrained else "tree"
-        return f"Dynamics('{self.declared.name}', {len(self.speed_names)} speeds, {kind}, {self.engine})"
+        return f"Dynamics('{self.model.name}', {len(self.speed_names)} speeds, {kind}, {self.engine})"
 
     # dynamics
 
@@ -118,9 +128,9 @@ class Dynamics(Tabular, Compiled):
         if out is None and actuated is None and (one := self._alone["inverse", friction](q, qd, qdd, t)) is not None:
             return one
         if self._constrained or actuated is not None:
-            counted(threads)
-            found = walk.inverse_dynamics(self.declared, q, qd, qdd, t, friction=friction, actuated=actuated)
-            return written(found, out)
+            require_threads(threads)
+            found = walk.inverse_dynamics(self.model, q, qd, qdd, t, friction=friction, actuated=actuated)
+            return write_to_out(found, out)
         return self._run("inverse", (q, qd, qdd), t, friction, out, threads)
 
     def forward(
@@ -256,7 +266,7 @@ class Dynamics(Tabular, Compiled):
         self,
         q: Numbers,
         qd: Numbers,
-        given: Numbers | None = None,
+        inputs: Numbers | None = None,
         t: Numbers = 0.0,
         *,
         of: Literal["forward", "inverse"] = "forward",
@@ -265,9 +275,9 @@ class Dynamics(Tabular, Compiled):
         out: Out = None,
         threads: int = 1,
     ) -> Derivatives:
-        """Derivatives of accelerations (`of="forward"`, at forces `given`) or of forces (`of="inverse"`, at accelerations).
+        """Derivatives of accelerations (`of="forward"`, at forces `inputs`) or of forces (`of="inverse"`, at accelerations).
 
-        With respect to q, speeds, `given`, and the named parameters in their order, each (n, n) or (n, n, batch). For a
+        With respect to q, speeds, `inputs`, and the named parameters in their order, each (n, n) or (n, n, batch). For a
         quaternion, q varies along its three speeds. `out` has all blocks side by side.
 
         >>> import dalembert as dl
@@ -276,20 +286,20 @@ class Dynamics(Tabular, Compiled):
         ((2, 2), (2, 2), (2, 1))
         """
         if of not in ("forward", "inverse"):
-            raise InputError(f"derivatives, of: got {shown(of)}. Expected 'forward' or 'inverse'.")
-        if not are_names(parameters):
-            raise InputError(f"derivatives, parameters: got {shown(parameters)}. Expected a list of str.")
+            raise InputError(f"derivatives, of: got {short_repr(of)}. Expected 'forward' or 'inverse'.")
+        if not is_str_sequence(parameters):
+            raise InputError(f"derivatives, parameters: got {short_repr(parameters)}. Expected a list of str.")
         task = f"{of}_slopes"
-        last = self._zeros(q) if given is None else given
+        last = self._zeros(q) if inputs is None else inputs
         if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
             return _derivative_blocks(one)
         if of == "forward" and self._calls.facts.constrained:
             require_tree(self.plan, "derivatives of forward dynamics")
-        known = self.declared.parameter_values
+        known = self.model.parameter_values
         for name in parameters:
             if name not in known:
-                raise InputError(f"derivatives: there is no parameter '{name}'. {nearest(name, known)}")
-        values = [beside(np.array([known[name] for name in parameters]), q)] if parameters else []
+                raise InputError(f"derivatives: there is no parameter '{name}'. {suggest_name(name, known)}")
+        values = [repeat_for_batch(np.array([known[name] for name in parameters]), q)] if parameters else []
         detail = Detail(named=tuple(parameters)) if parameters else None
         return _derivative_blocks(self._run(task, (q, qd, last, *values), t, friction, out, threads, detail))
 
@@ -318,14 +328,14 @@ class Dynamics(Tabular, Compiled):
         >>> run.q.shape, round(float(run.t[-1]), 6)
         ((2, 51, 100), 0.05)
         """
-        self.declared.refuse_rigid("rollout")
+        self.model.refuse_rigid("rollout")
         start = read_state(self.plan, q, qd, _finite_number(t, "t"))
-        refuse_time_kinks(self.declared, "rollout", float(t), float(t) + _finite_number(dt, "dt") * steps)
-        given = self._calls, forces_of(start, tau), _finite_number(dt, "dt"), friction, counted(threads)
-        stepper = HeldStepper(*given) if self._constrained else Stepper(*given)
+        refuse_time_kinks(self.model, "rollout", float(t), float(t) + _finite_number(dt, "dt") * steps)
+        given = self._calls, force_function(start, tau), _finite_number(dt, "dt"), friction, require_threads(threads)
+        stepper = ConstrainedStepper(*given) if self._constrained else RolloutStepper(*given)
         return stepper.rollout(start, float(t), steps, every, method)
 
-    @checked
+    @validate_arguments
     @takes_options("q0 qd0 t0 integrator samples times rtol atol max_step step progress friction")
     def simulate(
         self, duration: float | None = None, *, friction: bool = True, **options: Unpack[SimulationOptions]
@@ -341,12 +351,12 @@ class Dynamics(Tabular, Compiled):
         >>> run.q.shape, run.energy_error < 1e-9
         ((100, 11), True)
         """
-        self.declared.refuse_rigid("simulate of dl.dynamics")
+        self.model.refuse_rigid("simulate of dl.dynamics")
         require_tree(self.plan, "simulate")
         t0, times = options.get("t0", 0.0), options.get("times")
-        last = t0 + (self.declared.duration if duration is None else duration) if times is None else times[-1]
-        refuse_time_kinks(self.declared, "simulate of dl.dynamics", t0, float(last))
-        equations = equations_of_tree(self.declared, self.engine, self.execution, friction=friction)
+        last = t0 + (self.model.duration if duration is None else duration) if times is None else times[-1]
+        refuse_time_kinks(self.model, "simulate of dl.dynamics", t0, float(last))
+        equations = equations_of_tree(self.model, self.engine, self.execution, friction=friction)
         return equations.simulate(duration, **options)
 
     def _zeros(self, q: Numbers) -> np.ndarray:
@@ -371,7 +381,7 @@ class Dynamics(Tabular, Compiled):
         if task not in _WALKS:
             return None
         chosen = {"prescribed": [self.speed_names[i] for i in detail.prescribed]} if detail else {}
-        return np.stack(_WALKS[task](self.declared, *given, t, friction=friction, **chosen))
+        return np.stack(_WALKS[task](self.model, *given, t, friction=friction, **chosen))
 
 
 @accepts_source
@@ -426,7 +436,7 @@ def _derivative_blocks(found: np.ndarray) -> Derivatives:
 
 def _finite_number(number: float, name: str) -> float:
     if not is_real(number):
-        raise InputError(f"rollout, {name}: got {shown(number)}. Expected a finite number.")
+        raise InputError(f"rollout, {name}: got {short_repr(number)}. Expected a finite number.")
     return float(number)
 
 

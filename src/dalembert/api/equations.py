@@ -11,25 +11,25 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.api import simulate as runs
-from dalembert.api._readable import ReadableEquations
 from dalembert.api._run_forces import joint_reactions, smallest_multipliers, with_bodies
+from dalembert.api._symbolic_equations import SymbolicEquations
 from dalembert.api.constraint_space import ConstraintSpace, QuasiAccelerations, constraint_space
-from dalembert.api.equation_reader import BlockValues
+from dalembert.api.equation_display import BlockValues
 from dalembert.api.simulate import SimulationOptions, read_gains, require_gains, takes_options, task_of
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import checked, is_whole, numbers_given, shown
-from dalembert.codegen.function import Function
+from dalembert.arguments import as_finite_array, is_integer, short_repr, validate_arguments
+from dalembert.codegen.function import CompiledFunction
 from dalembert.docstrings import documented_class
 from dalembert.errors import InputError
 from dalembert.formalisms.shared.about import Velocities
 from dalembert.formalisms.shared.solvers import gaussian
-from dalembert.mechanics.action import Actions, Path, Variation, along, beside
+from dalembert.mechanics.action import Actions, ActionVariation, Path, path_quantities, varied_path_quantities
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.model.initial_state import start_state
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.derivation import derivation_of
-from dalembert.simulation.main_loop import Task
+from dalembert.simulation.main_loop import RunOptions
 from dalembert.simulation.partition import Partition
 from dalembert.symbolic.algebra_base import stack
 
@@ -59,7 +59,7 @@ def with_regular_trials(evaluate: Evaluate) -> Evaluate:
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class Equations(ReadableEquations):
+class Equations(SymbolicEquations):
     """Equations of motion by one formalism, created by `dl.derive`. Immutable; compiled functions are cached by content.
 
     Attributes
@@ -133,8 +133,8 @@ class Equations(ReadableEquations):
         SingularError
             If the coordinates or the equations are singular at a state.
         """
-        if not is_whole(threads) or threads < 1:
-            raise InputError(f"accelerations, threads: got {shown(threads)}. Expected an int >= 1.")
+        if not is_integer(threads) or threads < 1:
+            raise InputError(f"accelerations, threads: got {short_repr(threads)}. Expected an int >= 1.")
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants, threads)
         if not np.isfinite(qdd).all():
@@ -208,7 +208,7 @@ class Equations(ReadableEquations):
         positions, v, time, constants, _ = self._state(q, qd, t)
         if self.form.constrains_momenta:
             return self.kernel.accelerations(positions, v, time, constants)[2]
-        reaction = self.kernel.carried(positions, v, time, constants)  # Aᵀλ
+        reaction = self.kernel.ideal_constraint_forces(positions, v, time, constants)  # Aᵀλ
         positions, velocities = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
         _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self.values)
         return smallest_multipliers(self.workspace.facts, A, reaction)
@@ -279,7 +279,7 @@ class Equations(ReadableEquations):
         return QuasiAccelerations(v, M_s.reshape(n, n), S, A_s.reshape(-1, n), b_s)
 
     @cached_property
-    def _quasi(self) -> Function:
+    def _quasi(self) -> CompiledFunction:
         """M_s, S, A_s and b_s of (q, s, t), the independent rows."""
         form, linear = self.form, self.form.independent
         outputs = stack(linear.M.ravel(), linear.push, linear.A.ravel(), linear.beta)
@@ -306,7 +306,7 @@ class Equations(ReadableEquations):
         values = self._values_at(positions, velocities, time)
         return constraint_space(self.workspace, positions, velocities, time, values)
 
-    @checked
+    @validate_arguments
     def action(self, t: npt.ArrayLike, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> float:
         """The action ∫ L dt along a path, (5.158) of papers/desapio.
 
@@ -334,7 +334,7 @@ class Equations(ReadableEquations):
         """
         return self._actions.action(Path.read(len(self.model.coordinate_names), t, q, qd, qdd))
 
-    @checked
+    @validate_arguments
     def variation(
         self,
         t: npt.ArrayLike,
@@ -345,7 +345,7 @@ class Equations(ReadableEquations):
         count: int = 4,
         seed: int = 0,
         steps: Sequence[float] = (0.1, 0.01, 0.001),
-    ) -> Variation:
+    ) -> ActionVariation:
         """The first variation of the action along a path, and the change of the action, for random variations.
 
         The path must satisfy the constraints, but need not be a motion. Variations are smooth, satisfy Φ δq = 0 and vanish at
@@ -375,10 +375,10 @@ class Equations(ReadableEquations):
         >>> found.vanishes, found.orders.round(2).tolist()
         (True, [2.0, 2.0, 2.0, 2.0])
         """
-        far = numbers_given(steps, "variation, steps")
+        far = as_finite_array(steps, "variation, steps")
         if count < 1 or far.ndim != 1 or len(far) < 2 or not (far > 0).all() or not (np.diff(far) < 0).all():
             raise InputError(
-                f"variation: count is {count} and steps are {shown(steps)}. Expected an int >= 1, and at least two "
+                f"variation: count is {count} and steps are {short_repr(steps)}. Expected an int >= 1, and at least two "
                 "positive decreasing steps."
             )
         return self._actions.variation(Path.read(len(self.model.coordinate_names), t, q, qd, qdd), far, count, seed)
@@ -391,8 +391,8 @@ class Equations(ReadableEquations):
         space, values = self.workspace, self.values
         return Actions(
             space.system,
-            lambda q, qd, qdd, t: space.evaluated(along, (q, qd, qdd), t, values),
-            lambda q, qd, t: space.evaluated(beside, (q, qd), t, values),
+            lambda q, qd, qdd, t: space.evaluated(path_quantities, (q, qd, qdd), t, values),
+            lambda q, qd, t: space.evaluated(varied_path_quantities, (q, qd), t, values),
         )
 
     def stabilized(self, alpha: float, beta: float | None = None) -> Equations:
@@ -424,7 +424,7 @@ class Equations(ReadableEquations):
         other = replace(known, declared=model, mode=self.workspace.mode(self.about))
         return Equations(replace(derivation_of(other, self.formalism), trials=self.derivation.trials), self.changes)
 
-    @checked
+    @validate_arguments
     @takes_options()
     def simulate(self, duration: float | None = None, **options: Unpack[SimulationOptions]) -> Trajectory:
         """Simulate from an initial state, by default that of the model.
@@ -462,10 +462,10 @@ class Equations(ReadableEquations):
             constraint_manifold.require_consistent(self.workspace.manifold, q, qd, t, self.values)
         return self.stabilized(*read_gains(gains))
 
-    def _run(self, task: Task) -> Trajectory:
+    def _run(self, task: RunOptions) -> Trajectory:
         return runs.simulate(self, task)
 
-    @checked
+    @validate_arguments
     def evaluate(self, run: Trajectory) -> Trajectory:
         """Add body motions, load forces, drive efforts and joint reactions to a run of these equations.
 

@@ -10,21 +10,21 @@ import numpy as np
 
 from dalembert import __version__
 from dalembert.api.equations import Equations
-from dalembert.arguments import checked
+from dalembert.arguments import validate_arguments
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import Program, program_of
 from dalembert.codegen.program_derivatives import jacobian
-from dalembert.errors import InputError, NotApplicableError, nearest
-from dalembert.io.code.code_source import CodeFunction, Given, Source
+from dalembert.errors import InputError, NotApplicableError, suggest_name
+from dalembert.io.code.code_source import CodeFunction, ExportedEquations, Given
 from dalembert.io.code.languages import TARGETS
 from dalembert.io.files import require_suffix
-from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.right_hand_side import RightHandSide
 from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
 from dalembert.symbolic.elimination import ldl_solve
-from dalembert.symbolic.optimize import shortened
+from dalembert.symbolic.optimize import optimize
 
 
-@checked
+@validate_arguments
 def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, ...]:
     """Write the equations as source code that does not depend on dalembert.
 
@@ -56,7 +56,7 @@ def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, .
     """
     if target not in TARGETS:
         raise InputError(
-            f"export: there is no target '{target}'. {nearest(target, TARGETS)} Expected {', '.join(TARGETS)}."
+            f"export: there is no target '{target}'. {suggest_name(target, TARGETS)} Expected {', '.join(TARGETS)}."
         )
     chosen, where = TARGETS[target], Path(path)
     if chosen.ending:
@@ -64,7 +64,7 @@ def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, .
     return chosen.write(source_of(equations), where)
 
 
-def source_of(equations: Equations) -> Source:
+def source_of(equations: Equations) -> ExportedEquations:
     """The source of the exported code; raises for equations that cannot be exported."""
     form, kernel = (
         equations.form,
@@ -76,7 +76,7 @@ def source_of(equations: Equations) -> Source:
     v, constants = kernel.start(q, qd, 0.0, equations.values)
     described = {str(x): "a constant of the motion" for x in form.constants.symbols}
     described |= {each.name: each.description for each in (*model.generalized_coordinates, *model.declared_parameters)}
-    return Source(
+    return ExportedEquations(
         model=model.name,
         formalism=equations.formalism,
         title=equations.about.title,
@@ -110,7 +110,7 @@ def _refuse(equations: Equations) -> None:
             f"{values}, but these parameters are inputs of the code. Replace them by numbers in the model, or derive with a "
             "formalism without constant momenta, such as lagrange."
         )
-    if known.nearly_dependent and not known.mix:
+    if known.nearly_dependent and not known.row_combinations:
         raise NotApplicableError(
             f"export: the constraints of model '{model.name}' are nearly dependent ({known.independence:.1e}), so the "
             "independent ones must be selected at every state. Remove redundant constraints from the model."
@@ -133,7 +133,7 @@ def _notes(equations: Equations) -> Iterator[str]:
 class _Builder:
     """Builds functions of (q, v, t) or (q, q̇, t) from expressions."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: RightHandSide) -> None:
         self._kernel, self._system = kernel, kernel.form.system
         self._parameters = [str(p) for p in kernel.parameters]
 
@@ -142,7 +142,7 @@ class _Builder:
         system = self._system
         moving = self._kernel.form.velocity.v if given == "state" else system.qd
         inputs = [str(x) for x in stack(system.q, moving, vector([system.t]))]
-        return program_of(shortened(nodes(system.algebra, outputs.ravel())), inputs, self._parameters)
+        return program_of(optimize(nodes(system.algebra, outputs.ravel())), inputs, self._parameters)
 
     def function(
         self, name: str, meaning: str, outputs: Array, given: Given = "state", rows: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ class _Builder:
         return CodeFunction(name, meaning, self.program(outputs, given), outputs.shape, given, rows)
 
 
-def _functions(equations: Equations, kernel: Kernel) -> Iterator[CodeFunction]:
+def _functions(equations: Equations, kernel: RightHandSide) -> Iterator[CodeFunction]:
     form, make = kernel.form, _Builder(kernel)
     names = equations.model.coordinate_names
     qd, vd, qdd = kernel.in_graph
@@ -181,7 +181,7 @@ def _functions(equations: Equations, kernel: Kernel) -> Iterator[CodeFunction]:
     yield CodeFunction("jacobian", "The derivatives of the right-hand side by the state", slopes, (size, size))
 
 
-def _reactions(equations: Equations, make: _Builder, kernel: Kernel) -> Iterator[CodeFunction]:
+def _reactions(equations: Equations, make: _Builder, kernel: RightHandSide) -> Iterator[CodeFunction]:
     """The generalized reactions, and the multipliers of all constraints."""
     system, names = kernel.form.system, equations.model.coordinate_names
     reaction, carried = kernel.reactions_in_graph

@@ -9,14 +9,14 @@ from typing import ClassVar, Concatenate
 
 import numpy as np
 
-from dalembert.api.compiled_calls import Compiled, Numbers, Out, beside
+from dalembert.api.compiled_calls import CompiledModel, Numbers, Out, repeat_for_batch
 from dalembert.api.load import P, R, Source, accepts_source
-from dalembert.arguments import numbers_given
+from dalembert.arguments import as_finite_array
 from dalembert.codegen.function import choose_engine
 from dalembert.docstrings import documented_class, restricted
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.model.description import Elements
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.model.values import WORLD
 from dalembert.recursive.traced import Detail
 from dalembert.symbolic import frames as relative
@@ -27,7 +27,7 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class Kinematics(Compiled):
+class Kinematics(CompiledModel):
     """Kinematics of the bodies of a model, created by `dl.kinematics`. Immutable; compiled functions are cached by content.
 
     Every method takes one state (n,) or many (n, batch), and one time or one for each state. A `point` is in axes of its body,
@@ -50,7 +50,7 @@ class Kinematics(Compiled):
 
     changes: Frozen[str, float] = Frozen()  # noqa: RUF009 (immutable): changed parameter values
 
-    said: ClassVar[dict[str, str]] = {
+    _result_names: ClassVar[dict[str, str]] = {
         "poses": "the pose",
         "position": "the position",
         "velocity": "the velocity",
@@ -63,10 +63,10 @@ class Kinematics(Compiled):
     @property
     def bodies(self) -> tuple[str, ...]:
         """The names of the bodies."""
-        return tuple(body.name for body in self.declared.bodies)
+        return tuple(body.name for body in self.model.bodies)
 
     def __repr__(self) -> str:
-        return f"Kinematics('{self.declared.name}', {len(self.bodies)} bodies, {self.engine})"
+        return f"Kinematics('{self.model.name}', {len(self.bodies)} bodies, {self.engine})"
 
     def pose(self, q: Numbers, body: str, t: Numbers = 0.0, *, relative_to: str = WORLD, threads: int = 1) -> Pose:
         """The pose of a body in the world, or relative to another body.
@@ -99,7 +99,7 @@ class Kinematics(Compiled):
         if relative_to == WORLD:
             return self.poses(q, t, bodies=(body,), threads=threads)[body]
         found = self.poses(q, t, bodies=tuple(dict.fromkeys((body, relative_to))), threads=threads)
-        return relative.seen_pose(found[body], found[relative_to])
+        return relative.relative_pose(found[body], found[relative_to])
 
     def poses(
         self, q: Numbers, t: Numbers = 0.0, *, bodies: tuple[str, ...] | None = None, threads: int = 1
@@ -160,7 +160,7 @@ class Kinematics(Compiled):
         found = self._evaluate("position", (q, self._checked_point(point, body, q)), t, (body,), out, threads)
         if relative_to == WORLD:
             return found
-        return _write_into(out, relative.seen_position(found, self.pose(q, relative_to, t, threads=threads)))
+        return _write_into(out, relative.relative_position(found, self.pose(q, relative_to, t, threads=threads)))
 
     def velocity(
         self,
@@ -213,7 +213,7 @@ class Kinematics(Compiled):
         if relative_to == WORLD:
             return v
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
-        return relative.seen_velocity(p, v, base, self.velocity(q, qd, relative_to, t=t, threads=threads))
+        return relative.relative_velocity(p, v, base, self.velocity(q, qd, relative_to, t=t, threads=threads))
 
     def acceleration(
         self,
@@ -267,7 +267,7 @@ class Kinematics(Compiled):
         v = self.velocity(q, qd, body, point, t, threads=threads)
         moved = self.velocity(q, qd, relative_to, t=t, threads=threads)
         driven = self.acceleration(q, qd, qdd, relative_to, t=t, threads=threads)
-        return relative.seen_acceleration(p, v, a, base, moved, driven)
+        return relative.relative_acceleration(p, v, a, base, moved, driven)
 
     def jacobian(
         self,
@@ -310,7 +310,9 @@ class Kinematics(Compiled):
         if relative_to == WORLD:
             return J
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
-        return _write_into(out, relative.seen_jacobian(p, J, base, self.jacobian(q, relative_to, t=t, threads=threads)))
+        return _write_into(
+            out, relative.relative_jacobian(p, J, base, self.jacobian(q, relative_to, t=t, threads=threads))
+        )
 
     def jacobian_rate(
         self,
@@ -361,7 +363,7 @@ class Kinematics(Compiled):
         J = self.jacobian(q, body, point, t, threads=threads)
         own = self.jacobian(q, relative_to, t=t, threads=threads)
         own_rate = self.jacobian_rate(q, qd, relative_to, t=t, threads=threads)
-        return _write_into(out, relative.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
+        return _write_into(out, relative.relative_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
 
     def center_of_mass(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
         """The position of the center of mass of all bodies.
@@ -391,19 +393,19 @@ class Kinematics(Compiled):
     ) -> np.ndarray:
         """The result of a task for bodies; changed parameters are inputs of the function."""
         if self.changes:
-            given = (*given, beside(np.array(list(self.changes.values())), given[0]))
+            given = (*given, repeat_for_batch(np.array(list(self.changes.values())), given[0]))
         return self._run(task, given, t, False, out, threads, Detail(named=tuple(self.changes), bodies=bodies))
 
     def _require_body(self, body: str) -> str:
         if body not in self.bodies:
-            raise InputError(f"model '{self.declared.name}': there is no body '{body}'. {nearest(body, self.bodies)}")
+            raise InputError(f"model '{self.model.name}': there is no body '{body}'. {suggest_name(body, self.bodies)}")
         return body
 
     def _checked_point(self, point: Numbers, body: str, q: Numbers) -> np.ndarray:
-        found = numbers_given(point, "point")
+        found = as_finite_array(point, "point")
         if found.shape != (3,):
             raise InputError(f"point has shape {found.shape}. Expected (3,), in axes of body '{body}'.")
-        return beside(found, q)
+        return repeat_for_batch(found, q)
 
 
 def _point_motion(found: np.ndarray) -> PointMotion:
@@ -442,7 +444,7 @@ def kinematics(model: Elements, *, engine: str | None = None) -> Kinematics:
     array([3., 0., 0.])
     """
     require_bodies(model)
-    return Kinematics(model.without_laws().description, choose_engine(engine))
+    return Kinematics(model.without_controllers().description, choose_engine(engine))
 
 
 def require_bodies(model: Elements) -> None:

@@ -9,11 +9,11 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from dalembert.arguments import checked
-from dalembert.errors import InputError, nearest
+from dalembert.arguments import validate_arguments
+from dalembert.errors import InputError, suggest_name
 from dalembert.io import gallery
 from dalembert.io.file_formats import READERS, read
-from dalembert.io.sympy_systems import read_sympy, understands
+from dalembert.io.sympy_systems import is_sympy_system, read_sympy
 from dalembert.mechanics import assembly
 from dalembert.model.description import Description, Elements
 from dalembert.model.model import Model
@@ -52,7 +52,7 @@ def load(source: str | Path | object, **options: Any) -> Model:
     >>> load("double-pendulum").coordinate_names
     ('theta1', 'theta2')
     """
-    if understands(source):
+    if is_sympy_system(source):
         return read_sympy(source, **options)
     if not isinstance(source, str | Path):
         raise InputError(f"load: got {_type_of(source)}. Expected the name of a gallery example or the path of a file.")
@@ -65,16 +65,16 @@ def load(source: str | Path | object, **options: Any) -> Model:
         raise InputError(f"'{source}' is not a supported model file. Expected the suffix {', '.join(READERS)}.")
     else:
         raise InputError(
-            f"there is no model '{source}'. {nearest(str(source), gallery.names())} "
+            f"there is no model '{source}'. {suggest_name(str(source), gallery.names())} "
             f"Expected a gallery name or the path of a file ({', '.join(READERS)})."
         )
-    return assembly.assembled(model) if model.assemble_start else model
+    return assembly.assemble_model(model) if model.assemble_start else model
 
 
-def described(source: Source) -> Description:
+def description_of(source: Source) -> Description:
     """The description of a model, a gallery example or a model file.
 
-    >>> described("simple-pendulum").coordinate_names
+    >>> description_of("simple-pendulum").coordinate_names
     ('theta',)
     """
     if isinstance(source, Elements):
@@ -89,22 +89,22 @@ def described(source: Source) -> Description:
 
 def accepts_source(function: Callable[Concatenate[Elements, P], R]) -> Callable[Concatenate[Source, P], R]:
     """Wrap a public function of a model to also accept a gallery name or a path, and to check its arguments."""
-    function = checked(function)
+    function = validate_arguments(function)
     first = next(iter(signature(function).parameters))
 
     @wraps(function)
     def called(*arguments: Any, **options: Any) -> R:
         if arguments:
-            arguments = (described(arguments[0]), *arguments[1:])
+            arguments = (description_of(arguments[0]), *arguments[1:])
         elif first in options:
-            options[first] = described(options[first])
+            options[first] = description_of(options[first])
         return function(*arguments, **options)
 
     return called
 
 
-assemble = accepts_source(assembly.assemble)
-assembled = accepts_source(assembly.assembled)
+assemble_state = accepts_source(assembly.assemble_state)
+assemble_model = accepts_source(assembly.assemble_model)
 branches = accepts_source(assembly.branches)
 
 

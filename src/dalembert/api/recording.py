@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.api._run_forces import Samples, body_motion, drive_efforts, joint_reactions, smallest_multipliers
+from dalembert.api._run_forces import RunSamples, body_motion, drive_efforts, joint_reactions, smallest_multipliers
 from dalembert.api.trajectory import Fields, Trajectory
 from dalembert.codegen.function import interpreting_long_programs
-from dalembert.formalisms.shared.common_quantities import MOVING, carried_along
+from dalembert.formalisms.shared.common_quantities import PRESCRIBED_MOTION, rheonomic_energy
 from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.mechanics.system import System
-from dalembert.model.frozen import Frozen, Value
+from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.model.loads.damper import Damper
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
 from dalembert.simulation.observables import Observed, load_forces
-from dalembert.simulation.partition import Part, work_along
+from dalembert.simulation.partition import RunSegment, work_along
 from dalembert.simulation.trajectory_data import (
     MAX_BODIES,
     BodyMotion,
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 _NODES = 49  # interpolation nodes of a step in other variables than the initial ones
 
 
-def columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def columns(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """q, v, t and the constants along a segment."""
     n, size, t = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.t
     y, known = part.solution.y, part.constants
     return y[:n], y[n:size], t, known if known.ndim == 2 else np.repeat(known[:, None], len(t), axis=1)
 
 
-def columns_apart(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def columns_apart(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The same; where the ends of a damper coincide, shifted slightly, because its force is 0/0 there."""
     q, v, t, known = columns(part)
     if not any(isinstance(load, Damper) for load in part.equations.model.loads):
@@ -59,13 +59,13 @@ def columns_apart(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
     return q, v, t, known
 
 
-def _velocities(part: Part) -> np.ndarray:
+def _velocities(part: RunSegment) -> np.ndarray:
     """The velocities that belong to the velocity variables along a segment."""
     return part.equations.kernel.velocities(part.solution.y, *columns(part)[2:])
 
 
 def _carried(system: System) -> Array:
-    return vector([carried_along(system)])
+    return vector([rheonomic_energy(system)])
 
 
 def _carrying_rate(system: System) -> Array:
@@ -73,16 +73,18 @@ def _carrying_rate(system: System) -> Array:
 
 
 @dataclass(frozen=True, repr=False)
-class Recording(Value):
+class Recording(FrozenValue):
     """The integrated parts of a run, and the quantities evaluated from them; each is cached."""
 
     equations: BoundEquations
-    parts: tuple[Part, ...]  # each begins with the final state of its predecessor
+    parts: tuple[RunSegment, ...]  # each begins with the final state of its predecessor
     integrator: str
     cpu_seconds: float
     notes: tuple[str, ...] = ()
-    happened: tuple[EventRecord, ...] = ()  # events and switchings
-    held: BoundEquations | None = None  # the equations with fixed switching conditions, if there are conditions
+    events: tuple[EventRecord, ...] = ()  # events and switchings
+    conditional_equations: BoundEquations | None = (
+        None  # the equations with fixed switching conditions, if there are conditions
+    )
     impulses: tuple[Impulse, ...] = ()
 
     def trajectory(self, notes: tuple[str, ...] = ()) -> Trajectory:
@@ -110,7 +112,7 @@ class Recording(Value):
     @property
     def _motion(self) -> Fields:
         few = len(self.equations.model.bodies) <= MAX_BODIES
-        record = few or not self.equations.loaded_model(self.used.model).loads
+        record = few or not self.equations.loaded_model(self.initial_equations.model).loads
         return {
             **{name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "v")},
             "velocities_are_rates": self.equations.about.velocities.are_rates,
@@ -157,16 +159,16 @@ class Recording(Value):
             "evaluations": None if None in calls else sum(c for c in calls if c is not None),
             "cpu_seconds": self.cpu_seconds,
             "notes": (*self.notes, *notes),
-            "records": self.happened,
+            "records": self.events,
             "impulses": self.impulses,
             "segments": tuple(map(self._segment, self.parts)),
             "dense": tuple(piece for part in self.parts for piece in self._pieces(part)),
         }
 
     @property
-    def used(self) -> BoundEquations:
+    def initial_equations(self) -> BoundEquations:
         """The integrated equations in their initial form, with fixed switching conditions."""
-        return self.held or self.equations
+        return self.conditional_equations or self.equations
 
     @property
     def by_recursion(self) -> bool:
@@ -175,10 +177,10 @@ class Recording(Value):
 
     @cached_property
     def values(self) -> np.ndarray:
-        """The values of the parameters of `used`: (parameters,), or (parameters, samples) if they change during the run."""
-        if self.held is None and not self.equations.model.controllers:
+        """Parameter values of `initial_equations`: (parameters,), or (parameters, samples) if they change along the run."""
+        if self.conditional_equations is None and not self.equations.model.controllers:
             return self.equations.values
-        count = len(self.used.values)
+        count = len(self.initial_equations.values)
         return self._together(lambda part: columns(part)[3][:count])
 
     @property
@@ -186,15 +188,15 @@ class Recording(Value):
         """True if the run switched to other angles near gimbal lock."""
         return any(part.chart is not None for part in self.parts)
 
-    def integrated(self, part: Part) -> BoundEquations:
+    def integrated(self, part: RunSegment) -> BoundEquations:
         """The equations in the coordinates of a segment."""
-        return self.used if part.chart is None else part.equations
+        return self.initial_equations if part.chart is None else part.equations
 
-    def _values_along(self, part: Part) -> np.ndarray:
+    def _values_along(self, part: RunSegment) -> np.ndarray:
         """The values of the parameters along a segment, (parameters, samples)."""
-        return columns(part)[3][: len(self.used.values)]
+        return columns(part)[3][: len(self.initial_equations.values)]
 
-    def _together(self, values: Callable[[Part], np.ndarray]) -> np.ndarray:
+    def _together(self, values: Callable[[RunSegment], np.ndarray]) -> np.ndarray:
         return joined_arrays([values(part) for part in self.parts])
 
     @cached_property
@@ -212,7 +214,7 @@ class Recording(Value):
         """The coordinates at which forces are evaluated."""
         return self._together(lambda part: columns_apart(part)[0] if part.chart is None else part.positions)
 
-    def _has_own_variables(self, part: Part) -> bool:
+    def _has_own_variables(self, part: RunSegment) -> bool:
         """True if a segment was integrated in the initial variables."""
         choice = self.equations.derivation.setup.choice
         return part.chart is None and part.equations.derivation.setup.choice == choice
@@ -221,7 +223,7 @@ class Recording(Value):
     def v(self) -> np.ndarray:
         """The velocity variables of the formalism; the initial speeds if the run was repartitioned."""
         if self.equations.about.velocities.are_rates:
-            return self._together(lambda part: part.shown_motion(columns(part)[1][None])[0])
+            return self._together(lambda part: part.user_motion(columns(part)[1][None])[0])
         if all(map(self._has_own_variables, self.parts)):
             return self._together(lambda part: columns(part)[1])
         start, values = self.equations.kernel.start, self.equations.values
@@ -238,7 +240,7 @@ class Recording(Value):
     def _rates(self) -> np.ndarray:
         """q̇ and q̈ of the user's coordinates, (2, n, samples)."""
         solved = zip(self.parts, self._solved, strict=True)
-        return joined_arrays([part.shown_motion(np.stack(found[:2])) for part, (_, found) in solved])
+        return joined_arrays([part.user_motion(np.stack(found[:2])) for part, (_, found) in solved])
 
     @property
     def qd(self) -> np.ndarray:
@@ -255,26 +257,26 @@ class Recording(Value):
         """The velocities H_p of the momenta; energies, momenta and violations belong to the state (q, p)."""
         if self.equations.form.own_multipliers is None:
             return self.qd
-        return self._together(lambda part: part.shown_motion(_velocities(part)[None])[0])
+        return self._together(lambda part: part.user_motion(_velocities(part)[None])[0])
 
-    def _segment(self, part: Part) -> Segment:
+    def _segment(self, part: RunSegment) -> Segment:
         """The speeds and charts of a part."""
         known, begin = part.equations.workspace.facts, float(part.solution.t[0])
         sequences = None if part.chart is None else part.chart.sequences
         return Segment(begin, part.jumps, tuple(map(str, known.speeds)), known.dependent, sequences)
 
-    def _pieces(self, part: Part) -> Sequence[Piece | Interpolant]:
+    def _pieces(self, part: RunSegment) -> Sequence[Piece | Interpolant]:
         """Interpolants of the states (q, v, ...) in the initial variables."""
         if self._has_own_variables(part):
             return part.solution.dense
         return [self._interpolated(part, piece) for piece in part.solution.dense]
 
-    def _interpolated(self, part: Part, piece: Piece) -> Interpolant:
+    def _interpolated(self, part: RunSegment, piece: Piece) -> Interpolant:
         t, known = Interpolant.nodes(piece.t0, piece.t1, _NODES), part.constants
         y = np.stack([piece(each) for each in t], axis=1)[: part.equations.n_states]
         constants = known if known.ndim == 1 else known[:, 0]
         part = replace(part, solution=replace(part.solution, t=t, y=y), constants=constants)
-        q, qd, start = part.positions, part.shown_motion(_velocities(part)[None])[0], self.equations.kernel.start
+        q, qd, start = part.positions, part.user_motion(_velocities(part)[None])[0], self.equations.kernel.start
         v = np.stack([start(*each, self.equations.values)[0] for each in zip(q.T, qd.T, t, strict=True)], axis=1)
         return Interpolant(piece.t0, piece.t1, np.concatenate([q, v]))
 
@@ -285,15 +287,15 @@ class Recording(Value):
             found = [self._observed_along(part) for part in self.parts]
             rows = {key.name: [getattr(each, key.name) for each in found] for key in fields(Observed)}
             return Observed(**{name: joined_arrays(values) for name, values in rows.items()})
-        return self.used.workspace.observables.along(self.t, self.q, self._natural, self.values)
+        return self.initial_equations.workspace.observables.along(self.t, self.q, self._natural, self.values)
 
-    def _observed_along(self, part: Part) -> Observed:
+    def _observed_along(self, part: RunSegment) -> Observed:
         """The same along a segment, in the coordinates of its integration, which are regular there."""
         (q, _, t, _), qd, values = columns(part), _velocities(part), self._values_along(part)
         found = self.integrated(part).workspace.observables.along(t, q, qd, values)
         if part.chart is None:
             return found
-        own = self.used.workspace.observables.along(t, part.positions, part.chart.rates(q, qd), values)
+        own = self.initial_equations.workspace.observables.along(t, part.positions, part.chart.rates(q, qd), values)
         return replace(found, momenta=part.shown_forces(found.momenta), speeds=own.speeds)
 
     @property
@@ -322,7 +324,7 @@ class Recording(Value):
         """The work of all non-potential elements since the start."""
         found, moved = self._put_in, self._carried_along
         if moved is not None:
-            found = found | {MOVING: found.get(MOVING, 0.0) + moved - moved[0]}
+            found = found | {PRESCRIBED_MOTION: found.get(PRESCRIBED_MOTION, 0.0) + moved - moved[0]}
         return Work(found, len(self.t))
 
     @cached_property
@@ -330,20 +332,20 @@ class Recording(Value):
         """The powers of the elements in `work`; empty without any work."""
         if not self.work:
             return {}
-        along = [dict(zip(part.equations.working, self._powers(part), strict=True)) for part in self.parts]
+        along = [dict(zip(part.equations.work_sources, self._powers(part), strict=True)) for part in self.parts]
         nothing = [np.zeros(len(part.solution.t)) for part in self.parts]
         found = {
             name: joined_arrays([each.get(name, none) for each, none in zip(along, nothing, strict=True)])
             for name in self.work
         }
         if self._carried_along is not None:
-            state, space = (self.q, self._natural, self.qdd), self.used.workspace
-            found[MOVING] += space.evaluated(_carrying_rate, state, self.t, self.values)[0]
+            state, space = (self.q, self._natural, self.qdd), self.initial_equations.workspace
+            found[PRESCRIBED_MOTION] += space.evaluated(_carrying_rate, state, self.t, self.values)[0]
         return found
 
-    def _powers(self, part: Part) -> np.ndarray:
+    def _powers(self, part: RunSegment) -> np.ndarray:
         """The powers along a segment."""
-        if not part.equations.working:
+        if not part.equations.work_sources:
             return np.zeros((0, len(part.solution.t)))
         q, v, t, constants = columns_apart(part)
         return part.equations.kernel.state_rates(np.concatenate([q, v]), t, constants)[part.equations.n_states :]
@@ -357,7 +359,7 @@ class Recording(Value):
     @cached_property
     def _carried_along(self) -> np.ndarray | None:
         """T + V minus the Jacobi function; None without explicit time dependence of bodies."""
-        space = self.used.workspace
+        space = self.initial_equations.workspace
         if not space.carries:
             return None
         return space.evaluated(_carried, (self.q, self._natural), self.t, self.values)[0]
@@ -430,7 +432,7 @@ class Recording(Value):
             return np.zeros((0, len(self.t)))
         if self.changed_charts:
             return joined_arrays(self._multipliers)
-        _, _, A, _ = self.used.workspace.manifold.evaluate(self.q, self.qd, self.t, self.values)
+        _, _, A, _ = self.initial_equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.values)
         return smallest_multipliers(self.equations.workspace.facts, A, self._shown(self._ideal_parts))
 
     @cached_property
@@ -441,12 +443,12 @@ class Recording(Value):
         return {"bodies": body_motion(self._samples), "joints": self.joints}
 
     @property
-    def _samples(self) -> list[Samples]:
+    def _samples(self) -> list[RunSamples]:
         """The samples part by part, in coordinates that are regular there."""
         if not self.changed_charts:
-            return [Samples(self.equations, self.t, self.q, self.qd, self.qdd)]
+            return [RunSamples(self.equations, self.t, self.q, self.qd, self.qdd)]
         return [
-            Samples(part.equations, at[2][i > 0 :], *(x[:, i > 0 :] for x in (at[0], *found[:2])))
+            RunSamples(part.equations, at[2][i > 0 :], *(x[:, i > 0 :] for x in (at[0], *found[:2])))
             for i, (part, (at, found)) in enumerate(zip(self.parts, self._solved, strict=True))
         ]
 
@@ -457,7 +459,7 @@ class Recording(Value):
             return None
         if not self.changed_charts:
             state = (self._regular_positions, self.qd, self.qdd, self.t, self.multipliers)
-            return joint_reactions(self.used, self.values, "world", state)
+            return joint_reactions(self.initial_equations, self.values, "world", state)
         found = []
         for part, (at, (qd, qdd, _)), lam in zip(self.parts, self._solved, self._multipliers, strict=True):
             state = (at[0], qd, qdd, at[2], lam)
@@ -474,18 +476,18 @@ class Recording(Value):
 
     @property
     def _named(self) -> dict[str, Any]:
-        return dict(zip(self.used.model.parameter_values, self.values, strict=True))
+        return dict(zip(self.initial_equations.model.parameter_values, self.values, strict=True))
 
     @property
     def drives(self) -> dict[str, np.ndarray]:
         """Drive efforts by name: joint torques and forces, and the λ of prescribed motions."""
         rows = dict(zip(self.equations.constraint_names, self.multipliers, strict=True))
-        return drive_efforts(self.used.model, self._named, (self.t, self.q, self.qd), rows)
+        return drive_efforts(self.initial_equations.model, self._named, (self.t, self.q, self.qd), rows)
 
     @property
     def load_forces(self) -> dict[str, np.ndarray]:
         """Load forces by name."""
-        loaded = self.equations.loaded_model(self.used.model)
+        loaded = self.equations.loaded_model(self.initial_equations.model)
         return load_forces(loaded, self._named, self.t, self._regular_positions, self.qd)
 
     @property

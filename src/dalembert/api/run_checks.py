@@ -32,8 +32,8 @@ import numpy as np
 from dalembert.api.recording import Recording, columns
 from dalembert.mechanics.newton import ACCEPTED
 from dalembert.simulation.main_loop import Accuracy
-from dalembert.simulation.observables import Energies
-from dalembert.simulation.partition import Part, work_along
+from dalembert.simulation.observables import EnergySamples
+from dalembert.simulation.partition import RunSegment, work_along
 from dalembert.symbolic.symbols import TIME, Formula
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def check_run(run: Recording, accuracy: Accuracy) -> tuple[str, ...]:
         found = [*checked.energy(allowed)]
         if run.equations.kernel.phase is None:
             found += checked.constraints(allowed)
-        if not run.happened and not run.impulses:
+        if not run.events and not run.impulses:
             found += checked.momenta(allowed)
     return _notes(found, allowed, accuracy)
 
@@ -109,7 +109,7 @@ class _Checked:
     run: Recording
 
     @cached_property
-    def _stretches(self) -> list[tuple[Part, dict[str, np.ndarray]]]:
+    def _stretches(self) -> list[tuple[RunSegment, dict[str, np.ndarray]]]:
         """Parts with a subset of their samples, and the work at these."""
         parts = list(zip(self.run.parts, work_along(self.run.parts), strict=True))
         parts = [parts[i] for i in _spread(len(parts), _MAX_SAMPLES // 2)]
@@ -117,15 +117,15 @@ class _Checked:
         return [_thinned(part, done, _spread(len(part.solution.t), limit)) for part, done in parts]
 
     @cached_property
-    def _observed(self) -> Energies:
+    def _observed(self) -> EnergySamples:
         found = [self._observed_along(part) for part, _ in self._stretches]
-        return Energies(*(np.concatenate(values, axis=-1) for values in zip(*found, strict=True)))
+        return EnergySamples(*(np.concatenate(values, axis=-1) for values in zip(*found, strict=True)))
 
-    def _observed_along(self, part: Part) -> Energies:
+    def _observed_along(self, part: RunSegment) -> EnergySamples:
         """The energies and momenta along a part, in the coordinates of its integration."""
         space, (q, _, t, constants) = self.run.integrated(part).workspace, columns(part)
         qd = part.equations.kernel.velocities(part.solution.y, t, constants)
-        found = space.observables.energies(t, q, qd, constants[: len(self.run.used.values)])
+        found = space.observables.energies(t, q, qd, constants[: len(self.run.initial_equations.values)])
         return found._replace(momenta=part.shown_forces(found.momenta))
 
     @cached_property
@@ -146,7 +146,7 @@ class _Checked:
 
     def constraints(self, allowed: float) -> Iterator[str]:
         """The maximum violation of each declared row, including velocities."""
-        known = self.run.used.workspace.facts
+        known = self.run.initial_equations.workspace.facts
         if not known.levels.names:
             return
         found = np.max([self._violations(part) for part, _ in self._stretches], axis=0)
@@ -155,11 +155,11 @@ class _Checked:
                 if not servo and not error <= allowed:
                     yield f"the constraint '{name}' is violated ({level}) by {error:.2g} of its scale"
 
-    def _violations(self, part: Part) -> np.ndarray:
+    def _violations(self, part: RunSegment) -> np.ndarray:
         """The maximum relative violations (2, rows) of positions and velocities along a part."""
         space, (q, _, t, constants) = self.run.integrated(part).workspace, columns(part)
         known, qd = space.facts, part.equations.kernel.velocities(part.solution.y, t, constants)
-        phi, velocity, A, _ = space.manifold.evaluate(q, qd, t, constants[: len(self.run.used.values)])
+        phi, velocity, A, _ = space.manifold.evaluate(q, qd, t, constants[: len(self.run.initial_equations.values)])
         sizes = np.array(known.sizes)[:, None]
         scales = (
             sizes + np.einsum("kns,ns->ks", np.abs(A), np.abs(q)),
@@ -185,14 +185,16 @@ class _Checked:
                 yield f"the constant momentum of '{name}' drifts by {drift:.3g}, which is {drift / size:.2g} of its scale"
 
 
-def _thinned(part: Part, done: dict[str, np.ndarray], which: list[int]) -> tuple[Part, dict[str, np.ndarray]]:
+def _thinned(
+    part: RunSegment, done: dict[str, np.ndarray], which: list[int]
+) -> tuple[RunSegment, dict[str, np.ndarray]]:
     """A part and its work with a subset of the samples."""
     found = replace(part.solution, t=part.solution.t[which], y=part.solution.y[:, which])
     constants = part.constants if part.constants.ndim == 1 else part.constants[:, which]
     return replace(part, solution=found, constants=constants), {name: each[which] for name, each in done.items()}
 
 
-def _rates(part: Part) -> np.ndarray:
+def _rates(part: RunSegment) -> np.ndarray:
     """q̇ of the user's coordinates along a part."""
     q, _, t, constants = columns(part)
     qd = part.equations.kernel.velocities(part.solution.y, t, constants)
@@ -206,14 +208,14 @@ def _spread(count: int, limit: int) -> list[int]:
 
 def notes_on_rank(run: Recording) -> tuple[str, ...]:
     """Notes about doubtful rank decisions, and about dropped constraints that the run violates."""
-    known = run.used.workspace.facts
+    known = run.initial_equations.workspace.facts
     doubtful = () if known.rank_note is None else (known.rank_note,)
     return (*doubtful, *_violated(run)) if known.dropped and not run.equations.model.canonical_constraints else doubtful
 
 
 def _violated(run: Recording) -> Iterator[str]:
     """Notes on dropped constraints whose violation is larger than that of projected constraints, relative to their scales."""
-    known, seen = run.used.workspace.facts, run.observed
+    known, seen = run.initial_equations.workspace.facts, run.observed
     sizes = np.where(np.array(known.sizes) > 0, known.sizes, 1.0)
     with np.errstate(invalid="ignore"):
         position = np.abs(seen.position_violation) / sizes[: len(seen.position_violation), None]

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.api.trajectory import Fields, Trajectory
-from dalembert.arguments import checked
+from dalembert.arguments import validate_arguments
 from dalembert.errors import DalembertError, InputError
 from dalembert.io.files import checksum_fault
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.joint_reactions import JointForces, JointReaction
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.model.values import WORLD
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece, Polynomial
 from dalembert.simulation.trajectory_data import BodyMotion, EventRecord, Impulse, Segment, Work
@@ -118,7 +118,7 @@ def _rows(found: Mapping[str, np.ndarray]) -> list[tuple[str, int]]:
     return [(name, 0 if x.ndim == 1 else len(x)) for name, x in found.items()]
 
 
-@checked
+@validate_arguments
 def load_run(path: str | Path) -> Trajectory:
     """Load a run that `Trajectory.save` wrote as NetCDF.
 

@@ -13,14 +13,14 @@ import numpy as np
 from dalembert.api.recording import Recording
 from dalembert.api.run_checks import check_run, notes_on_rank
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import is_real, shown
+from dalembert.arguments import is_real, short_repr
 from dalembert.codegen.function import interpreting_long_programs
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.formalisms.shared.about import About
 from dalembert.model.initial_state import Start
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.base import Settings
-from dalembert.simulation.main_loop import Stretches, Task, stretches_of
+from dalembert.simulation.main_loop import RunOptions, Segments, integrate_segments
 from dalembert.simulation.partition import joined
 
 P = ParamSpec("P")
@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 
 class SimulationOptions(TypedDict, total=False):
-    """The options of a run except its duration. Defaults are those of `Task` and `Settings`, else None."""
+    """The options of a run except its duration. Defaults are those of `RunOptions` and `Settings`, else None."""
 
     q0: Start
     qd0: Start
@@ -37,7 +37,7 @@ class SimulationOptions(TypedDict, total=False):
     samples: int | None
     times: Sequence[float] | np.ndarray | None
     project: bool
-    rechoose: bool
+    repartition: bool
     stabilization: float | tuple[float, float] | None
     rtol: float | None
     atol: float | None
@@ -49,7 +49,7 @@ class SimulationOptions(TypedDict, total=False):
 
 
 _SETTINGS = {each.name: each.default for each in fields(Settings)}
-_DEFAULTS = {each.name: each.default for each in fields(Task)} | _SETTINGS
+_DEFAULTS = {each.name: each.default for each in fields(RunOptions)} | _SETTINGS
 
 
 def takes_options(names: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -75,16 +75,16 @@ def _parameter(name: str) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=annotation)
 
 
-def task_of(duration: float | None, *, change_charts: bool = True, **options: Unpack[SimulationOptions]) -> Task:
+def task_of(duration: float | None, *, change_charts: bool = True, **options: Unpack[SimulationOptions]) -> RunOptions:
     """The task with these options, except `parameters` and `stabilization`, which change the equations."""
     of_task: dict[str, Any] = {**options}
     settings = Settings(**{name: of_task.pop(name) for name in _SETTINGS if name in of_task})
-    return Task(duration, settings=settings, change_charts=change_charts, **of_task)
+    return RunOptions(duration, settings=settings, change_charts=change_charts, **of_task)
 
 
-def simulate(equations: BoundEquations, task: Task) -> Trajectory:
+def simulate(equations: BoundEquations, task: RunOptions) -> Trajectory:
     """Integrate from the initial state, record the samples, and check the run against the integrator's tolerance."""
-    found = stretches_of(equations, task)
+    found = integrate_segments(equations, task)
     assert found.accuracy is not None
     recording = recording_of(equations, found)
     with interpreting_long_programs():
@@ -92,9 +92,9 @@ def simulate(equations: BoundEquations, task: Task) -> Trajectory:
     return recording.trajectory(notes)
 
 
-def recording_of(equations: BoundEquations, found: Stretches) -> Recording:
+def recording_of(equations: BoundEquations, found: Segments) -> Recording:
     """The recording of an integrated run."""
-    known = (found.integrator, found.cpu_seconds, found.notes, found.happened, found.held, found.impulses)
+    known = (found.integrator, found.cpu_seconds, found.notes, found.events, found.initial_equations, found.impulses)
     return Recording(equations, joined(found.parts), *known)
 
 
@@ -112,13 +112,13 @@ def read_gains(gains: object) -> tuple[float, float | None]:
     if isinstance(gains, Sequence) and not isinstance(gains, str) and len(gains) == 2:
         alpha, beta = gains
         return _gain(alpha, gains), _gain(beta, gains)
-    raise InputError(f"simulate, stabilization: got {shown(gains)}. Expected {_GAINS}.")
+    raise InputError(f"simulate, stabilization: got {short_repr(gains)}. Expected {_GAINS}.")
 
 
 def _gain(value: object, gains: object) -> float:
     if isinstance(value, Real) and is_real(value) and float(value) >= 0:
         return float(value)
-    raise InputError(f"simulate, stabilization: got {shown(gains)}. Expected finite numbers >= 0, {_GAINS}.")
+    raise InputError(f"simulate, stabilization: got {short_repr(gains)}. Expected finite numbers >= 0, {_GAINS}.")
 
 
 def require_gains(about: About, alpha: float, beta: float | None) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.arguments import checked
+from dalembert.arguments import validate_arguments
 from dalembert.docstrings import documented_class
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.simulation.trajectory_data import TrajectoryData
-from dalembert.tables import Table, Tabular, short
+from dalembert.tables import Table, Tabular, format_cell
 
 if TYPE_CHECKING:
     import pandas
@@ -96,7 +96,7 @@ class Trajectory(TrajectoryData, Tabular):
     ((1, 11), 'The simulation reached its end.')
     """
 
-    @checked
+    @validate_arguments
     def __getitem__(self, name: str | tuple[str, str]) -> np.ndarray:
         """A quantity by name: a coordinate, dot(x), ddot(x), a speed, t, or any column of `to_dataframe`.
 
@@ -120,9 +120,9 @@ class Trajectory(TrajectoryData, Tabular):
         if name not in rows:
             from dalembert.display import dataset
 
-            rows |= {column.name: column.values for column in dataset.columns_of(dataset.from_trajectory(self))}
+            rows |= {column.name: column.values for column in dataset.columns_of(dataset.to_dataset(self))}
         if name not in rows:
-            raise InputError(f"the run has no quantity '{name}'. {nearest(name, rows)}")
+            raise InputError(f"the run has no quantity '{name}'. {suggest_name(name, rows)}")
         return rows[name]
 
     def to_xarray(self) -> xarray.Dataset:
@@ -135,7 +135,7 @@ class Trajectory(TrajectoryData, Tabular):
         """
         from dalembert.display import dataset
 
-        return dataset.from_trajectory(self)
+        return dataset.to_dataset(self)
 
     def to_dataframe(self) -> pandas.DataFrame:
         """The run as a pandas DataFrame: one row per sample, one column per named quantity; units in `.attrs["units"]`.
@@ -154,9 +154,9 @@ class Trajectory(TrajectoryData, Tabular):
         """
         from dalembert.display import dataset
 
-        return dataset.frame_of(dataset.from_trajectory(self))
+        return dataset.frame_of(dataset.to_dataset(self))
 
-    @checked
+    @validate_arguments
     def save(self, path: str | Path) -> Path:
         """Write the run to NetCDF (.nc), which `dalembert.load_run` reads without loss, or the samples to a table.
 
@@ -227,7 +227,7 @@ class Trajectory(TrajectoryData, Tabular):
         """
         from dalembert.display.plots import plot as plots
 
-        names = [each for each in what if not plots.is_picture(each)]
+        names = [each for each in what if not plots.is_image_path(each)]
         paths = [Path(each) for each in (*what, path) if each is not None and each not in names]
         if len(paths) > 1:
             raise InputError(f"plot: got {len(paths)} files, {', '.join(map(str, paths))}. Expected at most one.")
@@ -245,7 +245,7 @@ class Trajectory(TrajectoryData, Tabular):
 
         return scene_of(self.description, self)
 
-    @checked
+    @validate_arguments
     def animate(
         self,
         path: str | Path | None = None,
@@ -301,11 +301,11 @@ class Trajectory(TrajectoryData, Tabular):
         """Initial, final, minimum and maximum values of the coordinates, and the energy drift."""
         first, last = f"t = {self.t[0]:g}", f"t = {self.t[-1]:g}"
         rows = [
-            (name, *(short(float(x)) for x in (values[0], values[-1], values.min(), values.max())))
+            (name, *(format_cell(float(x)) for x in (values[0], values[-1], values.min(), values.max())))
             for name, values in zip(self.model.coordinate_names, self.q, strict=True)
         ]
         title = f"{self.model.name} by {self.formalism}, {self.integrator}: {len(self.t)} samples. {self.status}"
-        drift = f"Relative drift of the energy balance: {short(float(self.energy_error))}."
+        drift = f"Relative drift of the energy balance: {format_cell(float(self.energy_error))}."
         return (Table(("coordinate", first, last, "min", "max"), tuple(rows), title, (drift, *self.notes)),)
 
     def __repr__(self) -> str:

@@ -16,12 +16,12 @@ from dalembert.api.equations import Equations
 from dalembert.api.recording import Recording
 from dalembert.api.run_checks import check_tree_run
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import checked, is_whole, shown
-from dalembert.codegen.compiled_loop import Machine
-from dalembert.codegen.function import Function, function_of
+from dalembert.arguments import is_integer, short_repr, validate_arguments
+from dalembert.codegen.compiled_loop import CallableProgram
+from dalembert.codegen.function import CompiledFunction, function_of
 from dalembert.errors import InputError
 from dalembert.mechanics.singular_inertia import reciprocal_condition
-from dalembert.model.description import Description, Elements, parameter_changes
+from dalembert.model.description import Description, Elements, validated_parameters
 from dalembert.model.initial_state import start_state
 from dalembert.model.integrator_names import require_method
 from dalembert.recursive import tree_dynamics as walk
@@ -29,23 +29,23 @@ from dalembert.recursive.execution import MANY, choose_execution
 from dalembert.recursive.joint_speeds import to_momenta, to_rates, to_second_rates, with_unit_quaternions
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.load_forces import working_loads
-from dalembert.recursive.plan import Plan, read_state
+from dalembert.recursive.plan import TreePlan, read_state
 from dalembert.recursive.point_jacobians import energies_of, momenta_of
 from dalembert.recursive.rolled_sweeps import rolled_function
 from dalembert.recursive.traced import task_program
 from dalembert.simulation.chart_changes import SINGULAR, Charts
 from dalembert.simulation.derivation import Derivation
-from dalembert.simulation.integrators.base import InitialValueProblem, MachineCode, PlainSystem, StepParts
+from dalembert.simulation.integrators.base import CompiledRates, InitialValueProblem, SimpleSystem, StepParts
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
-from dalembert.simulation.main_loop import Accuracy, Task
+from dalembert.simulation.main_loop import Accuracy, RunOptions
 from dalembert.simulation.observables import Observed
-from dalembert.simulation.partition import Part
+from dalembert.simulation.partition import RunSegment
 from dalembert.simulation.trajectory_data import Segment
 from dalembert.simulation.workspace import Setup
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 METHODS = ("dop853", "rk45", "rk4")
 _NONE = np.zeros(0)
@@ -57,7 +57,7 @@ class TreeEquations(Equations):
 
     Quantities that require I, C or the facts of other formalisms are computed on demand, and only for small trees. `simulate`
     supports the integrators dop853 (default), rk45 and rk4; the cost of a step is linear in the number of links. Quaternions are
-    normalized after each step unless `project` is False; `rechoose` has no effect.
+    normalized after each step unless `project` is False; `repartition` has no effect.
 
     >>> import dalembert as dl
     >>> eom = dl.derive(dl.load("rope", links=100), "denoc")
@@ -79,7 +79,7 @@ class TreeEquations(Equations):
         return Rates(calls_of(self.model.with_parameters(self.changes), self.engine, self.execution), self.friction)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> TreePlan:
         """The kinematic tree and its data."""
         return self.rates.plan
 
@@ -114,7 +114,7 @@ class TreeEquations(Equations):
         return self.plan.tree.speed_names
 
     @property
-    def working(self) -> tuple[str, ...]:
+    def work_sources(self) -> tuple[str, ...]:
         """The loads except gravity, including springs; the work of each is a state."""
         return self.rates.working
 
@@ -141,19 +141,19 @@ class TreeEquations(Equations):
 
     # evaluation and simulation
 
-    @checked
+    @validate_arguments
     def with_parameters(self, values: Mapping[Any, float | str] | None = None, **more: float | str) -> TreeEquations:
         """The equations with other parameter values, by name or SymPy symbol."""
-        changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
-        self.model.with_parameters(changes).require_sound()
+        changes = self.changes | validated_parameters(self.model, {**(values or {}), **more})
+        self.model.with_parameters(changes).require_valid()
         return TreeEquations(self.derivation, changes, self.friction, self.execution)
 
     def accelerations(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1
     ) -> np.ndarray:
         """q̈ at states (n,) or (n, batch), evaluated by `threads` threads; ṡ if `qd` are speeds."""
-        if not is_whole(threads) or threads < 1:
-            raise InputError(f"accelerations, threads: got {shown(threads)}. Expected an int >= 1.")
+        if not is_integer(threads) or threads < 1:
+            raise InputError(f"accelerations, threads: got {short_repr(threads)}. Expected an int >= 1.")
         state, n = read_state(self.plan, q, qd, t), self.plan.tree.n
         found = self.rates(state.t, np.concatenate([state.q, state.s]), threads)
         return state.shaped(state.second_rates(found[n : self.n_states]))
@@ -161,9 +161,9 @@ class TreeEquations(Equations):
     def _stabilized_from(
         self, t: float, q: np.ndarray, qd: np.ndarray, gains: float | tuple[float, float]
     ) -> Equations:
-        raise InputError(f"stabilization: got {shown(gains)}. A tree has no constraints to stabilize. Omit it.")
+        raise InputError(f"stabilization: got {short_repr(gains)}. A tree has no constraints to stabilize. Omit it.")
 
-    def _run(self, task: Task) -> Trajectory:
+    def _run(self, task: RunOptions) -> Trajectory:
         return run_tree(self, task)
 
 
@@ -171,7 +171,7 @@ def _from_explicit(name: str) -> property:
     return property(lambda equations: getattr(equations._explicit, name), doc=getattr(Equations, name).__doc__)
 
 
-for _name in ("form", "symbolic", "kernel", "operations", "ignorable", "reasons", "blocks", "reading"):
+for _name in ("form", "symbolic", "kernel", "operations", "ignorable", "reasons", "blocks", "_display"):
     setattr(TreeEquations, _name, _from_explicit(_name))  # properties that need the matrices
 
 
@@ -192,7 +192,7 @@ class Rates:
     friction: bool
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> TreePlan:
         """The kinematic tree and its data."""
         return self.calls.plan
 
@@ -202,7 +202,7 @@ class Rates:
         return working_loads(self.plan.model if self.friction else self.plan.frictionless)
 
     @cached_property
-    def _loops(self) -> Function | None:
+    def _loops(self) -> CompiledFunction | None:
         """(q̇, ṡ) as compiled loops over the links; None with loads or unrolled execution."""
         calls = self.calls
         if self.working or choose_execution(self.plan, "forward", calls.execution, calls.engine) != "rolled":
@@ -210,16 +210,16 @@ class Rates:
         return rolled_function(self.plan, "rates")
 
     @cached_property
-    def _powers(self) -> Function:
+    def _powers(self) -> CompiledFunction:
         return function_of(task_program(self.plan, "powers", friction=self.friction), self.calls.engine)
 
     @property
-    def machine(self) -> MachineCode | None:
+    def machine(self) -> CompiledRates | None:
         """The rates in machine code; None unless they are compiled loops."""
         if self._loops is None or (native := self._loops.native) is None:
             return None
         size = self.plan.tree.n + self.plan.tree.n_speeds
-        return MachineCode(Machine(native.address, _NONE, np.array(native.tables, dtype=float)), size, None)
+        return CompiledRates(CallableProgram(native.address, _NONE, np.array(native.tables, dtype=float)), size, None)
 
     def __call__(self, t: float | np.ndarray, y: np.ndarray, threads: int = 1) -> np.ndarray:
         """ẏ at one state (states,) or many (states, K), evaluated by `threads` threads."""
@@ -270,7 +270,7 @@ class TreeRecording(Recording):
         return True
 
     @property
-    def _plan(self) -> Plan:
+    def _plan(self) -> TreePlan:
         return self.equations.plan
 
     @property
@@ -304,10 +304,10 @@ class TreeRecording(Recording):
     def _regular_positions(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.q
 
-    def _has_own_variables(self, part: Part) -> bool:
+    def _has_own_variables(self, part: RunSegment) -> bool:
         return True
 
-    def _segment(self, part: Part) -> Segment:
+    def _segment(self, part: RunSegment) -> Segment:
         return Segment(float(self.t[0]), part.jumps, self.speed_formulas, ())
 
     @cached_property
@@ -347,7 +347,7 @@ class TreeRecording(Recording):
     def _carried_along(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return None
 
-    def _powers(self, part: Part) -> np.ndarray:
+    def _powers(self, part: RunSegment) -> np.ndarray:
         return self._derivatives[self.equations.n_states :]
 
     # a tree has no constraints and no reactions
@@ -383,7 +383,7 @@ class TreeRecording(Recording):
         return None
 
 
-def run_tree(equations: TreeEquations, task: Task) -> Trajectory:
+def run_tree(equations: TreeEquations, task: RunOptions) -> Trajectory:
     """Simulate a tree; see `TreeEquations`."""
     rates, settings, plan = equations.rates, task.settings, equations.plan
     tree, model = plan.tree, plan.tree.model.description
@@ -393,12 +393,12 @@ def run_tree(equations: TreeEquations, task: Task) -> Trajectory:
     require_method(name, step=settings.step)
     grid = task.grid(model)
     start = read_state(plan, *start_state(model, task.q0, task.qd0), float(grid[0]))
-    names = (*model.coordinate_names, *tree.speed_names, *map(Kind.WORK.of, rates.working))
+    names = (*model.coordinate_names, *tree.speed_names, *map(SymbolKind.WORK.of, rates.working))
     problem = InitialValueProblem(
         names,
         float(grid[0]),
         np.concatenate([start.q[:, 0], start.s[:, 0], np.zeros(len(rates.working))]),
-        PlainSystem(rates, positions=tree.n, machine=rates.machine),
+        SimpleSystem(rates, positions=tree.n, machine=rates.machine),
         rates.sizes,
         StepParts(
             projection=_projection(rates) if task.project else None,
@@ -410,7 +410,7 @@ def run_tree(equations: TreeEquations, task: Task) -> Trajectory:
     found = integrate(problem, stepper, grid, settings)
     used = time.process_time() - begun
     tolerance = stepper.tolerance if stepper.capabilities.adaptive else None
-    recording = TreeRecording(equations, (Part(equations, found, _NONE),), name, used)
+    recording = TreeRecording(equations, (RunSegment(equations, found, _NONE),), name, used)
     return recording.trajectory(check_tree_run(recording, Accuracy(tolerance, projected=True)))
 
 
@@ -427,7 +427,7 @@ def _gimbal_stop(
         return reciprocal_condition(M, np.zeros((0, len(M))))[0] < SINGULAR
 
     def turn(t: np.ndarray, y: np.ndarray) -> int | None:
-        return charts.poor(t, y, lambda k: singular(float(t[k]), y[: len(q0), k]))
+        return charts.ill_conditioned_at(t, y, lambda k: singular(float(t[k]), y[: len(q0), k]))
 
     charts.begin(t0, q0, lambda _: singular(t0, q0))
     return turn

@@ -9,14 +9,14 @@ from fractions import Fraction
 
 from rich.table import Table
 
-from dalembert.analysis.model_summary import Understanding, understood
+from dalembert.analysis.model_summary import ModelSummary, summarize
 from dalembert.cli import options as shared
 from dalembert.cli import output
-from dalembert.errors import unsound
+from dalembert.errors import model_error
 from dalembert.model.elements import Body
 from dalembert.model.evaluation import value
 from dalembert.model.joints.base import Joint
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.symbolic.formula_writer import formula_string
 
 # columns of the table of each section: heading, or heading=key if the key of the data differs
 _TABLES = {
@@ -38,8 +38,8 @@ def run(arguments: Namespace) -> int:
     model = shared.load(arguments, quiet=True)
     problems = model.check()
     if problems and not model.published:  # inconsistencies of published data are printed, not raised
-        raise unsound(model.name, problems)
-    found = understood(model)
+        raise model_error(model.name, problems)
+    found = summarize(model)
     data = {**found.to_dict(), "problems": [vars(problem) for problem in problems]}
     head = f"{model.name}: {model.text or 'no description'}"
     last = ["Published data, used unchanged:", *map(str, problems)] if problems else ["The model is valid."]
@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _tables(found: Understanding) -> Iterator[Table]:
+def _tables(found: ModelSummary) -> Iterator[Table]:
     sections = found.sections()
     for row in sections["coordinates"]:
         row["ignorable"] = row["reason"] if row["ignorable"] else f"no: {row['reason']}"
@@ -70,9 +70,9 @@ def _cell(entry: object) -> str:
     return output.number(entry, 6) if isinstance(entry, float | None) else str(entry)
 
 
-def _mass(body: Body, found: Understanding) -> str:
+def _mass(body: Body, found: ModelSummary) -> str:
     """The value of a mass, after its formula if that is more than a number."""
-    formula, number = written_out(body.mass), output.number(value(body.mass, found.model.parameter_values), 6)
+    formula, number = formula_string(body.mass), output.number(value(body.mass, found.model.parameter_values), 6)
     try:
         Fraction(formula)
     except ValueError:
@@ -82,26 +82,26 @@ def _mass(body: Body, found: Understanding) -> str:
 
 def _joint(joint: Joint) -> str:
     """The type of a joint and its motions, with their names if there are several."""
-    moves = [written_out(formula) for formula in joint.values]
+    moves = [formula_string(formula) for formula in joint.values]
     if len(joint.motions) > 1:
         moves = [f"{name} {move}" for name, move in zip(joint.motions, moves, strict=True)]
     return f"{joint.kind}({', '.join(moves)})" if moves else joint.kind
 
 
-def _summary(found: Understanding) -> Iterator[tuple[str, str]]:
+def _summary(found: ModelSummary) -> Iterator[tuple[str, str]]:
     model, known = found.model, found.known
-    yield "gravity", f"({', '.join(map(written_out, model.gravity))})"
+    yield "gravity", f"({', '.join(map(formula_string, model.gravity))})"
     if model.energies is not None:
-        yield "kinetic energy", written_out(model.energies.kinetic)
-        yield "potential energy", written_out(model.energies.potential)
-        yield "forces", ", ".join(map(written_out, model.energies.forces))
+        yield "kinetic energy", formula_string(model.energies.kinetic)
+        yield "potential energy", formula_string(model.energies.potential)
+        yield "forces", ", ".join(map(formula_string, model.energies.forces))
     yield "degrees of freedom", _freedom(found)
     yield "ignorable coordinates", ", ".join(found.moves.ignorable) or "none"
     if known.dropped:
         yield "redundant constraints", "; ".join(known.dropped)  # names of constraint rows contain commas
     if model.non_ideal_forces:
         forces = model.non_ideal_forces.items()
-        yield "non-ideal forces", ", ".join(f"{name}: {written_out(force)}" for name, force in forces)
+        yield "non-ideal forces", ", ".join(f"{name}: {formula_string(force)}" for name, force in forces)
     if model.shapes:
         kinds = Counter(shape.kind for shape in model.shapes)
         yield "shapes", f"{len(model.shapes)} ({', '.join(f'{kind} {count}' for kind, count in kinds.items())})"
@@ -118,7 +118,7 @@ def _summary(found: Understanding) -> Iterator[tuple[str, str]]:
     yield "simulation", f"{model.duration:g} s, {model.samples} samples{guess}"
 
 
-def _freedom(found: Understanding) -> str:
+def _freedom(found: ModelSummary) -> str:
     moves, rows = found.moves, len(found.known.levels.names)
     if not rows:
         return str(found.known.d)

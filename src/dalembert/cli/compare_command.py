@@ -11,7 +11,7 @@ from dalembert.cli import options as shared
 from dalembert.cli import output, output_files
 from dalembert.display.plots import plot
 from dalembert.evidence.comparison import Comparison
-from dalembert.tables import short
+from dalembert.tables import format_cell
 
 
 def run(arguments: Namespace) -> int:
@@ -45,7 +45,7 @@ def _table(comparison: Comparison) -> Table:
     numbers = "equations", "states", "operations", "CPU s", "energy\nerror", "constraint\nerror", "momentum\nerror"
     table = output.table("formalism", *numbers, numbers=numbers)
     for row in comparison:
-        counts = (short(count) for count in (row.n_dynamic, row.n_states, row.operations))
+        counts = (format_cell(count) for count in (row.n_dynamic, row.n_states, row.operations))
         seconds = "failed" if row.cpu_seconds is None else f"{row.cpu_seconds:.3f}"
         errors = row.energy_error, row.constraint_error, row.momentum_error
         table.add_row(row.formalism, *counts, seconds, *map(output.format_error, errors))

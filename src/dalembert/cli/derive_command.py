@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from dalembert.api.derive import equations_by
-from dalembert.api.equation_reader import Reading, missing
+from dalembert.api.derive import derive_all
+from dalembert.api.equation_display import DerivationDisplay, unknown_block_message
 from dalembert.api.equations import Equations
 from dalembert.cli import options as shared
 from dalembert.cli import output, output_files
 from dalembert.display.math import html, latex, plain_text
-from dalembert.display.math.quantity_blocks import Block, Step
+from dalembert.display.math.quantity_blocks import Block, DerivationStep
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.errors import InputError
 from dalembert.io.files import write_text
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 
 _MAX_COLUMNS = 100
 
@@ -29,8 +29,10 @@ def run(arguments: Namespace) -> int:
     wanted = shared.parse_formalisms(arguments.formalism) or ["lagrange"]
     model = shared.load(arguments)
     numbers = {name: model.parameter_values[name] for name, _ in arguments.set}
-    equations = equations_by(model, wanted)
-    readings = [(each, Reading(each.derivation, Frozen(numbers), arguments.budget or BUDGET)) for each in equations]
+    equations = derive_all(model, wanted)
+    readings = [
+        (each, DerivationDisplay(each.derivation, Frozen(numbers), arguments.budget or BUDGET)) for each in equations
+    ]
     with _progress([reading for _, reading in readings]):
         if arguments.steps or arguments.blocks is not None:
             parts = _WRITE_PARTS[arguments.format]([_chosen(reading, arguments) for _, reading in readings])
@@ -49,15 +51,15 @@ def run(arguments: Namespace) -> int:
 
 
 @contextmanager
-def _progress(readings: Sequence[Reading]) -> Iterator[None]:
+def _progress(readings: Sequence[DerivationDisplay]) -> Iterator[None]:
     """Show the progress of simplification; at the end report formalisms that exceeded the time budget."""
     with output.progress_bar("simplifying (share of the time budget)") as advance:
         for k, reading in enumerate(readings):
-            reading.shortening.watched(lambda share, k=k: advance((k + share) / len(readings)))
+            reading.simplifier.report_progress(lambda share, k=k: advance((k + share) / len(readings)))
         yield
     for reading in readings:
-        if reading.shortening.late:
-            output.note(f"{reading.derivation.formalism}: {reading.unfinished} Increase --budget SECONDS.")
+        if reading.simplifier.late:
+            output.note(f"{reading.derivation.formalism}: {reading.budget_message} Increase --budget SECONDS.")
 
 
 def _document(parts: Sequence[str], title: str, arguments: Namespace) -> str:
@@ -75,7 +77,7 @@ def _width() -> int:
 # complete equations
 
 
-def _text(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
+def _text(found: Sequence[tuple[Equations, DerivationDisplay]]) -> list[str]:
     parts = []
     for equations, reading in found:
         sheet = plain_text.page(reading.page, _width())
@@ -85,7 +87,7 @@ def _text(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
     return parts
 
 
-def _latex(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
+def _latex(found: Sequence[tuple[Equations, DerivationDisplay]]) -> list[str]:
     """LaTeX with the numbers of equations, states and operations in a comment."""
     parts = []
     for equations, reading in found:
@@ -95,11 +97,11 @@ def _latex(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
     return parts
 
 
-def _html(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
+def _html(found: Sequence[tuple[Equations, DerivationDisplay]]) -> list[str]:
     return [html.page(reading.page) for _, reading in found]
 
 
-def _json(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
+def _json(found: Sequence[tuple[Equations, DerivationDisplay]]) -> list[str]:
     """One JSON document: the equations, or a list of them for several formalisms."""
     entries = [
         {**plain_text.as_dict(reading.form), "operations": equations.operations, "notes": list(equations.notes)}
@@ -122,24 +124,24 @@ class _Chosen:
     formalism: str
     title: str
     blocks: tuple[Block, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[DerivationStep, ...]
 
     @property
-    def parts(self) -> tuple[Block | Step, ...]:
+    def parts(self) -> tuple[Block | DerivationStep, ...]:
         return (*self.blocks, *self.steps)
 
     @property
-    def as_steps(self) -> tuple[Step, ...]:
-        return (*(Step(block.meaning, (block,)) for block in self.blocks), *self.steps)
+    def as_steps(self) -> tuple[DerivationStep, ...]:
+        return (*(DerivationStep(block.meaning, (block,)) for block in self.blocks), *self.steps)
 
 
-def _chosen(reading: Reading, arguments: Namespace) -> _Chosen:
+def _chosen(reading: DerivationDisplay, arguments: Namespace) -> _Chosen:
     about, model = reading.derivation.about, reading.derivation.workspace.model.name
     known, keys = reading.blocks, [key.strip() for key in (arguments.blocks or "").split(",") if key.strip()]
     keys = list(known) if keys == ["all"] else keys
     for key in keys:
         if key not in known:
-            raise InputError(f"--blocks: {missing(reading.derivation, key, known)}")
+            raise InputError(f"--blocks: {unknown_block_message(reading.derivation, key, known)}")
     steps = tuple(reading.steps()) if arguments.steps else ()
     return _Chosen(model, about.key, about.title, tuple(known[key] for key in keys), steps)
 

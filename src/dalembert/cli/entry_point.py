@@ -17,7 +17,7 @@ from dalembert import __version__
 from dalembert.cli import output
 from dalembert.cli.commands import COMMANDS, EXIT_CODES, module_of
 from dalembert.cli.parsers import add_command
-from dalembert.errors import DalembertError, InputError, WorkError, nearest
+from dalembert.errors import ComputationError, DalembertError, InputError, suggest_name
 
 _EPILOG = f"""\
 MODEL is the name of an example ('dalembert gallery' lists them) or a file (.toml, .urdf, .csv, .json, .m, .mat).
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
     except OSError as error:  # a full disk
         _drop_stdout()
-        output.failure(WorkError(f"cannot write the result to stdout ({error.strerror})."), as_json=False)
+        output.failure(ComputationError(f"cannot write the result to stdout ({error.strerror})."), as_json=False)
         return FAILED
     return code
 
@@ -64,10 +64,10 @@ def _guarded(words: list[str]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        output.failure(WorkError(f"{error.filename or 'a file'}: {error.strerror or error}."), as_json=as_json)
+        output.failure(ComputationError(f"{error.filename or 'a file'}: {error.strerror or error}."), as_json=as_json)
         return FAILED
     except MemoryError:
-        error = WorkError("not enough memory. Reduce the number of samples or states.")
+        error = ComputationError("not enough memory. Reduce the number of samples or states.")
         output.failure(error, as_json=as_json)
         return FAILED
     except KeyboardInterrupt:
@@ -86,7 +86,7 @@ def _run(words: list[str]) -> int:
         return WRONG_INPUT
     if not words[0].startswith("-") and words[0] not in COMMANDS:
         raise InputError(
-            f"unknown command '{words[0]}'. {nearest(words[0], COMMANDS)} Run 'dalembert --help' to list all commands."
+            f"unknown command '{words[0]}'. {suggest_name(words[0], COMMANDS)} Run 'dalembert --help' to list all commands."
         )
     arguments = _parse(words)
     arguments.words = words
@@ -109,7 +109,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
     known = [name for name in command._option_string_actions if name.startswith("--")]
     unknown = [name for name in options if name not in known]
     if unknown:
-        command.error(" ".join(f"unknown option '{name}'. {nearest(name, known)}" for name in unknown))
+        command.error(" ".join(f"unknown option '{name}'. {suggest_name(name, known)}" for name in unknown))
     arguments, rest = parser.parse_known_args(words)
     if rest:
         what = f"unexpected argument '{rest[0]}'" if len(rest) == 1 else f"unexpected arguments: {' '.join(rest)}"

@@ -17,7 +17,7 @@ def run(arguments: Namespace) -> int:
         for name, x in shared.unique_by_name(arguments.speed, "--speed").items()
     }
     found = dl.equilibrium(
-        model, keep=arguments.fix, seek=arguments.solve_for, speeds=speeds or None, starts=arguments.guesses
+        model, fixed=arguments.fix, unknowns=arguments.solve_for, speeds=speeds or None, starts=arguments.guesses
     )
     output.result(arguments.json, found.to_dict(), *(f"{table}\n" for table in found.tables()))
     return 0

@@ -40,7 +40,7 @@ def _list(as_json: bool) -> None:
 
 def _show(arguments: Namespace) -> None:
     name = arguments.name
-    story, model = gallery.story(name), gallery.load(name)
+    story, model = gallery.read_description(name), gallery.load(name)
     plots = [] if arguments.plot is None else [output_files.figure_path(arguments.plot, "--plot", name)]
     for path in plots:
         with output.progress_bar(f"simulating {model.name}") as advance:

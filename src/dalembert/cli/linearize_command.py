@@ -24,7 +24,7 @@ def run(arguments: Namespace) -> int:
         model, at, inputs=arguments.input, outputs=arguments.observe or None, moving=arguments.any_state
     )
     for path in animations:
-        linear.modes().film(arguments.mode, path)
+        linear.modes().animate(arguments.mode, path)
     parts = [f"{table}\n" for table in linear.tables()]
     data = {**linear.to_dict(), "files": [str(path) for path in animations]}
     output.result(arguments.json, data, *parts, *(_matrices(linear) if arguments.matrices else []))

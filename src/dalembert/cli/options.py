@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import dalembert as dl
 from dalembert.cli import output
 from dalembert.cli.commands import FORMULATIONS
-from dalembert.errors import InputError, nearest
-from dalembert.io.files import either
+from dalembert.errors import InputError, suggest_name
+from dalembert.io.files import join_alternatives
 from dalembert.model.integrator_names import METHODS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def add_formalism(
     parser: argparse.ArgumentParser, help_text: str = "formulation of the equations", default: str | None = "lagrange"
 ) -> None:
     """Add the option --formalism for one formulation."""
-    text = f"{help_text}: {either(list(FORMULATIONS))} (default: lagrange)"
+    text = f"{help_text}: {join_alternatives(list(FORMULATIONS))} (default: lagrange)"
     parser.add_argument("--formalism", metavar="KEY", type=formalism, default=default, help=text)
 
 
@@ -93,7 +93,7 @@ def add_initial_state(parser: argparse.ArgumentParser, what: str = "initial") ->
 
 def add_integrator(parser: argparse.ArgumentParser, default: str = "chosen automatically") -> None:
     """Add the option --integrator."""
-    text = f"integrator: {either(list(METHODS))} (default: {default})"
+    text = f"integrator: {join_alternatives(list(METHODS))} (default: {default})"
     parser.add_argument("--integrator", metavar="NAME", type=one_of(METHODS), choices=list(METHODS), help=text)
 
 
@@ -168,7 +168,7 @@ def load(arguments: argparse.Namespace, *, quiet: bool = False) -> Model:
         model = model.with_parameters(changes)
     if starts or rates:
         model = model.copy().start(starts, rates)
-    model.require_sound()
+    model.require_valid()
     return model
 
 
@@ -185,9 +185,9 @@ def one_of(names: Iterable[str]) -> Callable[[str], str]:
 
     def name(text: str) -> str:
         if text not in known:
-            hint = nearest(text, known)
+            hint = suggest_name(text, known)
             hint = f" {hint}" if hint.startswith("Did") else ""
-            raise argparse.ArgumentTypeError(f"got '{text}', expected {either(known)}.{hint}")
+            raise argparse.ArgumentTypeError(f"got '{text}', expected {join_alternatives(known)}.{hint}")
         return text
 
     return name
@@ -200,7 +200,7 @@ def formalism(text: str) -> str:
     'kane'
     """
     if text.strip() not in FORMULATIONS:
-        raise argparse.ArgumentTypeError(f"there is no formalism '{text.strip()}'. {nearest(text, FORMULATIONS)}")
+        raise argparse.ArgumentTypeError(f"there is no formalism '{text.strip()}'. {suggest_name(text, FORMULATIONS)}")
     return text.strip()
 
 

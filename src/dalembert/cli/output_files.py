@@ -10,7 +10,7 @@ from pathlib import Path
 from dalembert.display import dataset
 from dalembert.display.plots import plot
 from dalembert.errors import InputError
-from dalembert.io.files import either
+from dalembert.io.files import join_alternatives
 
 TABLE_SUFFIXES, FIGURE_SUFFIXES = tuple(sorted(dataset.FORMATS)), plot.FORMATS
 
@@ -23,7 +23,7 @@ def output_file(path: str, option: str, suffixes: Sequence[str] = ()) -> Path:
         raise InputError(f"{option} {path}: this is a directory. Expected a file name.")
     if suffixes and out.suffix.lower() not in suffixes:
         got = f"unsupported suffix '{out.suffix}'" if out.suffix else "the suffix is missing"
-        raise InputError(f"{option} {path}: {got}. Expected a file name that ends in {either(suffixes)}.")
+        raise InputError(f"{option} {path}: {got}. Expected a file name that ends in {join_alternatives(suffixes)}.")
     if out.exists() and not os.access(out, os.W_OK):
         raise InputError(
             f"{option} {path}: the file is not writable. Choose another file name, or change its permissions."

@@ -11,7 +11,7 @@ from rich.text import Text
 import dalembert as dl
 from dalembert.cli import options as shared
 from dalembert.cli import output
-from dalembert.evidence.proof import FINE, Claim
+from dalembert.evidence.proof import ACCEPTED_STATUSES, ProofResult
 
 _STYLE = {"proved": "green", "different": "bold red", "refused": "dim", "undecided": "yellow", "not used": "dim"}
 _STYLE |= {"left out": "yellow"}
@@ -28,10 +28,10 @@ def run(arguments: Namespace) -> int:
         _table("shortened = raw", proof.programs),
     )
     output.result(arguments.json, proof.to_dict(), *tables, proof.sentence, *(f"Note: {note}" for note in proof.notes))
-    return 0 if all(claim.status in FINE for claim in proof.claims.values()) else 1
+    return 0 if all(claim.status in ACCEPTED_STATUSES for claim in proof.claims.values()) else 1
 
 
-def _table(heading: str, claims: Mapping[str, Claim]) -> Table:
+def _table(heading: str, claims: Mapping[str, ProofResult]) -> Table:
     reasons = any(claim.reason for claim in claims.values())
     table = output.table(heading, "status", *(["reason"] if reasons else []))
     for name, claim in claims.items():

@@ -9,7 +9,7 @@ import dalembert as dl
 from dalembert.cli import options as shared
 from dalembert.cli import output, output_files
 from dalembert.display.math.short_forms import BUDGET
-from dalembert.formalisms.catalogue import applicable
+from dalembert.formalisms.catalog import applicable
 from dalembert.model.description import Elements
 from dalembert.simulation.workspace import setup, workspace_of
 

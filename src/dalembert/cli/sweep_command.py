@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> int:
 def _sweep(model: Elements, arguments: Namespace, folder: Path) -> xarray.Dataset:
     names = ("runs", "seed", "duration", "formalism", "integrator", "rtol", "atol", "max_step", "workers", "engine")
     with (
-        nullcontext() if arguments.cluster is None else worker_pool.joined(arguments.cluster) as client,
+        nullcontext() if arguments.cluster is None else worker_pool.dask_client(arguments.cluster) as client,
         output.progress_bar(f"sweeping {model.name}") as advance,
     ):
         return dl.sweep(

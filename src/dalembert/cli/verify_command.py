@@ -11,7 +11,7 @@ import dalembert as dl
 from dalembert.cli import options as shared
 from dalembert.cli import output
 from dalembert.evidence.agreement import Agreement
-from dalembert.formalisms.shared.about import grouped
+from dalembert.formalisms.shared.about import group_by_lineage
 
 _STYLE = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out": "yellow"}
 _STYLE |= {"not installed": "yellow", "not used": "dim"}
@@ -39,9 +39,9 @@ def _table(agreement: Agreement) -> Table:
     verdicts = agreement.verdicts
     refused = any(verdict.reason for verdict in verdicts.values())
     table = output.table(*columns, "derived from", *(["reason"] if refused else []), numbers=columns[2:])
-    derivations = {**agreement.formalisms, **agreement.others}
+    derivations = {**agreement.formalisms, **agreement.other_methods}
     groups = [
-        *grouped({name: verdict.lineage for name, verdict in derivations.items()}).items(),
+        *group_by_lineage({name: verdict.lineage for name, verdict in derivations.items()}).items(),
         ((), list(agreement.programs)),
     ]
     for lineage, names in groups:

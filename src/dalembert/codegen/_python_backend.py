@@ -17,7 +17,7 @@ from dalembert.codegen.program import Line, Program, Slots
 from dalembert.symbolic.operations import BLOCKS, FUNCTIONS, OPERATIONS
 
 
-class Dialect(NamedTuple):
+class OperationNotation(NamedTuple):
     """The notation of each operation, and the values of the names in it."""
 
     words: Mapping[str, str]
@@ -27,8 +27,8 @@ class Dialect(NamedTuple):
 _NUMBERS = {"inf": math.inf, "nan": math.nan}
 _WORDS = {name: each.python for name, each in OPERATIONS.items()}
 _BLOCKS = {name: OPERATIONS[name].array for name in BLOCKS}
-ON_FLOATS = Dialect(_WORDS, _NUMBERS | _BLOCKS | {name: OPERATIONS[name].single for name in FUNCTIONS})
-ON_ARRAYS = Dialect(
+ON_FLOATS = OperationNotation(_WORDS, _NUMBERS | _BLOCKS | {name: OPERATIONS[name].single for name in FUNCTIONS})
+ON_ARRAYS = OperationNotation(
     _WORDS | {"and": "both({}, {})", "or": "either({}, {})", "select": "where({}, {}, {})"},
     _NUMBERS
     | _BLOCKS
@@ -37,13 +37,13 @@ ON_ARRAYS = Dialect(
 )
 LINES = 4000  # maximum operations per function: Python's compiler is slow for longer ones
 MEMORY = 2**20  # maximum count of numbers in memory for a program on arrays
-FEWEST, MOST = 64, 2048  # limits for the number of states per block
+MIN_BLOCK_STATES, MAX_BLOCK_STATES = 64, 2048  # limits for the number of states per block
 
 Values = Sequence[float] | np.ndarray
 Part = Callable[[Values, Values, list[object]], None]
 
 
-class Interpreted:
+class InterpretedProgram:
     """A program on floats and on arrays."""
 
     def __init__(self, program: Program) -> None:
@@ -63,7 +63,7 @@ class Interpreted:
         return (
             compiled(generated.parts, {**ON_ARRAYS.names, **generated.tables}),
             generated.slots,
-            min(MOST, max(FEWEST, size)),
+            min(MAX_BLOCK_STATES, max(MIN_BLOCK_STATES, size)),
         )
 
     def one(self, values: Sequence[float]) -> list[float]:
@@ -104,7 +104,7 @@ def compiled(sources: Sequence[str], names: Mapping[str, object]) -> list[Part]:
     return parts
 
 
-class Source(NamedTuple):
+class PythonSource(NamedTuple):
     """Sources of functions `part(x, out, state)`, to be called in order.
 
     They read inputs from `x` and write outputs to `out`. Values that one part computes and a later one needs are stored in the
@@ -117,11 +117,11 @@ class Source(NamedTuple):
     tables: Mapping[str, Callable[..., np.ndarray]]  # functions by table name
 
 
-def source(program: Program, words: Mapping[str, str]) -> Source:
+def source(program: Program, words: Mapping[str, str]) -> PythonSource:
     """The source of a program in one dialect."""
     writer = _Writer(program, words)
     parts = [writer.part(k) for k in range(len(writer.chunks))]
-    return Source(parts, writer.registers, writer.slots.count, writer.tables)
+    return PythonSource(parts, writer.registers, writer.slots.count, writer.tables)
 
 
 class _Writer:

@@ -2,7 +2,7 @@
 
 A loop is written once and runs either as Python or as machine code (`codegen/llvm/loop_statements`), compiled for the types of
 its arguments. The machine code is cached on disk together with that of programs. `CompiledLoop` calls it from Python;
-`CompiledText` has the signature of programs and is called from other machine code.
+`CompiledSolver` has the signature of programs and is called from other machine code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Written = Callable[..., Any]
 AnyRecord = TypeVar("AnyRecord")
 
 
-class Machine(NamedTuple):
+class CallableProgram(NamedTuple):
     """A function of (x, p, tables, out): its address, or the Python function."""
 
     one: int | Written
@@ -43,14 +43,16 @@ def call_many(
     many(layout, p, tables, out, 0, count, count)
 
 
-INSTEAD: dict[object, tuple[Written, dict[str, object]]] = {}  # replaced functions: their loops and keyword arguments
+REPLACEMENTS: dict[
+    object, tuple[Written, dict[str, object]]
+] = {}  # replaced functions: their loops and keyword arguments
 
 
 def in_machine_code(function: Written, **keywords: object) -> Callable[[Written], Written]:
     """Replace a function, when called with these keywords, by a compiled loop."""
 
     def register(loop: Written) -> Written:
-        INSTEAD[function] = loop, keywords
+        REPLACEMENTS[function] = loop, keywords
         return loop
 
     return register
@@ -74,7 +76,7 @@ def number_types(record_type: Any) -> list[type[int | float]]:
     return [hints[name] for name in record_type._fields]
 
 
-class Sizes(NamedTuple):
+class TableHeader(NamedTuple):
     """The header of the tables of a compiled function."""
 
     inputs: int
@@ -93,7 +95,7 @@ def at_each_state(
     stride: int,
 ) -> None:
     """Run one(known, x, p, tables, out) at the states begin to end of the columns of x."""
-    sizes = as_record(Sizes, tables)
+    sizes = as_record(TableHeader, tables)
     state, result = np.empty(sizes.inputs), np.empty(sizes.outputs)
     for k in range(begin, end):
         for i in range(sizes.inputs):
@@ -103,10 +105,10 @@ def at_each_state(
             out[i * stride + k] = result[i]
 
 
-class CompiledText:
+class CompiledSolver:
     """A compiled function one(known, x, p, tables, out) with the signature of programs, for one state and for many.
 
-    `known` is a function that it calls. Its tables begin with `Sizes`. In machine code the lengths of the four arrays are
+    `known` is a function that it calls. Its tables begin with `TableHeader`. In machine code the lengths of the four arrays are
     unknown.
     """
 
@@ -156,9 +158,9 @@ class _Code:
     def __init__(self, loop: Written, kinds: tuple[Kind, ...]) -> None:
         from dalembert.codegen.llvm._machine_code import loaded
         from dalembert.codegen.llvm._value_types import codes_of, rebuilt
-        from dalembert.codegen.llvm.loop_statements import ENTRY, PlainModule
+        from dalembert.codegen.llvm.loop_statements import ENTRY, LoopModule
 
-        written = PlainModule(call)
+        written = LoopModule(call)
         result = written.entry(loop, kinds)
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(
             loaded(str(written.module), ENTRY, optimize=True)[0]

@@ -26,18 +26,18 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.codegen.link_sweeps import Place, Step, Storage, Sweep, Sweeps
+from dalembert.codegen.link_sweeps import Location, Storage, Sweep, Sweeps, SweepStep
 from dalembert.codegen.program import Program
 from dalembert.errors import CacheWarning
-from dalembert.symbolic.lookup_tables import Table
+from dalembert.symbolic.lookup_tables import LookupTable
 
-CODE, TEXT = "o", "text"  # file types: machine code; traced programs
+CODE, TRACE = "o", "text"  # file types: machine code; traced programs
 _FORMAT = 2  # file format; part of the file names, so that versions of the package do not overwrite each other's files
 _MAX_FILES = 4000  # per file type
 _CHECKSUM_BYTES = 32
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _REPORTED: set[tuple[Path, str]] = set()  # folders and reasons already reported
-Plain = tuple[Any, ...]
+Tuples = tuple[Any, ...]
 
 
 def _named_folder() -> Path | None:
@@ -95,7 +95,7 @@ def _checksum(digest: str, kind: str, data: bytes) -> bytes:
     return hashlib.sha256(f"{digest}.{kind}\n{len(data)}\n".encode() + data).digest()
 
 
-def stored(digest: str, kind: str) -> bytes | None:
+def read_entry(digest: str, kind: str) -> bytes | None:
     """The content of a key; None if there is none, or if the file is damaged or belongs to another key."""
     folder = _trusted_folder()
     if folder is None:
@@ -115,7 +115,7 @@ def _read(path: Path) -> bytes:
         return b"" if _write_fault(os.fstat(handle)) else file.read()
 
 
-def keep(digest: str, kind: str, data: bytes) -> None:
+def write_entry(digest: str, kind: str, data: bytes) -> None:
     """Write the content of a key; if the folder is not writable, it is compiled again next time."""
     folder = _trusted_folder()
     if folder is None:
@@ -140,12 +140,12 @@ def _prune(folder: Path, kind: str) -> None:
             old.unlink(missing_ok=True)
 
 
-def to_bytes(plain: Plain) -> bytes:
+def to_bytes(plain: Tuples) -> bytes:
     """Serialize tuples of numbers, strings and bytes."""
     return marshal.dumps(plain)
 
 
-def from_bytes(data: bytes) -> Plain:
+def from_bytes(data: bytes) -> Tuples:
     """Inverse of `to_bytes`."""
     collects = gc.isenabled()
     gc.disable()  # creating ten thousand tuples would trigger full garbage collections
@@ -156,7 +156,7 @@ def from_bytes(data: bytes) -> Plain:
             gc.enable()
 
 
-def plain_program(program: Program) -> Plain:
+def program_to_tuples(program: Program) -> Tuples:
     """Convert a program to tuples."""
     tables = tuple(
         (table.digest, table.order, table.times.tobytes(), table.values.tobytes()) for table in program.tables
@@ -164,34 +164,34 @@ def plain_program(program: Program) -> Plain:
     return program.inputs, program.parameters, program.numbers, tables, program.lines, program.outputs
 
 
-def program_again(plain: Plain) -> Program:
-    """Inverse of `plain_program`."""
+def program_from_tuples(plain: Tuples) -> Program:
+    """Inverse of `program_to_tuples`."""
     inputs, parameters, numbers, tables, lines, outputs = plain
-    table = tuple(Table(digest, order, *map(np.frombuffer, points)) for digest, order, *points in tables)
+    table = tuple(LookupTable(digest, order, *map(np.frombuffer, points)) for digest, order, *points in tables)
     return Program(inputs, parameters, numbers, table, lines, outputs)
 
 
-def plain_sweeps(sweeps: Sweeps) -> Plain:
+def sweeps_to_tuples(sweeps: Sweeps) -> Tuples:
     """Convert sweeps to tuples."""
     sweep_tuples = tuple(
         (sweep.outwards, sweep.passed, tuple(map(_plain_step, sweep.steps))) for sweep in sweeps.sweeps
     )
-    return sweeps.kept, sweeps.rows, sweeps.numbers, sweep_tuples
+    return sweeps.stored, sweeps.rows, sweeps.numbers, sweep_tuples
 
 
-def sweeps_again(plain: Plain) -> Sweeps:
-    """Inverse of `plain_sweeps`."""
+def sweeps_from_tuples(plain: Tuples) -> Sweeps:
+    """Inverse of `sweeps_to_tuples`."""
     kept, rows, numbers, sweep_tuples = plain
     again = (Sweep(outwards, passed, tuple(map(_step_again, steps))) for outwards, passed, steps in sweep_tuples)
     return Sweeps(kept, rows, numbers, tuple(again))
 
 
-def _plain_step(step: Step) -> Plain:
+def _plain_step(step: SweepStep) -> Tuples:
     places = (tuple((place.storage.value, place.at) for place in some) for some in (step.inputs, step.outputs))
-    return plain_program(step.program), *places
+    return program_to_tuples(step.program), *places
 
 
-def _step_again(plain: Plain) -> Step:
+def _step_again(plain: Tuples) -> SweepStep:
     program, *places = plain
-    inputs, outputs = (tuple(Place(Storage(storage), at) for storage, at in some) for some in places)
-    return Step(program_again(program), inputs, outputs)
+    inputs, outputs = (tuple(Location(Storage(storage), at) for storage, at in some) for some in places)
+    return SweepStep(program_from_tuples(program), inputs, outputs)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 import symengine as se
 
-from dalembert.codegen._python_backend import Interpreted
+from dalembert.codegen._python_backend import InterpretedProgram
 from dalembert.codegen.link_sweeps import Sweeps
 from dalembert.codegen.program import Program, program_of
-from dalembert.errors import EngineError, InputError, nearest
+from dalembert.errors import EngineError, InputError, suggest_name
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.lower import Lowering
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from dalembert.codegen.llvm._machine_code import MachineCode
 
 ENGINES: tuple[str, ...] = ("native", "python")
-LONG = 1500  # lines: compiling a longer program takes longer than evaluating it with NumPy at the samples of many runs
-FEW = 16  # columns: above this count NumPy is faster than a loop over floats
+MAX_COMPILED_LINES = (
+    1500  # lines: compiling a longer program takes longer than evaluating it with NumPy at the samples of many runs
+)
+MAX_SCALAR_COLUMNS = 16  # columns: above this count NumPy is faster than a loop over floats
 
 
 def choose_engine(name: str | None) -> str:
@@ -39,7 +41,7 @@ def choose_engine(name: str | None) -> str:
     if name is None:
         return "native" if installed else "python"
     if name not in ENGINES:
-        raise InputError(f"there is no engine '{name}'. {nearest(name, ENGINES)} Expected 'native' or 'python'.")
+        raise InputError(f"there is no engine '{name}'. {suggest_name(name, ENGINES)} Expected 'native' or 'python'.")
     if name == "native" and not installed:
         raise EngineError(
             "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install llvmlite."
@@ -52,7 +54,7 @@ _AT_SAMPLES: ContextVar[bool] = ContextVar("at_samples", default=False)
 
 @contextmanager
 def interpreting_long_programs() -> Iterator[None]:
-    """Run programs of more than `LONG` lines in NumPy instead of compiling them when they are called for many states.
+    """Run programs of more than `MAX_COMPILED_LINES` lines in NumPy instead of compiling them when called for many states.
 
     The rule depends only on the program, so that equal runs give identical bits.
     """
@@ -70,7 +72,7 @@ class Native(NamedTuple):
     tables: np.ndarray
 
 
-class Function(ABC):
+class CompiledFunction(ABC):
     """A compiled function of inputs (n,) or (n, batch) and parameters (m,) or (m, batch)."""
 
     n_outputs: int
@@ -103,13 +105,13 @@ def _columns(inputs: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np
     return inputs, np.broadcast_to(constants, (len(parameters), batch))
 
 
-class PythonFunction(Function):
+class PythonFunction(CompiledFunction):
     """A program in Python: on floats for few states, on NumPy arrays for many."""
 
     def __init__(self, program: Program) -> None:
         self.n_outputs = len(program.outputs)
         self.sizes = len(program.inputs), len(program.parameters)
-        self._program = Interpreted(program)
+        self._program = InterpretedProgram(program)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs; a single state is passed directly to the program on floats."""
@@ -117,7 +119,7 @@ class PythonFunction(Function):
             return np.array(self._program.one([*inputs.tolist(), *parameters.tolist()]), dtype=float)
         single = inputs.ndim == 1
         columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
-        if columns.shape[1] > FEW:
+        if columns.shape[1] > MAX_SCALAR_COLUMNS:
             return self._program.many(np.ascontiguousarray(columns, dtype=float))
         out = np.empty((self.n_outputs, columns.shape[1]))
         for k, column in enumerate(columns.T.tolist()):
@@ -134,10 +136,10 @@ class Code(Protocol):
     many: Callable[..., None]  # takes four addresses, begin, end and stride
 
 
-class MachineFunction(Function):
+class MachineFunction(CompiledFunction):
     """Machine code for one state and for many, in 64-bit floats, or in 32-bit floats if `single`."""
 
-    least = 64  # minimum number of lane groups per thread
+    min_arguments = 64  # minimum number of lane groups per thread
 
     def __init__(self, n_inputs: int, n_parameters: int, n_outputs: int, single: bool = False) -> None:
         self._single, self._dtype = single, np.dtype(np.float32 if single else np.float64)
@@ -162,7 +164,7 @@ class MachineFunction(Function):
 
     @cached_property
     @abstractmethod
-    def varied(self) -> MachineFunction:
+    def with_varying_parameters(self) -> MachineFunction:
         """The same function with parameters as inputs, for batches in which they vary."""
 
     @property
@@ -197,7 +199,7 @@ class MachineFunction(Function):
         single = inputs.ndim == 1
         if single or parameters.ndim == 2:
             columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
-            out = self.varied(columns, np.zeros(0), threads)
+            out = self.with_varying_parameters(columns, np.zeros(0), threads)
             return out[:, 0] if single else out
         return self._batch(
             np.ascontiguousarray(inputs, self._dtype), np.ascontiguousarray(parameters, self._dtype), threads
@@ -211,7 +213,7 @@ class MachineFunction(Function):
                 return np.empty((self.n_outputs, 0), self._dtype)
             return self._batch(np.ascontiguousarray(x[:, np.minimum(np.arange(lanes), count - 1)]), p, 1)[:, :count]
         out = np.empty((self.n_outputs, count), self._dtype)
-        _shared(self._many, [a.ctypes.data for a in (x, p, self._tables, out)], count, threads, self.least)
+        _shared(self._many, [a.ctypes.data for a in (x, p, self._tables, out)], count, threads, self.min_arguments)
         return out
 
 
@@ -284,7 +286,7 @@ class NativeFunction(MachineFunction):
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs; a batch is divided among `threads`."""
-        if inputs.ndim == 2 and len(self._program.lines) > LONG and _AT_SAMPLES.get():
+        if inputs.ndim == 2 and len(self._program.lines) > MAX_COMPILED_LINES and _AT_SAMPLES.get():
             return self._interpreted(inputs, parameters)
         return super().__call__(inputs, parameters, threads)
 
@@ -313,7 +315,7 @@ class NativeFunction(MachineFunction):
 
     def _on_rows(self, layout: int, inputs: int, p: int, count: int, threads: int) -> None:
         """Run the code for many on arrays whose layout is listed at an address, with parameters at the address p."""
-        _shared(self._many, (layout, p, self._tables_at, layout + 24 * inputs), count, threads, self.least)
+        _shared(self._many, (layout, p, self._tables_at, layout + 24 * inputs), count, threads, self.min_arguments)
 
     @cached_property
     def _listed(self) -> Callable[..., int | None] | None:
@@ -323,18 +325,18 @@ class NativeFunction(MachineFunction):
         return listed() if is_possible() and not self._single else None
 
     @cached_property
-    def varied(self) -> NativeFunction:
+    def with_varying_parameters(self) -> NativeFunction:
         """The same function with parameters as inputs, for batches in which they vary."""
         return NativeFunction(self._program.with_moving_parameters(), self._single)
 
 
-class SweptFunction(MachineFunction):
+class SweepFunction(MachineFunction):
     """Sweeps over the links of one table as machine code, shared by all trees with the same link types.
 
     Inputs and outputs are the rows named in the table; there are no parameters.
     """
 
-    least = 4
+    min_arguments = 4
 
     def __init__(self, sweeps: Sweeps, table: np.ndarray, n_inputs: int, n_outputs: int) -> None:
         super().__init__(n_inputs, 0, n_outputs)
@@ -373,15 +375,15 @@ class SweptFunction(MachineFunction):
                 rows[...] = copy[:, :count]
             return
         x, out = _addresses(inputs), _addresses(outputs)
-        _shared(self._many, [x.ctypes.data, 0, self._tables_at, out.ctypes.data], count, threads, self.least)
+        _shared(self._many, [x.ctypes.data, 0, self._tables_at, out.ctypes.data], count, threads, self.min_arguments)
 
     @property
-    def varied(self) -> SweptFunction:  # type: ignore[override]
+    def with_varying_parameters(self) -> SweepFunction:  # type: ignore[override]
         """The function itself: there are no parameters that could vary."""
         return self
 
 
-class EmptyFunction(Function):
+class EmptyFunction(CompiledFunction):
     """A function without outputs."""
 
     n_outputs = 0
@@ -396,13 +398,13 @@ class EmptyFunction(Function):
 
 def compile_function(
     algebra: DifferentialAlgebra, inputs: Array, outputs: Array, parameters: Array, engine: str | None = None
-) -> Function:
+) -> CompiledFunction:
     """Compile `outputs` as a function of the symbols `inputs` and `parameters`."""
     program = program_of(nodes(algebra, outputs), [str(x) for x in inputs], [str(x) for x in parameters])
     return function_of(program, engine)
 
 
-def function_of(program: Program, engine: str | None = None, *, single: bool = False) -> Function:
+def function_of(program: Program, engine: str | None = None, *, single: bool = False) -> CompiledFunction:
     """Compile a program; `single` selects 32-bit floats, of which a register holds twice as many.
 
     >>> (x,) = GRAPH.symbols(["x"])

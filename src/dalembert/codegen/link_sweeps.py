@@ -28,13 +28,13 @@ class Storage(Enum):
 
     NUMBER = "number"  # in the link's row of the table: the same for all states
     ROW = "row"  # in the row of the inputs, or of the outputs, that the table names
-    KEPT = "kept"  # with the link, from one sweep to the next
+    LINK = "kept"  # with the link, from one sweep to the next
     PASSED = (
         "passed"  # outward: from the parent, and to the children; inward: the sum from the children, and to the parent
     )
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """One value of a link: storage class and index."""
 
     storage: Storage
@@ -47,25 +47,25 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Step:
+class SweepStep:
     """The operations of a sweep on a link of one type: a program and the locations of its inputs and outputs."""
 
     program: Program
-    inputs: tuple[Place, ...]
-    outputs: tuple[Place, ...]
+    inputs: tuple[Location, ...]
+    outputs: tuple[Location, ...]
 
 
-def step_of(outputs: Mapping[Place, Node]) -> Step:
+def step_of(outputs: Mapping[Location, Node]) -> SweepStep:
     """The step that computes these values from the symbols of locations."""
     used = {y.value for y in ordered(list(outputs.values())) if isinstance(y, Symbol)}
     found = sorted((place for place in map(_read, used)), key=lambda place: (place.storage.value, place.at))
     program = program_of(list(outputs.values()), [place.symbol.value for place in found])
-    return Step(program, tuple(found), tuple(outputs))
+    return SweepStep(program, tuple(found), tuple(outputs))
 
 
-def _read(name: str) -> Place:
+def _read(name: str) -> Location:
     storage, index = name.split()
-    return Place(Storage(storage), int(index))
+    return Location(Storage(storage), int(index))
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class Sweep:
 
     outwards: bool
     passed: int
-    steps: tuple[Step, ...]
+    steps: tuple[SweepStep, ...]
 
 
 @dataclass(frozen=True)
 class Sweeps:
-    """Successive passes over a tree; `kept`, `rows` and `numbers` are the counts for a link of each type."""
+    """Successive passes over a tree; `stored`, `rows` and `numbers` are the counts for a link of each type."""
 
-    kept: tuple[int, ...]
+    stored: tuple[int, ...]
     rows: tuple[int, ...]
     numbers: tuple[int, ...]
     sweeps: tuple[Sweep, ...] = field(repr=False)
@@ -89,7 +89,7 @@ class Sweeps:
     @cached_property
     def digest(self) -> str:
         """Content hash; equal sweeps have equal digests."""
-        parts = [str((self.kept, self.rows, self.numbers))]
+        parts = [str((self.stored, self.rows, self.numbers))]
         for sweep in self.sweeps:
             parts.append(f"{sweep.outwards} {sweep.passed}")
             for step in sweep.steps:
@@ -100,7 +100,7 @@ class Sweeps:
     @property
     def operations(self) -> tuple[int, ...]:
         """Operation count for a link of each type."""
-        return tuple(sum(sweep.steps[k].program.operations for sweep in self.sweeps) for k in range(len(self.kept)))
+        return tuple(sum(sweep.steps[k].program.operations for sweep in self.sweeps) for k in range(len(self.stored)))
 
 
 class Members(NamedTuple):
@@ -126,7 +126,7 @@ def table_of(
     (outwards, n_outwards), (inwards, n_inwards) = _slots_outwards(parents), _slots_inwards(parents)
     sizes, kept = np.zeros(len(parents), np.int64), np.zeros(len(parents), np.int64)
     for kind, (links, rows, numbers) in enumerate(members):
-        sizes[links], kept[links] = ROW + rows.shape[1] + numbers.shape[1], sweeps.kept[kind]
+        sizes[links], kept[links] = ROW + rows.shape[1] + numbers.shape[1], sweeps.stored[kind]
     world_values = np.array([x for values in world for x in values], dtype=float)
     first = HEAD + len(world_values) + len(parents)
     starts = first + np.cumsum(sizes) - sizes

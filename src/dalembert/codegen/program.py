@@ -16,8 +16,18 @@ from typing import TypeAlias
 import numpy as np
 
 from dalembert.errors import EngineError
-from dalembert.symbolic.lookup_tables import Table
-from dalembert.symbolic.nodes import HeldTable, Node, Symbol, again, constant, numbers_in, ordered, symbol, table_leaf
+from dalembert.symbolic.lookup_tables import LookupTable
+from dalembert.symbolic.nodes import (
+    Node,
+    Symbol,
+    TableLeaf,
+    constant,
+    numbers_in,
+    ordered,
+    rebuild_node,
+    symbol,
+    table_leaf,
+)
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 
 Line: TypeAlias = tuple[str, tuple[int, ...]]  # an operation and the indices of its arguments
@@ -39,7 +49,7 @@ class Program:
     inputs: tuple[str, ...]
     parameters: tuple[str, ...]
     numbers: tuple[float, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[LookupTable, ...]
     lines: tuple[Line, ...] = field(repr=False)
     outputs: tuple[int, ...] = field(repr=False)
 
@@ -61,7 +71,7 @@ class Program:
         return hashlib.sha256(marshal.dumps(content, 2)).hexdigest()  # 2: the same bytes for equal values
 
     @cached_property
-    def moves(self) -> tuple[bool, ...]:
+    def depends_on_inputs(self) -> tuple[bool, ...]:
         """For every value whether it depends on an input: the others are computed once per batch."""
         moves = [True] * len(self.inputs) + [False] * (self.first_line - len(self.inputs))
         for _, operands in self.lines:
@@ -72,12 +82,12 @@ class Program:
         """The same program with its parameters as inputs, for batches in which they vary between states."""
         return Program(self.inputs + self.parameters, (), self.numbers, self.tables, self.lines, self.outputs)
 
-    def text(self, language: str) -> str:
+    def source(self, language: str) -> str:
         """The source of the lines in `python`, `c` or `latex`; z1, z2, ... are the values of the lines.
 
         >>> from dalembert.symbolic.graph import GRAPH
         >>> (x,) = GRAPH.symbols(["x"])
-        >>> print(program_of([x * GRAPH.sin(x)], ["x"]).text("c"))
+        >>> print(program_of([x * GRAPH.sin(x)], ["x"]).source("c"))
         z1 = sin(x);
         z2 = z1 * x;
         """
@@ -105,7 +115,7 @@ def program_of(outputs: Sequence[Node] | np.ndarray, inputs: Sequence[str], para
     count = len(inputs) + len(parameters)
     index: dict[Node | str, int] = {name: i for i, name in enumerate([*inputs, *parameters])}
     numbers = list(dict.fromkeys(values[y].hex() for y in needed if y in values))
-    tables = [y for y in needed if isinstance(y, HeldTable)]
+    tables = [y for y in needed if isinstance(y, TableLeaf)]
     where = {x: count + i for i, x in enumerate(numbers)}
     index |= {y: count + len(numbers) + i for i, y in enumerate(tables)}
     lines: list[Line] = []
@@ -152,7 +162,7 @@ def nodes_of(program: Program) -> list[Node]:
     values += [constant(x) for x in program.numbers]
     values += [table_leaf(table) for table in program.tables]
     for operation, operands in program.lines:
-        values.append(again(operation, [values[a] for a in operands]))
+        values.append(rebuild_node(operation, [values[a] for a in operands]))
     return [values[index] for index in program.outputs]
 
 

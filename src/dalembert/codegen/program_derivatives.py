@@ -12,11 +12,11 @@ import numpy as np
 
 from dalembert.codegen.function import function_of
 from dalembert.codegen.program import Program, nodes_of, program_of
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 
 def jacobian(program: Program, by: Sequence[str] | None = None) -> Program:
@@ -38,7 +38,7 @@ def jacobian_vector(program: Program, by: Sequence[str] | None = None) -> Progra
     [((rate(y) * x) + (rate(x) * y))]
     """
     names = _chosen(program, by)
-    new = _new_names(program, Kind.SLOPE, names)
+    new = _new_names(program, SymbolKind.SLOPE, names)
     along = GRAPH.symbols(names), GRAPH.symbols(new)
     return _with_outputs(program, GRAPH.total_derivative(_outputs(program), along), new)
 
@@ -51,7 +51,7 @@ def vector_jacobian(program: Program, by: Sequence[str] | None = None) -> Progra
     [(weight(1) * y), (weight(1) * x)]
     """
     names = _chosen(program, by)
-    weights = _new_names(program, Kind.WEIGHT, [str(i + 1) for i in range(len(program.outputs))])
+    weights = _new_names(program, SymbolKind.WEIGHT, [str(i + 1) for i in range(len(program.outputs))])
     total = GRAPH.symbols(weights) @ _outputs(program)
     return _with_outputs(program, GRAPH.gradient(total, GRAPH.symbols(names)), weights)
 
@@ -76,14 +76,14 @@ def directional(program: Program, direction: Mapping[str, float]) -> Program:
     return _with_outputs(program, GRAPH.total_derivative(_outputs(program), along))
 
 
-class Slopes:
+class DirectionalDerivatives:
     """(∂y/∂x) V at one state, for a matrix V of directions, one per lane.
 
     The program has as many lines as one product, whatever the number of inputs: for long programs it compiles in a third of the
     time of `jacobian`, and the directions of large systems fill all lanes.
 
     >>> x, y = GRAPH.symbols(["x", "y"])
-    >>> Slopes(program_of([x * y, x], ["x", "y"]), ["x", "y"])(np.array([2.0, 3.0]), np.zeros(0), np.eye(2))
+    >>> DirectionalDerivatives(program_of([x * y, x], ["x", "y"]), ["x", "y"])(np.array([2.0, 3.0]), np.zeros(0), np.eye(2))
     array([[3., 2.],
            [1., 0.]])
     """
@@ -111,11 +111,11 @@ def _chosen(program: Program, by: Sequence[str] | None) -> Sequence[str]:
     known = [*program.inputs, *program.parameters]
     for name in by or ():
         if name not in known:
-            raise InputError(f"the program has no input or parameter '{name}'. {nearest(name, known)}")
+            raise InputError(f"the program has no input or parameter '{name}'. {suggest_name(name, known)}")
     return program.inputs if by is None else by
 
 
-def _new_names(program: Program, kind: Kind, names: Sequence[str]) -> list[str]:
+def _new_names(program: Program, kind: SymbolKind, names: Sequence[str]) -> list[str]:
     """New names of a kind that the program does not contain: it may itself be a derivative."""
     known = {*program.inputs, *program.parameters}
     new = [kind.of(name) for name in names]

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from dalembert.display.scene.scene_values import Shape
+from dalembert.display.scene.scene_values import SceneShape
 
 FINE = 2  # fine pixels along each side of an image pixel
 _MAX_PIXELS = 4_000_000  # fine pixels processed at once
@@ -20,14 +20,14 @@ _AROUND, _ACROSS = 48, 7  # vertices around an axis, and rings of a quarter sphe
 
 
 @dataclass(frozen=True)
-class Lit:
+class ProjectedTriangles:
     """Projected triangles: vertices (k, 3, 3) as x, y in fine pixels, and inverse depth; vertex colors (k, 3, 4)."""
 
     corners: np.ndarray
     colors: np.ndarray
 
 
-def picture(parts: list[Lit], width: int, height: int) -> np.ndarray:
+def rasterize(parts: list[ProjectedTriangles], width: int, height: int) -> np.ndarray:
     """Return the image (height, width, 4) with values from 0 to 1, first row on top; transparent background."""
     w, h = FINE * width, FINE * height
     near, paint = np.full(w * h, -np.inf), np.zeros((w * h, 4), dtype=np.float32)
@@ -43,7 +43,7 @@ def picture(parts: list[Lit], width: int, height: int) -> np.ndarray:
     return np.clip(out[::-1], 0.0, 1.0)
 
 
-def _portions(parts: list[Lit], w: int, h: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def _portions(parts: list[ProjectedTriangles], w: int, h: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Yield the triangles inside the image, in chunks of bounded work."""
     corners = np.concatenate([part.corners for part in parts])
     colors = np.concatenate([part.colors for part in parts])
@@ -110,17 +110,17 @@ def _ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Surface:
+class TriangleMesh:
     """Triangles (k, 3, 3) in body axes, and the normals at their vertices."""
 
     corners: np.ndarray
     normals: np.ndarray
 
 
-def surface_of(shape: Shape) -> Surface:
+def surface_of(shape: SceneShape) -> TriangleMesh:
     """Return the surface of a shape, its triangles counterclockwise from outside; lines and frames have none.
 
-    >>> surface_of(Shape("box", (1.0, 1.0, 1.0), "#000000")).corners.shape
+    >>> surface_of(SceneShape("box", (1.0, 1.0, 1.0), "#000000")).corners.shape
     (12, 3, 3)
     """
     if shape.kind == "mesh" and shape.points is not None and shape.faces is not None:
@@ -129,22 +129,22 @@ def surface_of(shape: Shape) -> Surface:
         local = _faceted(_box() * np.array(shape.size))
     elif shape.kind == "sphere":
         ball = _ball()
-        local = Surface(ball * shape.size[0], ball)
+        local = TriangleMesh(ball * shape.size[0], ball)
     elif shape.kind == "capsule":
         local = _capsule(*shape.size)
     elif shape.kind in ("cylinder", "disc", "cone"):
         radius, length = shape.size
         local = _rotated(radius, 0.0 if shape.kind == "cone" else radius, length)
     else:
-        return Surface(np.zeros((0, 3, 3)), np.zeros((0, 3, 3)))
-    return Surface(local.corners @ shape.turn.T + shape.at, local.normals @ shape.turn.T)
+        return TriangleMesh(np.zeros((0, 3, 3)), np.zeros((0, 3, 3)))
+    return TriangleMesh(local.corners @ shape.turn.T + shape.at, local.normals @ shape.turn.T)
 
 
-def _faceted(corners: np.ndarray) -> Surface:
+def _faceted(corners: np.ndarray) -> TriangleMesh:
     """Flat faces."""
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    return Surface(corners, np.repeat(normals[:, None], 3, axis=1))
+    return TriangleMesh(corners, np.repeat(normals[:, None], 3, axis=1))
 
 
 @cache
@@ -166,7 +166,7 @@ def _ball() -> np.ndarray:
     return _revolved(np.cos(angle), np.sin(angle))
 
 
-def _capsule(radius: float, length: float) -> Surface:
+def _capsule(radius: float, length: float) -> TriangleMesh:
     """Two hemispheres and the cylinder between them."""
     angle = np.linspace(0, np.pi / 2, _ACROSS + 1)
     radii = np.concatenate([np.sin(angle), np.cos(angle)])
@@ -174,10 +174,10 @@ def _capsule(radius: float, length: float) -> Surface:
     normals = _revolved(radii, heights)
     ends = np.where(np.arange(len(radii)) <= _ACROSS, -length / 2, length / 2)
     corners = _revolved(radius * radii, radius * heights + ends)
-    return Surface(corners, normals)
+    return TriangleMesh(corners, normals)
 
 
-def _rotated(low: float, high: float, length: float) -> Surface:
+def _rotated(low: float, high: float, length: float) -> TriangleMesh:
     """A cylinder or cone about z with its end faces."""
     side = _revolved(np.array([low, high]), np.array([-length / 2, length / 2]))
     around = side * np.array([1, 1, 0])
@@ -188,7 +188,7 @@ def _rotated(low: float, high: float, length: float) -> Surface:
     ends = [_revolved(np.array([0.0, low]), np.full(2, -length / 2))]
     ends += [_revolved(np.array([high, 0.0]), np.full(2, length / 2))] if high else []
     flat = [_faceted(end) for end in ends]
-    return Surface(
+    return TriangleMesh(
         np.concatenate([side, *(end.corners for end in flat)]),
         np.concatenate([normals, *(end.normals for end in flat)]),
     )

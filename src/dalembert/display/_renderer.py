@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.display import _rasterizer
-from dalembert.display._rasterizer import Surface, surface_of
+from dalembert.display._rasterizer import TriangleMesh, surface_of
 from dalembert.display.scene import _primitives
 from dalembert.display.scene._declared_shapes import corners
 from dalembert.display.scene._primitives import hull
-from dalembert.display.scene.scene_values import Cord, Places, Scene, Shape, moved
+from dalembert.display.scene.scene_values import Connector, PosesByBody, Scene, SceneShape, to_world
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ _LINE_SEGMENTS = 24  # of a long line
 
 
 @dataclass(frozen=True)
-class Lens:
+class Projection:
     """Projection from the world to the image: right, up and toward the viewer, from the center of the view."""
 
     axes: np.ndarray  # rows: right, up, toward
@@ -48,26 +48,26 @@ class Lens:
 
 
 @dataclass(frozen=True)
-class Moment:
+class Snapshot:
     """Content of one drawing: the k-th sample of the poses, and the paths (3, m) of points, by index of the trail."""
 
-    places: Places
+    poses: PosesByBody
     k: int
     paths: dict[int, np.ndarray]
 
     def points(self, body: str, points: np.ndarray) -> np.ndarray:
         """Transform points (..., 3) of a body to world axes."""
-        R, p = self.places[body]
+        R, p = self.poses[body]
         return points @ R[:, :, self.k].T + p[:, self.k]
 
 
 @dataclass(frozen=True)
-class Painter:
+class SceneRenderer:
     """Draws a scene at given times."""
 
     scene: Scene
 
-    def draw(self, axis: Axes, moment: Moment) -> None:
+    def draw(self, axis: Axes, moment: Snapshot) -> None:
         """Draw the scene at one time; the axes get the limits of the view."""
         lens = self._lens(axis, moment)
         if self.scene.view.planar:
@@ -75,14 +75,14 @@ class Painter:
         else:
             self._deep(axis, lens, moment)
 
-    def _lens(self, axis: Axes, moment: Moment) -> Lens:
+    def _lens(self, axis: Axes, moment: Snapshot) -> Projection:
         view = self.scene.view
         toward = (view.eye - view.target) / np.linalg.norm(view.eye - view.target)
         right = np.cross(view.up, toward)
         right = right / np.linalg.norm(right)
         target = view.target
         if view.follow is not None:
-            target = target + moment.places[view.follow][1][:, moment.k] - self._home
+            target = target + moment.poses[view.follow][1][:, moment.k] - self._home
         half = view.size / 2
         axis.set_xlim(-half, half)
         axis.set_ylim(-half, half)
@@ -92,7 +92,7 @@ class Painter:
         box = axis.get_window_extent()
         figure = axis.get_figure()
         points = min(box.width, box.height) / (figure.dpi if figure else 72) * 72
-        return Lens(np.array([right, np.cross(toward, right), toward]), target, distance, points / view.size)
+        return Projection(np.array([right, np.cross(toward, right), toward]), target, distance, points / view.size)
 
     @cached_property
     def _home(self) -> np.ndarray:
@@ -102,7 +102,7 @@ class Painter:
 
     # planar models: outlines
 
-    def _flat(self, axis: Axes, lens: Lens, moment: Moment) -> None:
+    def _flat(self, axis: Axes, lens: Projection, moment: Snapshot) -> None:
         found = []
         for part in self.scene.bodies:
             for shape in part.shapes:
@@ -118,7 +118,7 @@ class Painter:
             points = self._cord(cord, lens, moment)
             axis.plot(*lens(points).T[:2], color=cord.color, linewidth=1.2, solid_joinstyle="round", zorder=1.95)
 
-    def _filled(self, axis: Axes, lens: Lens, shape: Shape, points: np.ndarray, z: float) -> None:
+    def _filled(self, axis: Axes, lens: Projection, shape: SceneShape, points: np.ndarray, z: float) -> None:
         from matplotlib.patches import Polygon
 
         if shape.kind == "line":
@@ -135,7 +135,7 @@ class Painter:
         patch = Polygon(ring, closed=True, **paint, linewidth=0.9, joinstyle="round", zorder=z, alpha=shape.opacity)
         axis.add_patch(patch)
 
-    def _notched(self, axis: Axes, shape: Shape, triangles: np.ndarray, z: float) -> None:
+    def _notched(self, axis: Axes, shape: SceneShape, triangles: np.ndarray, z: float) -> None:
         """Draw a nonconvex mesh by its visible faces (k, 3, 2) and the edges that belong to only one of them."""
         from matplotlib.collections import LineCollection, PolyCollection
 
@@ -151,12 +151,12 @@ class Painter:
     # models in space: lit surfaces
 
     @cached_property
-    def _surfaces(self) -> list[tuple[str, Shape, Surface]]:
+    def _surfaces(self) -> list[tuple[str, SceneShape, TriangleMesh]]:
         """Return the surfaces of all shapes, with their bodies."""
         found = [(part.name, shape) for part in self.scene.bodies for shape in part.shapes if shape.role != "center"]
         return [(name, shape, surface_of(shape)) for name, shape in found if shape.kind not in ("line", "frame")]
 
-    def _deep(self, axis: Axes, lens: Lens, moment: Moment) -> None:
+    def _deep(self, axis: Axes, lens: Projection, moment: Snapshot) -> None:
         box, view = axis.get_window_extent(), self.scene.view
         side = int(min(box.width, box.height))
         fine = _rasterizer.FINE * side / view.size
@@ -164,7 +164,7 @@ class Painter:
         opaque = [self._lit(lens, moment, *each) for each in self._surfaces]
         parts = [
             # from lengths about the center to fine pixels from the lower left corner
-            _rasterizer.Lit(
+            _rasterizer.ProjectedTriangles(
                 np.concatenate([(lit.corners[..., :2] + view.size / 2) * fine, lit.corners[..., 2:]], axis=-1),
                 lit.colors,
             )
@@ -172,13 +172,18 @@ class Painter:
         ]
         half = view.size / 2
         axis.imshow(
-            _rasterizer.picture(parts, side, side), extent=(-half, half, -half, half), interpolation="nearest", zorder=2
+            _rasterizer.rasterize(parts, side, side),
+            extent=(-half, half, -half, half),
+            interpolation="nearest",
+            zorder=2,
         )
 
-    def _lit(self, lens: Lens, moment: Moment, body: str, shape: Shape, surface: Surface) -> _rasterizer.Lit:
+    def _lit(
+        self, lens: Projection, moment: Snapshot, body: str, shape: SceneShape, surface: TriangleMesh
+    ) -> _rasterizer.ProjectedTriangles:
         """Return the triangles that face the viewer, projected, with their colors."""
         world = moment.points(body, surface.corners)
-        normals = surface.normals @ moment.places[body][0][:, :, moment.k].T
+        normals = surface.normals @ moment.poses[body][0][:, :, moment.k].T
         eye = lens.target + (lens.distance or 0.0) * lens.axes[2]
         front = np.einsum("ijx,ijx->ij", normals, eye - world).mean(axis=1) > 0
         if shape.kind == "mesh":  # with any orientation of its faces
@@ -189,9 +194,9 @@ class Painter:
         color = np.array(_primitives.rgb(shape.color))
         paint = np.clip(shade[..., None] * color + shine[..., None], 0, 1)
         alpha = np.full((*shade.shape, 1), shape.opacity)
-        return _rasterizer.Lit(lens(world[front]), np.concatenate([paint, alpha], axis=-1))
+        return _rasterizer.ProjectedTriangles(lens(world[front]), np.concatenate([paint, alpha], axis=-1))
 
-    def _lines(self, lens: Lens, moment: Moment, thin: float) -> list[_rasterizer.Lit]:
+    def _lines(self, lens: Projection, moment: Snapshot, thin: float) -> list[_rasterizer.ProjectedTriangles]:
         """Return grids, marks, springs and trails as ribbons that face the viewer."""
         found = [
             (moment.points(part.name, shape.points), shape.size[0], shape.color, 0.6 if shape.role == "ground" else 1.0)
@@ -203,15 +208,15 @@ class Painter:
         found += [(self._cord(cord, lens, moment), 2 * thin, cord.color, 1.0) for cord in self.scene.cords]
         return [_painted(ribbon(points, width, thin, lens), color, alpha) for points, width, color, alpha in found]
 
-    def _cord(self, cord: Cord, lens: Lens, moment: Moment) -> np.ndarray:
+    def _cord(self, cord: Connector, lens: Projection, moment: Snapshot) -> np.ndarray:
         """Return the points of a spring or rope in world axes."""
-        a, b = (moved(moment.places, *end)[:, moment.k] for end in zip(cord.bodies, cord.points, strict=True))
+        a, b = (to_world(moment.poses, *end)[:, moment.k] for end in zip(cord.bodies, cord.points, strict=True))
         return coil(a, b, 0.018 * self.scene.view.size, lens.axes[2]) if cord.kind == "spring" else np.array([a, b])
 
 
-def _painted(triangles: np.ndarray, color: str, alpha: float) -> _rasterizer.Lit:
+def _painted(triangles: np.ndarray, color: str, alpha: float) -> _rasterizer.ProjectedTriangles:
     paint = np.broadcast_to(np.array([*_primitives.rgb(color), alpha]), (len(triangles), 3, 4))
-    return _rasterizer.Lit(triangles, paint)
+    return _rasterizer.ProjectedTriangles(triangles, paint)
 
 
 def coil(a: np.ndarray, b: np.ndarray, width: float, toward: np.ndarray) -> np.ndarray:
@@ -230,7 +235,7 @@ def coil(a: np.ndarray, b: np.ndarray, width: float, toward: np.ndarray) -> np.n
     return np.array([a, a + 0.08 * (b - a), *middle, a + 0.92 * (b - a), b])
 
 
-def ribbon(points: np.ndarray, width: float, least: float, lens: Lens) -> np.ndarray:
+def ribbon(points: np.ndarray, width: float, least: float, lens: Projection) -> np.ndarray:
     """Return a line through world points as projected triangles, at least `least` wide; points behind the viewer are clipped."""
     share = np.linspace(0, 1, _LINE_SEGMENTS + 1 if len(points) <= 3 else 2)
     starts, segments = points[:-1, None], np.diff(points, axis=0)[:, None]
@@ -250,7 +255,7 @@ def _area(ring: np.ndarray) -> float:
     return float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
 
 
-def _outline(shape: Shape) -> np.ndarray:
+def _outline(shape: SceneShape) -> np.ndarray:
     """Return points whose convex hull is the silhouette of a shape; for a line, its points in order."""
     if shape.kind == "line" and shape.points is not None:
         return shape.points

@@ -17,7 +17,7 @@ from dalembert.display.units import speed_units, units_of
 from dalembert.errors import EngineError
 from dalembert.io import files
 from dalembert.io.files import with_checksum
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 if TYPE_CHECKING:
     import pandas
@@ -36,48 +36,48 @@ class Series:
     If every entry has its own unit, `unit` is the name of the coordinate with the units.
     """
 
-    places: tuple[str, ...]
+    dimensions: tuple[str, ...]
     column: str
-    text: str
+    description: str
     unit: str = ""
 
 
 _Q, _XYZ, _IN_JOINT = ("coordinate",), ("axis",), ("joint", "axis")
 _SERIES = {
     "q": Series(_Q, "{}", "generalized coordinates", "coordinate_unit"),
-    "qd": Series(_Q, Kind.RATE.of("{}"), "rates of the coordinates", "rate_unit"),
-    "qdd": Series(_Q, Kind.ACCELERATION.of("{}"), "second rates of the coordinates", "acceleration_unit"),
+    "qd": Series(_Q, SymbolKind.RATE.of("{}"), "rates of the coordinates", "rate_unit"),
+    "qdd": Series(_Q, SymbolKind.ACCELERATION.of("{}"), "second rates of the coordinates", "acceleration_unit"),
     "speeds": Series(("speed",), "{}", "quasi-velocities u", "speed_unit"),
     "kinetic": Series((), "kinetic", "kinetic energy T", "J"),
     "potential": Series((), "potential", "potential energy V", "J"),
     "energy": Series((), "energy", "total energy T + V", "J"),
     "work": Series((), "work", "work of all forces without potential, from the start", "J"),
-    "work_of": Series(("working",), Kind.WORK.of("{}"), "work of loads, forces and constraints by name", "J"),
+    "work_of": Series(("working",), SymbolKind.WORK.of("{}"), "work of loads, forces and constraints by name", "J"),
     "power_of": Series(("working",), "power({})", "power of each of them", "W"),
     "balance": Series((), "balance", "energy minus work, constant in an exact motion", "J"),
-    "momenta": Series(_Q, Kind.MOMENTUM.of("{}"), "generalized momenta ∂L/∂q̇", "momentum_unit"),
+    "momenta": Series(_Q, SymbolKind.MOMENTUM.of("{}"), "generalized momenta ∂L/∂q̇", "momentum_unit"),
     "linear_momentum": Series(_XYZ, "linear_momentum_{}", "linear momentum, world axes", "kg·m/s"),
     "angular_momentum": Series(_XYZ, "angular_momentum_{}", "about the world origin", "kg·m²/s"),
-    "multipliers": Series(("constraint",), Kind.MULTIPLIER.of("{}"), "λ of M q̈ = h + C + Aᵀλ", "constraint_unit"),
+    "multipliers": Series(("constraint",), SymbolKind.MULTIPLIER.of("{}"), "λ of M q̈ = h + C + Aᵀλ", "constraint_unit"),
     "reactions": Series(_Q, "reaction({})", "generalized reaction forces Aᵀλ + C", "force_unit"),
     "ideal_reactions": Series(_Q, "ideal_reaction({})", "reactions if C were zero", "force_unit"),
     "non_ideal_reactions": Series(_Q, "non_ideal_reaction({})", "part of the reactions due to C", "force_unit"),
     "load_force": Series(
         ("load",), "load({})", "forces and torques of loads, world axes or along a joint", "load_unit"
     ),
-    "inputs": Series(("input",), Kind.INPUT.of("{}"), "inputs of loads from Python functions", "input_unit"),
+    "inputs": Series(("input",), SymbolKind.INPUT.of("{}"), "inputs of loads from Python functions", "input_unit"),
     "joint_force": Series(_IN_JOINT, "joint_force_{1}({0})", "force of the parent on the child, world axes", "N"),
     "joint_moment": Series(_IN_JOINT, "joint_moment_{1}({0})", "moment of the parent on the child, world axes", "N·m"),
     "violation": Series(("violation_of",), "violation({})", "φ, then φ̇ and ψ", "violation_unit"),
 }
 
 
-def from_trajectory(run: TrajectoryData) -> xarray.Dataset:
+def to_dataset(run: TrajectoryData) -> xarray.Dataset:
     """Return the run as a Dataset over time, coordinates, speeds, constraints, loads and joints, with units and descriptions.
 
     >>> import dalembert as dl
     >>> run = dl.derive(dl.load("cart-pendulum"), "kane").simulate(1.0, samples=11)
-    >>> data = from_trajectory(run)
+    >>> data = to_dataset(run)
     >>> dict(data.sizes)["time"], float(data.q.sel(coordinate="x")[0])
     (11, 4.0)
     """
@@ -91,19 +91,23 @@ def from_trajectory(run: TrajectoryData) -> xarray.Dataset:
     loads = _by_component(run, "load", "load_force", run.loads or {})
     for more, of in (_work(run), loads, _by_component(run, "input", "inputs", inputs), _joints(run)):
         values, places = values | more, places | of
-    shown = units_of(run).shown
+    shown = units_of(run).label
     series = {
-        name: ((*each.places, "time"), values[name], _about(each.text, "" if each.unit in places else shown(each.unit)))
+        name: (
+            (*each.dimensions, "time"),
+            values[name],
+            _about(each.description, "" if each.unit in places else shown(each.unit)),
+        )
         for name, each in _SERIES.items()
         if name in values
     }
     return xarray.Dataset(series, places, _attributes(run))
 
 
-Places = dict[str, tuple[str, np.ndarray] | tuple[str, np.ndarray, dict[str, str]]]
+Coordinates = dict[str, tuple[str, np.ndarray] | tuple[str, np.ndarray, dict[str, str]]]
 
 
-def _coordinates(run: TrajectoryData) -> Places:
+def _coordinates(run: TrajectoryData) -> Coordinates:
     """Return the names along every dimension, with units and descriptions."""
     model, units = run.model, units_of(run)
     names, descriptions = model.coordinate_names, {speed.name: speed.description for speed in model.generalized_speeds}
@@ -116,17 +120,17 @@ def _coordinates(run: TrajectoryData) -> Places:
         "violation_of": ("violation_of", _strings(run.violation_names)),
         "axis": ("axis", _strings("xyz")),
         "coordinate_unit": ("coordinate", _strings(c.unit for c in model.generalized_coordinates)),
-        **{f"{what}_unit": ("coordinate", _strings(units.shown(of(x)) for x in names)) for what, of in of_each.items()},
-        "constraint_unit": ("constraint", _strings(units.shown(units.multiplier(x)) for x in run.constraint_names)),
-        "violation_unit": ("violation_of", _strings(units.shown(units.violation(x)) for x in run.violation_names)),
+        **{f"{what}_unit": ("coordinate", _strings(units.label(of(x)) for x in names)) for what, of in of_each.items()},
+        "constraint_unit": ("constraint", _strings(units.label(units.multiplier(x)) for x in run.constraint_names)),
+        "violation_unit": ("violation_of", _strings(units.label(units.violation(x)) for x in run.violation_names)),
         "coordinate_description": ("coordinate", _strings(c.description for c in model.generalized_coordinates)),
-        "speed_unit": ("speed", _strings(map(units.shown, speed_units(run)))),
+        "speed_unit": ("speed", _strings(map(units.label, speed_units(run)))),
         "speed_formula": ("speed", _strings(run.speed_formulas)),
         "speed_description": ("speed", _strings(descriptions.get(name, "") for name in run.speed_names)),
     }
 
 
-def _work(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
+def _work(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Coordinates]:
     """Return the total work, the work of each source, and the powers."""
     done = run.work
     if not done:
@@ -137,24 +141,24 @@ def _work(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
 
 def _by_component(
     run: TrajectoryData, dimension: str, key: str, found: Mapping[str, np.ndarray]
-) -> tuple[dict[str, np.ndarray], Places]:
+) -> tuple[dict[str, np.ndarray], Coordinates]:
     """Return values of loads with one or three components each, under a key along a dimension."""
     units = units_of(run)
     if not found:
         return {}, {}
     parts = [(name, end) for name, force in found.items() for end in (("",) if len(force) == 1 else ("_x", "_y", "_z"))]
-    places: Places = {
+    places: Coordinates = {
         dimension: (dimension, _strings(f"{name}{end}" for name, end in parts)),
-        f"{dimension}_unit": (dimension, _strings(units.shown(units.load(name)) for name, _ in parts)),
+        f"{dimension}_unit": (dimension, _strings(units.label(units.load(name)) for name, _ in parts)),
     }
     return {key: np.concatenate(list(found.values()))}, places
 
 
-def _joints(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
+def _joints(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Coordinates]:
     """Return the forces and moments in the joints, loops included, if they are determined."""
     if not (found := run.joints):
         return {}, {}
-    places: Places = {
+    places: Coordinates = {
         "joint": ("joint", _strings(found)),
         "joint_child": ("joint", _strings(each.body for each in found.values())),
         "joint_parent": ("joint", _strings(each.parent for each in found.values())),
@@ -180,7 +184,7 @@ def columns_of(data: xarray.Dataset) -> list[Column]:
     """Return the content of a Dataset of a run as columns over time, with unique names.
 
     >>> import dalembert as dl
-    >>> data = from_trajectory(dl.simulate("simple-pendulum", 1.0, samples=11))
+    >>> data = to_dataset(dl.simulate("simple-pendulum", 1.0, samples=11))
     >>> [column.title for column in columns_of(data)][:4]
     ['time [s]', 'theta [rad]', 'dot(theta) [rad/s]', 'ddot(theta) [rad/s²]']
     """
@@ -190,7 +194,7 @@ def columns_of(data: xarray.Dataset) -> list[Column]:
             continue
         values = data[key].to_numpy()
         for index in np.ndindex(values.shape[:-1]):
-            labels = [data[dimension].to_numpy()[i] for dimension, i in zip(series.places, index, strict=True)]
+            labels = [data[dimension].to_numpy()[i] for dimension, i in zip(series.dimensions, index, strict=True)]
             own = series.unit in data.coords
             unit = data[series.unit].to_numpy()[index[0]] if own else data[key].attrs.get("units", "")
             name = series.column.format(*labels)
@@ -225,8 +229,8 @@ def save(run: TrajectoryData, path: Path, record: Callable[[], Record] | None = 
     files.require_suffix(path, FORMATS, "a run")
     suffix = path.suffix.lower()
     require_writer(suffix)
-    data = from_trajectory(run)
-    with files.complete(path) as part:
+    data = to_dataset(run)
+    with files.atomic_write(path) as part:
         if suffix == ".nc" and record is not None:
             attributes, variables = record()
             content = netcdf_bytes(data.assign_attrs(attributes).assign(variables))

@@ -19,7 +19,7 @@ from dalembert.model.contacts.base import Contact
 from dalembert.model.description import Elements
 from dalembert.model.loads.torque import Torque
 from dalembert.model.scales import turning_coordinates, turns
-from dalembert.symbolic.symbols import TIME, Formula, Kind
+from dalembert.symbolic.symbols import TIME, Formula, SymbolKind
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory_data import TrajectoryData
@@ -34,10 +34,10 @@ _SI = {"kg", "m", "s", "rad"}
 _ANGLES = (se.asin, se.acos, se.atan, se.atan2)
 
 
-def read(unit: str) -> Powers | None:
+def parse_unit(unit: str) -> Powers | None:
     """Parse a unit to powers of base units; None for no unit or an unknown one.
 
-    >>> read("N·m/rad") == read("kg·m²/s²/rad"), read("")
+    >>> parse_unit("N·m/rad") == parse_unit("kg·m²/s²/rad"), parse_unit("")
     (True, None)
     """
     out: Powers = {}
@@ -46,22 +46,22 @@ def read(unit: str) -> Powers | None:
         if factor is None:
             return None
         power = Fraction((factor[2] or "1").translate(_SUPERSCRIPTS)) * (-1 if sign == "/" else 1)
-        parts = {} if factor[1] == "1" else read(_DERIVED.get(factor[1], "")) or {factor[1]: Fraction(1)}
+        parts = {} if factor[1] == "1" else parse_unit(_DERIVED.get(factor[1], "")) or {factor[1]: Fraction(1)}
         out = _times(out, parts, power)
     return out if unit else None
 
 
-def written(powers: Powers | None) -> str:
+def format_unit(powers: Powers | None) -> str:
     """Return the unit as a str, empty if it is unknown.
 
-    >>> written(read("kg·m/s²")), written(read("m·rad/s")), written(read("1/s")), written({})
+    >>> format_unit(parse_unit("kg·m/s²")), format_unit(parse_unit("m·rad/s")), format_unit(parse_unit("1/s")), format_unit({})
     ('N', 'm/s', '1/s', '1')
     """
     if powers is None:
         return ""
     powers = _without_radians(powers)
     if powers.get("kg") == 1 and powers.get("s", 0) <= -2:
-        powers = {"N": Fraction(1), **_times(powers, read("N") or {}, Fraction(-1))}
+        powers = {"N": Fraction(1), **_times(powers, parse_unit("N") or {}, Fraction(-1))}
     above = "·".join(_power(base, p) for base, p in powers.items() if p > 0)
     return (above or "1") + "".join(f"/{_power(base, -p)}" for base, p in powers.items() if p < 0)
 
@@ -87,22 +87,22 @@ def _without_radians(powers: Powers) -> Powers:
 def of_formula(formula: Formula, known: Mapping[str, Powers | None]) -> Powers | None:
     """Return the unit of a formula from the units of its symbols; None if it is undetermined.
 
-    >>> known = {"x": read("m"), "r": read("m"), "theta": read("rad")}
+    >>> known = {"x": parse_unit("m"), "r": parse_unit("m"), "theta": parse_unit("rad")}
     >>> x, r, theta = se.symbols("x r theta")
-    >>> written(of_formula(x - r * theta, known)), written(of_formula(x**2 - 4, known)), written(of_formula(x + theta, known))
+    >>> formulas = (x - r * theta, x**2 - 4, x + theta)
+    >>> tuple(format_unit(of_formula(each, known)) for each in formulas)
     ('m', 'm²', '')
     """
     if formula.is_Symbol:
         return known.get(formula.name)
-    if isinstance(
-        formula, se.Add
-    ):  # common unit of all terms; if they differ, without terms with a numeric factor other than ±1
+    if isinstance(formula, se.Add):
+        # common unit of all terms; if they differ, without terms with a numeric factor other than ±1
         terms = [term for term in formula.args if not term.is_Number]
         plain = [t for t in terms if not (isinstance(t, se.Mul) and t.args[0].is_Number and t.args[0] != -1)]
         for candidates in (terms, plain):
             found = [of_formula(term, known) for term in candidates]
             units = [powers for powers in found if powers is not None]
-            if units and None not in found and len({written(powers) for powers in units}) == 1:
+            if units and None not in found and len({format_unit(powers) for powers in units}) == 1:
                 return units[0]
         return None
     if isinstance(formula, se.Mul):
@@ -140,47 +140,47 @@ class Units:
     @cached_property
     def symbols(self) -> dict[str, Powers | None]:
         """Units of all symbols of formulas."""
-        out: dict[str, Powers | None] = {p.name: read(p.unit) for p in self.model.declared_parameters}
-        out[TIME.name] = read("s")
+        out: dict[str, Powers | None] = {p.name: parse_unit(p.unit) for p in self.model.declared_parameters}
+        out[TIME.name] = parse_unit("s")
         for name, unit in self._coordinates.items():
-            momentum = None if unit is None else _times(read("J·s") or {}, unit, -1)
-            out |= {name: unit, Kind.RATE.of(name): _per_second(unit), Kind.MOMENTUM.of(name): momentum}
+            momentum = None if unit is None else _times(parse_unit("J·s") or {}, unit, -1)
+            out |= {name: unit, SymbolKind.RATE.of(name): _per_second(unit), SymbolKind.MOMENTUM.of(name): momentum}
         return out
 
     @cached_property
     def _coordinates(self) -> dict[str, Powers | None]:
-        given = {c.name: read(c.unit) for c in self.model.generalized_coordinates}
+        given = {c.name: parse_unit(c.unit) for c in self.model.generalized_coordinates}
         if None not in given.values():
             return given
         joints = [joint for body in self.model.bodies for joint in body.joints if joint.quaternion]
         plain = {s.name for joint in joints for value in joint.values[-4:] for s in value.free_symbols}
         angles = turning_coordinates(self.model) - plain
-        usual = {name: read("rad" if name in angles else "1" if name in plain else "m") for name in given}
+        usual = {name: parse_unit("rad" if name in angles else "1" if name in plain else "m") for name in given}
         return {name: usual[name] if unit is None else unit for name, unit in given.items()}
 
     def coordinate(self, name: str) -> str:
         """The unit of a coordinate."""
-        return written(self._coordinates[name])
+        return format_unit(self._coordinates[name])
 
     def rate(self, name: str) -> str:
         """The unit of the rate of a coordinate."""
-        return written(_per_second(self._coordinates[name]))
+        return format_unit(_per_second(self._coordinates[name]))
 
     def acceleration(self, name: str) -> str:
         """The unit of the second rate of a coordinate."""
-        return written(_per_second(_per_second(self._coordinates[name])))
+        return format_unit(_per_second(_per_second(self._coordinates[name])))
 
     def momentum(self, name: str) -> str:
         """The unit of ∂L/∂q̇ of a coordinate."""
-        return written(self.symbols[Kind.MOMENTUM.of(name)])
+        return format_unit(self.symbols[SymbolKind.MOMENTUM.of(name)])
 
     def force(self, name: str) -> str:
         """The unit of the generalized force along a coordinate."""
-        return written(_per_second(self.symbols[Kind.MOMENTUM.of(name)]))
+        return format_unit(_per_second(self.symbols[SymbolKind.MOMENTUM.of(name)]))
 
     def of(self, formula: Formula) -> str:
         """The unit of a formula of the model."""
-        return written(of_formula(formula, self.symbols))
+        return format_unit(of_formula(formula, self.symbols))
 
     def drive(self, name: str) -> str:
         """Return the unit of the effort of a drive: a load inside a joint, or a constraint that prescribes a motion."""
@@ -199,16 +199,16 @@ class Units:
     @cached_property
     def _rows(self) -> dict[str, Powers | None]:
         """Units of the rows of the constraints on velocity level, by name."""
-        m, model = read("m/s"), self.model
+        m, model = parse_unit("m/s"), self.model
         out: dict[str, Powers | None] = {}
         for c in model.holonomic_constraints:
             driven = c.prescribed
             out[c.name] = _per_second(self._coordinates[driven] if driven else of_formula(c.phi, self.symbols))
         for loop in model.loops:
             lengths = zip(loop.row_names, loop.joint.holds_lengths, strict=True)
-            out |= {name: m if length else read("rad/s") for name, length in lengths}
+            out |= {name: m if length else parse_unit("rad/s") for name, length in lengths}
         out |= {c.name: of_formula(c.psi, self.symbols) for c in model.nonholonomic_constraints}
-        known = {contact.name: read(f"{contact.unit}/s") for contact in self.contacts if contact.unit is not None}
+        known = {contact.name: parse_unit(f"{contact.unit}/s") for contact in self.contacts if contact.unit is not None}
         out |= {name: known[of] for name in out if (of := name.split(", ")[0]) in known}
         return out | {c.name: of_formula(c.phi, self.symbols) for c in model.canonical_constraints}
 
@@ -217,23 +217,23 @@ class Units:
         row, _, level = name.rpartition(", ")
         if level in ("position", "velocity") and row in self._rows:
             unit = self._rows[row]
-            return written(unit if unit is None or level == "velocity" else _times(unit, {"s": Fraction(1)}))
-        return written(self._rows.get(name))
+            return format_unit(unit if unit is None or level == "velocity" else _times(unit, {"s": Fraction(1)}))
+        return format_unit(self._rows.get(name))
 
     def multiplier(self, name: str) -> str:
         """Return the unit of the multiplier of a row: its product with the row on velocity level is a power."""
         unit = self._rows.get(name)
-        return "" if unit is None else written(_times(read("W") or {}, _without_radians(unit), -1))
+        return "" if unit is None else format_unit(_times(parse_unit("W") or {}, _without_radians(unit), -1))
 
     @cached_property
     def declared(self) -> bool:
         """True if the coordinates have SI units, so that newtons and joules are meaningful."""
-        units = [read(c.unit) for c in self.model.generalized_coordinates]
+        units = [parse_unit(c.unit) for c in self.model.generalized_coordinates]
         return any(unit is not None for unit in units) and all(set(unit) <= _SI for unit in units if unit is not None)
 
-    def shown(self, unit: str) -> str:
+    def label(self, unit: str) -> str:
         """Return the printed unit: empty for dimensionless numbers, or if the model does not declare SI units."""
-        known = self.declared or not {"kg", "m"} & set(read(unit) or {})
+        known = self.declared or not {"kg", "m"} & set(parse_unit(unit) or {})
         return unit if known and unit != "1" else ""
 
 
@@ -254,7 +254,7 @@ def speed_units(run: TrajectoryData) -> tuple[str, ...]:
     ('rad/s', 'm/s')
     """
     units = units_of(run)
-    known = {Kind.RATE.of(name): units.rate(name) for name in run.model.coordinate_names}
+    known = {SymbolKind.RATE.of(name): units.rate(name) for name in run.model.coordinate_names}
     known |= {speed: "rad/s" for speed in run.speed_formulas if speed.startswith("omega_")}  # quaternion joints
     if set(run.speed_formulas) <= set(known):  # as for tree dynamics, which has no other speeds
         return tuple(known[speed] for speed in run.speed_formulas)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.display import webpage
-from dalembert.display._renderer import Moment, Painter
+from dalembert.display._renderer import SceneRenderer, Snapshot
 from dalembert.display.scene.scene_builder import scene_of
-from dalembert.display.scene.scene_values import Scene, moved
+from dalembert.display.scene.scene_values import Scene, to_world
 from dalembert.display.viewer import is_built
-from dalembert.errors import InputError, WorkError
-from dalembert.io.files import complete, require_suffix, write_text
+from dalembert.errors import ComputationError, InputError
+from dalembert.io.files import atomic_write, require_suffix, write_text
 from dalembert.model.description import Elements
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _MAX_NOTEBOOK_CHARACTERS = 8_000_000  # of a page embedded in a notebook
 
 
 @dataclass(frozen=True)
-class Film:
+class Video:
     """Video settings: `fps` frames per second, `speed` seconds of the run per second, square images of `pixels`."""
 
     scene: Scene
@@ -45,9 +45,9 @@ class Film:
     pixels: int = 480
 
     @cached_property
-    def painter(self) -> Painter:
+    def renderer(self) -> SceneRenderer:
         """The renderer."""
-        return Painter(self.scene)
+        return SceneRenderer(self.scene)
 
     def times(self, most: int) -> np.ndarray:
         """Return the times of the frames; a motion that is too long is played faster."""
@@ -66,11 +66,11 @@ class Film:
             return np.repeat(self.scene.start[0][:, None], len(times), axis=1)
         return self.scene.run.at(times)
 
-    def moments(self, times: np.ndarray) -> Iterator[Moment]:
+    def moments(self, times: np.ndarray) -> Iterator[Snapshot]:
         """Yield the content of the frames."""
         places = self.scene.kinematics.at(self.states(times), times)
         for k, t in enumerate(times):
-            yield Moment(places, k, self._paths(float(t)))
+            yield Snapshot(places, k, self._paths(float(t)))
 
     def _paths(self, t: float) -> dict[int, np.ndarray]:
         """Return the trails up to time t."""
@@ -81,7 +81,7 @@ class Film:
             if t > start:
                 times = np.linspace(start, t, _TRAIL_POINTS)
                 places = self.scene.kinematics.at(self.states(times), times)
-                out[index] = moved(places, trail.body, trail.point)
+                out[index] = to_world(places, trail.body, trail.point)
         return out
 
     # images
@@ -96,7 +96,7 @@ class Film:
         figure = Plot(figsize=(3.0 * across, 3.0 * down), dpi=dpi)
         for k, moment in enumerate(self.moments(times)):
             axis = figure.add_axes((k % across / across, 1 - (k // across + 1) / down, 1 / across, 1 / down))
-            self.painter.draw(axis, moment)
+            self.renderer.draw(axis, moment)
             if self.scene.run is not None:
                 _label(axis, float(times[k]))
         return figure
@@ -112,7 +112,7 @@ class Film:
             figure = Plot(figsize=(self.pixels / 100, self.pixels / 100), dpi=100)
             canvas: FigureCanvasAgg = FigureCanvasAgg(figure)
             axis = figure.add_axes((0, 0, 1, 1))
-            self.painter.draw(axis, moment)
+            self.renderer.draw(axis, moment)
             _label(axis, float(times[k]))
             canvas.draw()
             yield np.asarray(canvas.buffer_rgba()).copy()
@@ -137,7 +137,7 @@ class Film:
     def _mp4(self, path: Path) -> None:
         program = shutil.which("ffmpeg")
         if program is None:
-            raise WorkError(
+            raise ComputationError(
                 f"{path}: MP4 videos need the program ffmpeg, which is not installed. Install it (Debian: apt install ffmpeg; "
                 "macOS: brew install ffmpeg; Windows: winget install ffmpeg), or write a .gif or .html."
             )
@@ -152,7 +152,7 @@ class Film:
                 process.stdin.write(frame.tobytes())
             _, stderr = process.communicate()
         if process.returncode:
-            raise WorkError(f"{path}: ffmpeg failed: {stderr.decode(errors='replace').strip()[:400]}")
+            raise ComputationError(f"{path}: ffmpeg failed: {stderr.decode(errors='replace').strip()[:400]}")
 
 
 def _label(axis: Axes, t: float) -> None:
@@ -189,7 +189,7 @@ class Animation:
         if kind == ".html":
             write_text(file, self.html())
             return file
-        with complete(file) as part:
+        with atomic_write(file) as part:
             if kind in (".gif", ".mp4"):
                 self._video.write(part)
             else:
@@ -205,8 +205,8 @@ class Animation:
         return self._video.snapshots(self.frames)
 
     @property
-    def _video(self) -> Film:
-        return Film(self.scene, self.fps, self.speed, 2 * round(self.pixels / 2))
+    def _video(self) -> Video:
+        return Video(self.scene, self.fps, self.speed, 2 * round(self.pixels / 2))
 
     def _repr_html_(self) -> str | None:
         """Return the viewer in a frame, if it is built and the page is not too large."""

@@ -45,19 +45,19 @@ _POLICY = (
 
 
 @dataclass(frozen=True)
-class Tab:
+class PageTab:
     """A tab next to the time histories: its title, and HTML that is already escaped."""
 
     title: str
     html: str
 
 
-def page(scene: Scene, *, tabs: Sequence[Tab] = (), title: str | None = None) -> str:
+def page(scene: Scene, *, tabs: Sequence[PageTab] = (), title: str | None = None) -> str:
     """Return the page of a scene as a str."""
     return page_of(scene.to_dict(), tabs, title or scene.name)
 
 
-def page_of(data: Mapping[str, object], tabs: Sequence[Tab], title: str) -> str:
+def page_of(data: Mapping[str, object], tabs: Sequence[PageTab], title: str) -> str:
     """Return the page of the plain data of a scene."""
     script, style = bundle()
     templates = "".join(f'<template id="dalembert-tab-{k}">{tab.html}</template>\n' for k, tab in enumerate(tabs))

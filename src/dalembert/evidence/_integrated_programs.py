@@ -36,8 +36,8 @@ from dalembert.recursive.plan import read_state
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.taylor import unusual_sizes
 from dalembert.simulation.mode_changes import mode_manager_of
-from dalembert.simulation.right_hand_side import Kernel, stacked
-from dalembert.simulation.segment_problem import has_series, usual_sizes
+from dalembert.simulation.right_hand_side import RightHandSide, stacked
+from dalembert.simulation.segment_problem import has_series, typical_sizes
 from dalembert.symbolic.algebra_base import Array, zeros
 from dalembert.symbolic.nodes import Node, node, ordered, symbol
 from dalembert.symbolic.operations import exact
@@ -52,10 +52,10 @@ from dalembert.symbolic.prime_field import (
     residue,
     solve,
 )
-from dalembert.symbolic.random_points import NoRoot, Point, Root, root_beyond
+from dalembert.symbolic.random_points import NoRoot, RandomPoint, Root, root_beyond
 
 _TINY_STEP = 1e-300  # s, a step taken only for its coefficients
-SOLVED_IN_NUMBERS = "runs solve these equations numerically at every step: there is no shortened program"
+NUMERICALLY_SOLVED = "runs solve these equations numerically at every step: there is no shortened program"
 _MAX_TRIALS = 20_000
 _PARTIAL_FUNCTIONS = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))
 
@@ -80,7 +80,7 @@ class Batch:
     first: bool = False  # True for the reference formulation
 
     @property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> RightHandSide:
         """The compiled equations."""
         return self.equations.kernel
 
@@ -91,9 +91,9 @@ class Batch:
 
 
 def batch_of(equations: BoundEquations, states: States, values: np.ndarray | None = None, first: bool = False) -> Batch:
-    """Return the states in the variables of a formulation; `values` reuses the result of `held_values`."""
+    """Return the states in the variables of a formulation; `values` reuses the result of `condition_values`."""
     run = run_equations(equations)
-    values = held_values(equations, states) if values is None else values
+    values = condition_values(equations, states) if values is None else values
     v, moving = run.kernel.start(states.q, states.qd, states.t, values)
     return Batch(run, np.concatenate([states.q, v]), states.t, values, np.concatenate([values, moving]), first)
 
@@ -104,7 +104,7 @@ def run_equations(equations: BoundEquations) -> BoundEquations:
     return equations if board is None else board.equations
 
 
-def held_values(equations: BoundEquations, states: States) -> np.ndarray:
+def condition_values(equations: BoundEquations, states: States) -> np.ndarray:
     """Return the parameter values of `run_equations` at every state, (parameters, K)."""
     board, model = mode_manager_of(equations), equations.model
     if board is None:
@@ -138,7 +138,7 @@ def taylor_rates(given: Batch) -> np.ndarray:
         raise NotInstalled("heyoka is not installed: runs use dop853")
     if not has_series(given.equations):
         raise NotRun("solved numerically, without a Taylor series: runs use dop853")
-    sizes = unusual_sizes(usual_sizes(given.equations))
+    sizes = unusual_sizes(typical_sizes(given.equations))
     y = np.concatenate([given.y, np.zeros((len(sizes) - len(given.y), len(given.t)))]) / sizes[:, None]
     try:
         if given.first:
@@ -193,7 +193,7 @@ def difference_of_rates(rates: np.ndarray, given: Batch, states: States, known: 
         powers = dict(zip(names, space.evaluated(_powers, state, states.t, given.values), strict=True))
         for name, rate in zip(kernel.working, rates[size:], strict=True):
             power = powers.get(name, 0.0)  # dirac lists constraints whose power vanishes only if all constraints hold
-            found.append(largest_ratio((rate - power)[None], np.maximum(known.energy * pace, np.abs(power))))
+            found.append(largest_ratio((rate - power)[None], np.maximum(known.force_scale * pace, np.abs(power))))
     return max(found)
 
 
@@ -215,19 +215,19 @@ def tree_difference(equations: TreeEquations, states: States, known: Reference) 
     """Return the largest relative difference for a large tree, whose recursion a run calls state by state."""
     plan, n = equations.plan, equations.plan.tree.n
     at = read_state(plan, states.q, states.qd, states.t)
-    y = np.concatenate([at.q, at.s, np.zeros((len(equations.working), len(states)))])
+    y = np.concatenate([at.q, at.s, np.zeros((len(equations.work_sources), len(states)))])
     rates = np.stack([equations.rates(float(t), y[:, k]) for k, t in enumerate(states.t)], axis=1)
     return difference_of_accelerations(at.shaped(at.second_rates(rates[n : equations.n_states])), known)
 
 
 @dataclass(frozen=True)
-class ShortenedRates:
+class OptimizedRates:
     """Right-hand side of one formulation before and after optimization, as nodes of the graph."""
 
-    kernel: Kernel
+    kernel: RightHandSide
     raw: Array
     short: Array
-    held: bool  # True if conditions are parameters here but selections in the formulations: accelerations cannot be compared
+    fixed_conditions: bool  # conditions are parameters here, selections in the formulations: accelerations differ
 
     @property
     def roots(self) -> list[Node]:
@@ -235,7 +235,7 @@ class ShortenedRates:
         velocity = self.kernel.form.velocity
         return [y for part in (self.raw, self.short, velocity.W, velocity.qdd_bias) for y in nodes(part)]
 
-    def differences(self, state: ExactState, known: Solved) -> Iterator[str]:
+    def differences(self, state: ExactState, known: FormSolution) -> Iterator[str]:
         """Yield the differences of the optimized rates from the raw ones and from the proved accelerations."""
         form = self.kernel.form
         table = form_symbols(form, state)
@@ -243,7 +243,7 @@ class ShortenedRates:
         names = [str(x) for x in self.kernel.state_symbols]
         if wrong := [name for name, a, b in zip(names, raw, short, strict=True) if a != b]:
             yield f"the rates of {', '.join(wrong)} in the shortened program differ from the proved ones"
-        if self.held:
+        if self.fixed_conditions:
             return
         n, m = len(form.system.q), form.n_states
         short, W, bias = (
@@ -256,14 +256,14 @@ class ShortenedRates:
             yield "the velocities of the shortened program differ from the proved ones"
 
 
-def shortened_rates(equations: Equations) -> ShortenedRates | None:
+def optimized_rates(equations: Equations) -> OptimizedRates | None:
     """Return the right-hand side that a run integrates; None if the equations are solved numerically."""
     run = run_equations(equations)
     kernel = run.kernel
     if not kernel.fused:
         return None
     short = np.array(kernel.shortened_rates, dtype=object)
-    return ShortenedRates(kernel, kernel.rates, short, held=run is not equations)
+    return OptimizedRates(kernel, kernel.rates, short, fixed_conditions=run is not equations)
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class ExactState:
     """A point with velocities q̇ that satisfy the constraints there; positions are free, as no equation restricts them."""
 
     system: System
-    point: Point
+    point: RandomPoint
     qd: tuple[Value, ...]
 
     @property
@@ -300,7 +300,7 @@ def exact_state(
     values = {} if generic else _values(system)
     needed = _partial_nodes(system, roots)
     for trial in range(seed, seed + _MAX_TRIALS):
-        point = Point(trial, [*roots, *more], values)
+        point = RandomPoint(trial, [*roots, *more], values)
         try:
             qd = _velocities(system, point)
             state = ExactState(system, point, qd)
@@ -331,7 +331,7 @@ def roots_are_independent(system: System, roots: Sequence[Node], *, generic: boo
     nonsquares: list[int] = []  # for each point the radicands that are not squares there, as bits
     columns: list[int] | None = None
     for seed in range(64 + 2 * len(radicands) if radicands else 0):
-        point = Point(seed, roots, values)
+        point = RandomPoint(seed, roots, values)
         try:
             found = [x for x in point.values(radicands) if isinstance(x, int)]
         except NoRoot:
@@ -358,7 +358,7 @@ def _values(system: System) -> dict[str, int]:
     return {name: residue(exact(value)) for name, value in system.model.parameter_values.items()}
 
 
-def _velocities(system: System, point: Point) -> tuple[Value, ...]:
+def _velocities(system: System, point: RandomPoint) -> tuple[Value, ...]:
     """Return random velocities; as many as there are constraints are solved for."""
     # a and b of the independent rows a q̇ + b = 0 that hold at every state: linear rows without feedback
     levels = system.facts.levels
@@ -377,24 +377,24 @@ def _velocities(system: System, point: Point) -> tuple[Value, ...]:
 
 
 @dataclass(frozen=True)
-class Solved:
+class FormSolution:
     """Accelerations and reactions of one formulation at an exact state."""
 
     qdd: Array
     reaction: Array
 
 
-def outright(form: LinearForm) -> tuple[Array, Array] | None:
+def explicit_solution(form: LinearForm) -> tuple[Array, Array] | None:
     """Return v̇ and λ over the graph if the formulation's own solver uses more than the linear system."""
     own = form.solver
-    if own is None or own.graph is None or not own.knows_more:
+    if own is None or own.graph is None or not own.uses_other_data:
         return None
     return own.graph(form.system.algebra, form.independent)
 
 
-def solved(
+def solve_form(
     form: LinearForm, reaction: Array | None, state: ExactState, known_solution: tuple[Array, Array] | None = None
-) -> Solved:
+) -> FormSolution:
     """Solve a form at a state; `reaction` is its own formula in (q, q̇, q̈, t), None for Jᵀλ + C."""
     known = form_symbols(form, state)
     linear = form.independent.each(lambda part: state.at(part, known))
@@ -406,11 +406,11 @@ def solved(
     qdd = W @ x[: len(form.velocity.v)] + bias
     if reaction is not None:
         accelerations = dict(zip(nodes(form.system.qdd), map(narrow, qdd), strict=True))
-        return Solved(qdd, state.at(reaction, known | state.known | accelerations))
+        return FormSolution(qdd, state.at(reaction, known | state.known | accelerations))
     own = form.own_multipliers
     J = linear.directions if own is None else state.at(own.J, known)
     out, C = J.T @ form.multipliers(x, lam), non_ideal_forces(form.system.motion)
-    return Solved(qdd, out if C is None else out + state.at(C))
+    return FormSolution(qdd, out if C is None else out + state.at(C))
 
 
 def form_symbols(form: LinearForm, state: ExactState) -> dict[Node, Value]:

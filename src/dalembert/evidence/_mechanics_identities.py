@@ -18,8 +18,8 @@ import numpy as np
 
 from dalembert import recursive
 from dalembert.display.math.sheet import prepare
-from dalembert.evidence._integrated_programs import ExactState, Solved, form_symbols, nodes
-from dalembert.formalisms import catalogue
+from dalembert.evidence._integrated_programs import ExactState, FormSolution, form_symbols, nodes
+from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.common_quantities import free_equations, jacobi, power_into
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.mechanics.applied_forces import generalized_forces
@@ -56,7 +56,7 @@ class Identity(ABC):
         return [y for part in self.parts for y in nodes(part)]
 
     @abstractmethod
-    def broken(self, state: ExactState, known: Solved | None) -> list[str]:
+    def broken(self, state: ExactState, known: FormSolution | None) -> list[str]:
         """Return the violated claims at a state, as messages; `known` are the accelerations of the formulations."""
 
 
@@ -94,7 +94,7 @@ class MassMatrix(Identity):
         M, _ = free_equations(self.system)
         return (M, mass_matrix(self.system.motion)) if self.system.model.energies is None else (M,)
 
-    def broken(self, state: ExactState, known: Solved | None) -> list[str]:
+    def broken(self, state: ExactState, known: FormSolution | None) -> list[str]:
         """Compare M with Mᵀ and with the sum."""
         M, *squares = (state.at(part) for part in self.parts)
         out = [] if (M == M.T).all() else ["M is not symmetric"]
@@ -123,7 +123,7 @@ class Christoffel(Identity):
         pull = generalized_forces(system.motion) - GRAPH.gradient(potential(system.motion), system.q)
         return C, rate, h, pull
 
-    def broken(self, state: ExactState, known: Solved | None) -> list[str]:
+    def broken(self, state: ExactState, known: FormSolution | None) -> list[str]:
         """Check both claims."""
         C, rate, h, pull = (state.at(part) for part in self.parts)
         skew = rate - 2 * C
@@ -144,7 +144,7 @@ class EnergyRate(Identity):
         rate = self.system.derivative(vector([jacobi(self.system)]))
         return (rate - vector([power_into(self.system)]),)
 
-    def broken(self, state: ExactState, known: Solved | None) -> list[str]:
+    def broken(self, state: ExactState, known: FormSolution | None) -> list[str]:
         """Evaluate the difference at the accelerations of the formulations."""
         if known is None:
             return ["no accelerations to compare"]
@@ -174,7 +174,7 @@ class Recursion(Identity):
         A = np.stack(rows) if rows else zeros(0, tree.n_speeds)
         return recursive.mass_matrix(moving), force, A, system.beta - system.A @ rest, rest
 
-    def broken(self, state: ExactState, known: Solved | None) -> list[str]:
+    def broken(self, state: ExactState, known: FormSolution | None) -> list[str]:
         """Solve for the accelerations in the field and compare them as q̈."""
         if known is None:
             return ["no accelerations to compare"]
@@ -214,12 +214,14 @@ class ShortForm(Identity):
         facts, model = self.system.facts, self.system.model
         readable = system_of(model, "symbolic", facts)
         keys = [
-            key for key in ("lagrange", "kane") if catalogue.refusal(catalogue.find(key).ABOUT, model, facts) is None
+            key
+            for key in ("lagrange", "kane")
+            if catalog.unsupported_reason(catalog.find(key).ABOUT, model, facts) is None
         ]
         return {key: self._page(key, readable) for key in keys}
 
     def _page(self, key: str, readable: System) -> _Page:
-        module = catalogue.find(key)
+        module = catalog.find(key)
         form, sheet = module.derive(self.system).form, prepare(module.derive(readable).form)
         table: dict[str, Node] = {}
         for part in (sheet.M, sheet.f, sheet.A, sheet.beta, *(np.array([e], dtype=object) for _, e in sheet.parts)):
@@ -240,7 +242,7 @@ class ShortForm(Identity):
             part for page in self._pages.values() for side in (page.derived, page.written) for part in side.values()
         )
 
-    def broken(self, state: ExactState, known: Solved | None) -> list[str]:
+    def broken(self, state: ExactState, known: FormSolution | None) -> list[str]:
         """Compare block by block."""
         out = []
         for key, page in self._pages.items():

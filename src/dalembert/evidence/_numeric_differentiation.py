@@ -16,10 +16,10 @@ import numpy as np
 
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
-from dalembert.model.reference_model import Place, Traced, turned
+from dalembert.model.reference_model import Derivatives, ReferenceFrame, rotation_about
 from dalembert.model.values import WORLD, Matrix3, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
-from dalembert.symbolic.floats import FLOATS, SERIES, Series, series
+from dalembert.symbolic.floats import FLOATS, SERIES, TruncatedSeries, series
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula, rate
 
@@ -28,15 +28,15 @@ _AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
 
 @dataclass(frozen=True)
-class Watch:
+class MovingModel:
     """A model at a batch of states that moves with prescribed accelerations."""
 
     model: Elements
     states: States
     qdd: np.ndarray
-    path: Places
-    nearby: Places
-    faster: Lowering  # derivative with respect to each velocity: q̇ + s e_i
+    path: BodyPoses
+    perturbed: BodyPoses
+    velocity_derivative: Lowering  # derivative with respect to each velocity: q̇ + s e_i
     momentum: Lowering  # both together: q̇ + iε e_i along the motion
 
     @property
@@ -57,15 +57,15 @@ class Watch:
         """Return the mass of a body at every state."""
         return self.number(next(b.mass for b in self.model.bodies if b.name == body))
 
-    def traced(self, quantity: Callable[[Places], Array | Scalar]) -> Traced:
+    def traced(self, quantity: Callable[[BodyPoses], Array | Scalar]) -> Derivatives:
         """Differentiate a function of positions along the motion and with respect to each coordinate."""
-        along, near = _entries(quantity(self.path)), _entries(quantity(self.nearby))
+        along, near = _entries(quantity(self.path)), _entries(quantity(self.perturbed))
         parts = [series(x) for x in along.flat]
         value, rates, second = (
             np.stack([np.broadcast_to(getattr(x, name), self.K) for x in parts]).reshape(*along.shape, self.K)
             for name in ("value", "rate", "second")
         )
-        return Traced(value, rates, second, self.changes(near))
+        return Derivatives(value, rates, second, self.changes(near))
 
     def changes(self, near: Array | Scalar) -> np.ndarray:
         """Return imaginary parts divided by the step, (..., n, K)."""
@@ -75,7 +75,7 @@ class Watch:
 
     def slopes(self, formula: Formula) -> tuple[np.ndarray, np.ndarray]:
         """Return the first and second derivative of a formula with respect to each velocity, (n, K)."""
-        found = series(self.faster(formula))
+        found = series(self.velocity_derivative(formula))
         first, second = (np.broadcast_to(x, (self.n, self.K)) for x in (found.rate, found.second))
         return first, second
 
@@ -100,27 +100,31 @@ def _entries(quantity: Array | Scalar) -> Array:
     return out
 
 
-def watch(model: Elements, states: States, qdd: np.ndarray) -> Watch:
+def move_model(model: Elements, states: States, qdd: np.ndarray) -> MovingModel:
     """Return a model at a batch of states that moves with accelerations q̈ (n, K)."""
     n, K = states.q.shape
     steps = 1j * _STEP * np.eye(n)[:, :, None] * np.ones(K)
-    clock = Series(states.t, np.ones(K), np.zeros(K))
-    path = [Series(*parts) for parts in zip(states.q, states.qd, qdd, strict=True)]
-    speeding = [Series(qd, a, np.zeros(K)) for qd, a in zip(states.qd, qdd, strict=True)]
+    clock = TruncatedSeries(states.t, np.ones(K), np.zeros(K))
+    path = [TruncatedSeries(*parts) for parts in zip(states.q, states.qd, qdd, strict=True)]
+    speeding = [TruncatedSeries(qd, a, np.zeros(K)) for qd, a in zip(states.qd, qdd, strict=True)]
     near = [q + step for q, step in zip(states.q, steps, strict=True)]
     zero = np.zeros((n, K))
-    fast = [Series(qd + zero, unit + zero, zero) for qd, unit in zip(states.qd, np.eye(n)[:, :, None], strict=True)]
-    pushed = [Series(qd + step, a, zero) for qd, step, a in zip(states.qd, steps, qdd, strict=True)]
+    fast = [
+        TruncatedSeries(qd + zero, unit + zero, zero) for qd, unit in zip(states.qd, np.eye(n)[:, :, None], strict=True)
+    ]
+    pushed = [TruncatedSeries(qd + step, a, zero) for qd, step, a in zip(states.qd, steps, qdd, strict=True)]
 
     def symbols(t: Scalar, q: Sequence[Scalar] | np.ndarray, qd: Sequence[Scalar] | np.ndarray) -> dict[str, Scalar]:
         names = model.coordinate_names
         rates = {rate(name).name: x for name, x in zip(names, qd, strict=True)}
         return {"t": t, **dict(zip(names, q, strict=True)), **rates, **model.parameter_values}
 
-    def at(algebra: Algebra, t: Scalar, q: Sequence[Scalar] | np.ndarray, qd: Sequence[Scalar] | np.ndarray) -> Places:
-        return places(model, algebra, symbols(t, q, qd))
+    def at(
+        algebra: Algebra, t: Scalar, q: Sequence[Scalar] | np.ndarray, qd: Sequence[Scalar] | np.ndarray
+    ) -> BodyPoses:
+        return body_poses(model, algebra, symbols(t, q, qd))
 
-    return Watch(
+    return MovingModel(
         model,
         states,
         qdd,
@@ -132,13 +136,13 @@ def watch(model: Elements, states: States, qdd: np.ndarray) -> Watch:
 
 
 @dataclass(frozen=True)
-class Places:
+class BodyPoses:
     """Poses of all bodies of a model, over one algebra."""
 
     model: Elements
     algebra: Algebra
     lower: Lowering
-    frames: Mapping[str, Place]
+    frames: Mapping[str, ReferenceFrame]
     hinges: Mapping[str, Array]  # for each body the origin of the last joint that moves it
     first: Lowering  # evaluates a formula in the initial state
 
@@ -154,22 +158,22 @@ class Places:
         """Return the joint value of one motion of a joint."""
         return self.lower(self._motion(body, joint, motion))
 
-    def started(self, body: str, joint: int, motion: int) -> Scalar:
+    def initial_value(self, body: str, joint: int, motion: int) -> Scalar:
         """Return the joint value in the initial state."""
         return self.first(self._motion(body, joint, motion))
 
     def _motion(self, body: str, joint: int, motion: int) -> Formula:
         return next(b for b in self.model.bodies if b.name == body).joints[joint].values[motion]
 
-    def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
+    def fixed_frame(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> ReferenceFrame:
         """Return a frame fixed to a body: origin at `position`, rotated by roll, then pitch, then yaw about the body axes."""
         return _fixed_frame(self.algebra, self.frames[body], self.numbers(position), self.numbers(rotation))
 
 
-def places(model: Elements, algebra: Algebra, values: Mapping[str, Scalar]) -> Places:
+def body_poses(model: Elements, algebra: Algebra, values: Mapping[str, Scalar]) -> BodyPoses:
     """Return the poses of all bodies for a scalar value of every symbol."""
     lower = Lowering(algebra, values)
-    frames, hinges = {WORLD: Place(zeros(3), identity(3))}, {}
+    frames, hinges = {WORLD: ReferenceFrame(zeros(3), identity(3))}, {}
     remaining = list(model.bodies)
     while remaining:
         body = next(b for b in remaining if b.parent in frames)
@@ -177,20 +181,20 @@ def places(model: Elements, algebra: Algebra, values: Mapping[str, Scalar]) -> P
         at = frames[body.parent]
         for joint in body.joints:
             position, rotation = (vector([lower(x) for x in part]) for part in (joint.position, joint.rotation))
-            shift, turn = joint.displaced(algebra, [lower(x) for x in joint.values])
+            shift, turn = joint.reference_pose(algebra, [lower(x) for x in joint.values])
             at = _fixed_frame(algebra, at, position, rotation)
-            at = Place(at.point(shift), at.R @ turn)
+            at = ReferenceFrame(at.point(shift), at.R @ turn)
             if joint.values:
                 hinges[body.name] = at.p
         frames[body.name] = at
         hinges.setdefault(body.name, at.p)
     start = {TIME.name: 0.0, **{c.name: c.start for c in model.generalized_coordinates}}
-    return Places(model, algebra, lower, frames, hinges, Lowering(algebra, {**values, **start}))
+    return BodyPoses(model, algebra, lower, frames, hinges, Lowering(algebra, {**values, **start}))
 
 
-def _fixed_frame(algebra: Algebra, at: Place, position: Array, rotation: Array) -> Place:
+def _fixed_frame(algebra: Algebra, at: ReferenceFrame, position: Array, rotation: Array) -> ReferenceFrame:
     roll, pitch, yaw = rotation
     R = at.R
     for axis, angle in (("z", yaw), ("y", pitch), ("x", roll)):
-        R = R @ turned(algebra, _AXES[axis], angle)
-    return Place(at.point(position), R)
+        R = R @ rotation_about(algebra, _AXES[axis], angle)
+    return ReferenceFrame(at.point(position), R)

@@ -2,10 +2,9 @@
 
     Σ (F − m r̈)·δr + w·C = 0     for all virtual displacements δr that the constraints admit
 
-r̈ and δr come from numerical differentiation of positions (`watch`), positions from a separate traversal (`places`), forces and
-constraints from the declarations (`declared_work`, `declared_conditions`). Only the formula parser is shared with `kinematics`,
-the formulations and the recursion, so a wrong Jacobian, load, contact or sign there is detected here.
-
+r̈ and δr come from numerical differentiation of positions (`move_model`), positions from a separate traversal (`places`), forces
+and constraints from the declarations (`declared_work`, `declared_conditions`). Only the formula parser is shared with
+`kinematics`, the formulations and the recursion, so a wrong Jacobian, load, contact or sign there is detected here.
 The remainder of Σ (F − m r̈)·δr on inadmissible displacements is the constraint reaction with the opposite sign.
 """
 
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.evidence._numeric_differentiation import Places, Watch, watch
+from dalembert.evidence._numeric_differentiation import BodyPoses, MovingModel, move_model
 from dalembert.mechanics.rank import TOLERANCE
 from dalembert.mechanics.state_batch import States
 from dalembert.model.constraints.loop import Loop
@@ -26,15 +25,15 @@ from dalembert.model.elements import Body
 from dalembert.model.joints.base import Joint
 from dalembert.model.reference_model import (
     Condition,
+    Derivatives,
     Level,
-    Place,
-    Traced,
-    Work,
+    ReferenceFrame,
+    VirtualWork,
     axes_of,
-    held,
     length,
     on_point,
     point_of,
+    position_condition,
     product,
 )
 from dalembert.model.values import WORLD
@@ -89,7 +88,7 @@ def residual(model: Elements, states: States, qdd: np.ndarray, reactions: np.nda
     True
     """
     with np.errstate(all="ignore"):
-        moving = watch(model, states, np.asarray(qdd, dtype=float))
+        moving = move_model(model, states, np.asarray(qdd, dtype=float))
         works, C = declared_work(moving), non_ideal_work(moving)
         conditions = declared_conditions(moving)
         parts = [c.slopes for c in conditions]
@@ -161,13 +160,13 @@ def _ratio(value: np.ndarray, size: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(ratio), ratio, np.inf)
 
 
-def declared_conditions(watch: Watch) -> list[Condition]:
+def declared_conditions(watch: MovingModel) -> list[Condition]:
     """Return all constraints of the model, including quaternion norms and contacts."""
     model = watch.model
     out = [_norm(watch, body.name, joint) for body in model.bodies for joint in body.joints if joint.quaternion]
     for c in model.holonomic_constraints:
         gap = watch.traced(lambda places, phi=c.phi: vector([places.lower(phi)]))
-        out.append(held(c.name, watch, gap, c.feedback))
+        out.append(position_condition(c.name, watch, gap, c.feedback))
     out += [_loop(watch, loop) for loop in model.loops if loop.row_names]
     out += [_nonholonomic(watch, c) for c in model.nonholonomic_constraints]
     for contact in model.contacts:
@@ -175,15 +174,15 @@ def declared_conditions(watch: Watch) -> list[Condition]:
     return out
 
 
-def _norm(watch: Watch, body: str, joint: Joint) -> Condition:
-    def excess(places: Places) -> Array:
+def _norm(watch: MovingModel, body: str, joint: Joint) -> Condition:
+    def excess(places: BodyPoses) -> Array:
         parts = places.numbers(joint.values[-4:])
         return vector([0.5 * (parts @ parts - 1)])
 
-    return held(f"norm of {body}", watch, watch.traced(excess), ())
+    return position_condition(f"norm of {body}", watch, watch.traced(excess), ())
 
 
-def _nonholonomic(watch: Watch, constraint: Nonholonomic) -> Condition:
+def _nonholonomic(watch: MovingModel, constraint: Nonholonomic) -> Condition:
     """Return the condition ψ = 0 and ψ̇ = 0; with a gain α only ψ̇ + α ψ = 0."""
     along = series(watch.path.lower(constraint.psi))
     value, rate = (np.broadcast_to(x, watch.K)[None] for x in (along.value, along.rate))
@@ -195,42 +194,47 @@ def _nonholonomic(watch: Watch, constraint: Nonholonomic) -> Condition:
     return Condition(constraint.name, slopes, None, Level(value, zero), Level(rate, zero))
 
 
-def _loop(watch: Watch, loop: Loop) -> Condition:
+def _loop(watch: MovingModel, loop: Loop) -> Condition:
     """Return the closure condition of a cut joint."""
 
-    def ends(places: Places) -> tuple[Place, Place]:
+    def ends(places: BodyPoses) -> tuple[ReferenceFrame, ReferenceFrame]:
         first, second = loop.bodies
         return (
-            places.placed(first, loop.joint.position, loop.joint.rotation),
-            places.placed(second, loop.position, loop.rotation),
+            places.fixed_frame(first, loop.joint.position, loop.joint.rotation),
+            places.fixed_frame(second, loop.position, loop.rotation),
         )
 
-    def gap(places: Places) -> Array:
+    def gap(places: BodyPoses) -> Array:
         F, M = ends(places)
         if loop.feedback:
             rows = loop.joint.closure(places.algebra, F.R.T @ M.R, F.R.T @ (M.p - F.p))
             return vector([row.phi for row in rows])
-        lengths, turns = loop.joint.unfulfilled(places.algebra, F, M)
+        lengths, turns = loop.joint.reference_residuals(places.algebra, F, M)
         return vector([*lengths, *turns])
 
     halves = [
         (watch.traced(lambda places, i=i: ends(places)[i].p), watch.traced(lambda places, i=i: ends(places)[i].R))
         for i in (0, 1)
     ]
-    return held(loop.name, watch, watch.traced(gap), loop.feedback, _sizes(watch, _are_lengths(loop, watch), *halves))
+    return position_condition(
+        loop.name, watch, watch.traced(gap), loop.feedback, _sizes(watch, _are_lengths(loop, watch), *halves)
+    )
 
 
-def _are_lengths(loop: Loop, watch: Watch) -> np.ndarray:
+def _are_lengths(loop: Loop, watch: MovingModel) -> np.ndarray:
     """Return for each row whether it measures a length (True) or a direction (False)."""
     if loop.feedback:
         return np.array(loop.joint.holds_lengths)[:, None]
     world = watch.path.frames[WORLD]
-    lengths, turns = loop.joint.unfulfilled(watch.path.algebra, world, world)
+    lengths, turns = loop.joint.reference_residuals(watch.path.algebra, world, world)
     return np.array([[True]] * len(lengths) + [[False]] * len(turns))
 
 
 def _sizes(
-    watch: Watch, lengths: np.ndarray, first: tuple[Traced, Traced], second: tuple[Traced, Traced]
+    watch: MovingModel,
+    lengths: np.ndarray,
+    first: tuple[Derivatives, Derivatives],
+    second: tuple[Derivatives, Derivatives],
 ) -> tuple[np.ndarray, ...]:
     """Return the sizes of the terms of the rows on each level: of positions or axes, and of their derivatives."""
     (F, R_F), (M, R_M) = first, second
@@ -245,38 +249,38 @@ def _sizes(
     )
 
 
-def _size(rate: np.ndarray, moved: Traced, by: np.ndarray) -> np.ndarray:
+def _size(rate: np.ndarray, moved: Derivatives, by: np.ndarray) -> np.ndarray:
     """Return the size of a rate plus the sizes of its terms from each coordinate, which may cancel."""
     parts = np.sqrt(np.sum(moved.change.reshape(-1, *moved.change.shape[-2:]) ** 2, axis=0))
     return length(rate) + np.sum(parts * np.abs(by), axis=0)
 
 
-def declared_work(watch: Watch) -> list[Work]:
+def declared_work(watch: MovingModel) -> list[VirtualWork]:
     """Return the virtual work of inertia, gravity, rotors and loads, or of the energies that define the model."""
     if watch.model.energies is not None:
         return list(_energies(watch))
     works = [work for body in watch.model.bodies for work in _of_body(watch, body)]
-    works += [load.declared(watch) for load in watch.model.loads if not load.in_joints]
+    works += [load.reference_work(watch) for load in watch.model.loads if not load.in_joints]
     return works + joint_work(watch)
 
 
-def joint_work(watch: Watch) -> list[Work]:
+def joint_work(watch: MovingModel) -> list[VirtualWork]:
     """Return the virtual work of joint drives: rotors, torques, springs and friction."""
     works = []
     for rotor in watch.model.rotors:
         turn = watch.traced(lambda places, r=rotor: places.value(r.body, r.joint, r.motion))
         inertia = watch.number(rotor.inertia) * watch.number(rotor.ratio) ** 2
         works.append(product(f"inertia of {rotor.name}", -inertia * turn.second, turn))
-    return works + [load.declared(watch) for load in watch.model.loads if load.in_joints]
+    return works + [load.reference_work(watch) for load in watch.model.loads if load.in_joints]
 
 
-def non_ideal_work(watch: Watch) -> np.ndarray:
+def non_ideal_work(watch: MovingModel) -> np.ndarray:
     """Return C of the virtual work wᵀC of non-ideal constraints (n, K)."""
     forces = watch.model.non_ideal_forces
     return watch.numbers([forces.get(name, 0) for name in watch.model.coordinate_names])
 
 
-def inertias(watch: Watch) -> np.ndarray:
+def inertias(watch: MovingModel) -> np.ndarray:
     """Return the diagonal inertia of each coordinate, Σ m |∂r/∂q_i|² over all bodies and rotors, (n, K)."""
     if watch.model.energies is not None:
         return watch.slopes(watch.model.energies.kinetic)[1]
@@ -291,18 +295,18 @@ def inertias(watch: Watch) -> np.ndarray:
     return total
 
 
-def _matter(watch: Watch, body: Body) -> tuple[Traced, Traced]:
+def _matter(watch: MovingModel, body: Body) -> tuple[Derivatives, Derivatives]:
     """Return the mass center and the axes of a body."""
     return point_of(watch, body.name, body.center), axes_of(watch, body.name)
 
 
-def second_moments(watch: Watch, body: Body) -> np.ndarray:
+def second_moments(watch: MovingModel, body: Body) -> np.ndarray:
     """Return S = ½ tr(I) 1 − I about the mass center, (3, 3, K)."""
     inertia = watch.numbers(body.inertia)
     return 0.5 * np.trace(inertia) * np.eye(3)[:, :, None] - inertia
 
 
-def _of_body(watch: Watch, body: Body) -> Iterator[Work]:
+def _of_body(watch: MovingModel, body: Body) -> Iterator[VirtualWork]:
     center, axes = _matter(watch, body)
     mass, S = watch.number(body.mass), second_moments(watch, body)
     yield on_point(f"inertia of {body.name}", -mass * center.second, center)
@@ -310,20 +314,20 @@ def _of_body(watch: Watch, body: Body) -> Iterator[Work]:
     yield on_point(
         f"rotational inertia of {body.name}",
         turning.reshape(9, -1),
-        Traced(*(x.reshape(9, *x.shape[2:]) for x in (axes.value, axes.rate, axes.second, axes.change))),
+        Derivatives(*(x.reshape(9, *x.shape[2:]) for x in (axes.value, axes.rate, axes.second, axes.change))),
     )
     yield on_point(f"gravity on {body.name}", mass * watch.numbers(watch.model.gravity), center)
 
 
-def _energies(watch: Watch) -> Iterator[Work]:
+def _energies(watch: MovingModel) -> Iterator[VirtualWork]:
     """−(d/dt ∂T/∂q̇ − ∂T/∂q) − ∂V/∂q + Q for a model defined by energies: Lagrange's form of the same sum."""
     energies = watch.model.energies
     assert energies is not None
     rates = watch.changes(series(watch.momentum(energies.kinetic)).rate)
     for name, value in (
         ("rate of momentum", -rates),
-        ("kinetic energy", watch.changes(watch.nearby.lower(energies.kinetic))),
-        ("potential energy", -watch.changes(watch.nearby.lower(energies.potential))),
+        ("kinetic energy", watch.changes(watch.perturbed.lower(energies.kinetic))),
+        ("potential energy", -watch.changes(watch.perturbed.lower(energies.potential))),
         ("forces", watch.numbers(energies.forces)),
     ):
-        yield Work(name, value, np.abs(value))
+        yield VirtualWork(name, value, np.abs(value))

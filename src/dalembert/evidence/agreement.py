@@ -12,10 +12,10 @@ from typing import Protocol
 import numpy as np
 
 from dalembert.docstrings import documented_class
-from dalembert.formalisms.shared.about import Fact, Lineage, grouped
+from dalembert.formalisms.shared.about import Fact, Lineage, group_by_lineage
 from dalembert.mechanics.state_batch import States
 from dalembert.model.scales import Scales
-from dalembert.tables import Table, Tabular, short
+from dalembert.tables import Table, Tabular, format_cell
 
 RECURSION: Lineage = ("recursion",)
 PRINCIPLE: Lineage = ("positions",)
@@ -85,34 +85,34 @@ class Agreement(Tabular):
     engines: tuple[str, ...]
     formalisms: Mapping[str, Verdict]
     notes: tuple[str, ...] = ()  # fewer states than requested, limits of an engine, models that are too large
-    others: Mapping[str, Verdict] = field(default_factory=dict)  # by name: other methods, such as the recursion
+    other_methods: Mapping[str, Verdict] = field(default_factory=dict)  # by name: other methods, such as the recursion
     programs: Mapping[str, Verdict] = field(default_factory=dict)  # by name: the programs that runs integrate
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
         """All results by name: formulations, other methods, and the programs that runs integrate."""
-        return {**self.formalisms, **self.others, **self.programs}
+        return {**self.formalisms, **self.other_methods, **self.programs}
 
     @property
     def recursion(self) -> Verdict | None:
         """Result of the recursion from body to body; None for a model without bodies."""
-        return self.others.get("recursion")
+        return self.other_methods.get("recursion")
 
     @property
     def principle(self) -> Verdict | None:
         """Result of d'Alembert's principle at the reference accelerations and reactions, from positions and declarations only."""
-        return self.others.get("the principle")
+        return self.other_methods.get("the principle")
 
     @property
     def lineages(self) -> dict[Lineage, tuple[str, ...]]:
         """The compared methods grouped by the shared facts they depend on; programs are not listed."""
-        methods = {**self.formalisms, **self.others}
-        return grouped({name: verdict.lineage for name, verdict in methods.items() if verdict.compared})
+        methods = {**self.formalisms, **self.other_methods}
+        return group_by_lineage({name: verdict.lineage for name, verdict in methods.items() if verdict.compared})
 
     @property
-    def roads(self) -> int:
+    def n_lineages(self) -> int:
         """Number of independent lineages that were compared: no two of them share a fact. See `lineages`."""
-        return independent_roads(self.lineages)
+        return count_independent_lineages(self.lineages)
 
     @property
     def max_difference(self) -> float:
@@ -124,7 +124,7 @@ class Agreement(Tabular):
     def agrees(self) -> bool:
         """True if at least two methods were compared, at one state or more, and all agree within the tolerance."""
         compared = [verdict for verdict in self.verdicts.values() if verdict.compared]
-        count = sum(verdict.compared for verdict in (*self.formalisms.values(), *self.others.values()))
+        count = sum(verdict.compared for verdict in (*self.formalisms.values(), *self.other_methods.values()))
         return self.states > 0 and count > 1 and all(verdict.status == "agrees" for verdict in compared)
 
     def __bool__(self) -> bool:
@@ -135,7 +135,7 @@ class Agreement(Tabular):
         """Summary in one sentence."""
         compared = [verdict for verdict in self.formalisms.values() if verdict.compared]
         differing = [name for name, verdict in self.verdicts.items() if verdict.status == "differs"]
-        lineages = "1 lineage" if self.roads == 1 else f"{self.roads} independent lineages"
+        lineages = "1 lineage" if self.n_lineages == 1 else f"{self.n_lineages} independent lineages"
         states = "1 state" if self.states == 1 else f"{self.states} states"
         if not differing:
             begin = f"{len(compared)} formalisms of {lineages} agree at {states} of '{self.model}'"
@@ -149,13 +149,13 @@ class Agreement(Tabular):
     def tables(self) -> tuple[Table, ...]:
         """Return a table with one row per method, grouped by lineage."""
         verdicts = self.verdicts
-        methods = {**self.formalisms, **self.others}
-        names = [n for group in grouped({n: v.lineage for n, v in methods.items()}).values() for n in group]
+        methods = {**self.formalisms, **self.other_methods}
+        names = [n for group in group_by_lineage({n: v.lineage for n, v in methods.items()}).values() for n in group]
         names += self.programs
         rows = []
         for name in names:
             found = verdicts[name]
-            sizes = short(found.acceleration_difference), short(found.reaction_difference)
+            sizes = format_cell(found.acceleration_difference), format_cell(found.reaction_difference)
             rows.append((name, found.status, *sizes, ", ".join(found.lineage), found.reason or ""))
         columns = ("formalism", "status", "accelerations", "reactions", "lineage", "reason")
         return (Table(columns, tuple(rows), self.sentence, tuple(f"Note: {note}" for note in self.notes)),)
@@ -175,9 +175,9 @@ class Agreement(Tabular):
             "formalisms": {key: verdict.to_dict() for key, verdict in self.formalisms.items()},
             "recursion": recursion.to_dict() if recursion else None,
             "principle": principle.to_dict() if principle else None,
-            "others": {name: verdict.to_dict() for name, verdict in self.others.items()},
+            "others": {name: verdict.to_dict() for name, verdict in self.other_methods.items()},
             "programs": {name: verdict.to_dict() for name, verdict in self.programs.items()},
-            "roads": self.roads,
+            "roads": self.n_lineages,
             "lineages": [{"facts": list(facts), "by": list(names)} for facts, names in self.lineages.items()],
             "max_difference": self.max_difference,
             "agrees": self.agrees,
@@ -185,12 +185,12 @@ class Agreement(Tabular):
         }
 
 
-def independent_roads(lineages: Iterable[Lineage]) -> int:
+def count_independent_lineages(lineages: Iterable[Lineage]) -> int:
     """Return the largest number of lineages no two of which share a fact.
 
     Volterra's equations use T and sums over bodies, so they are not independent of one lineage of each:
 
-    >>> independent_roads([("T",), ("bodies",), ("T", "bodies")])
+    >>> count_independent_lineages([("T",), ("bodies",), ("T", "bodies")])
     2
     """
     different = sorted({frozenset(lineage) for lineage in lineages}, key=lambda facts: (len(facts), sorted(facts)))
@@ -228,8 +228,10 @@ class Reference:
     reaction: np.ndarray
     M: np.ndarray  # (n, n, batch)
     unit: np.ndarray  # (n, 1), the scales of the coordinates: lengths and angles have equal weight
-    pace: np.ndarray  # size of the accelerations at each state, 1/time²; larger if M amplifies rounding errors
-    energy: np.ndarray  # size of the forces at each state, times the scales of their coordinates
+    acceleration_scale: (
+        np.ndarray
+    )  # size of the accelerations at each state, 1/time²; larger if M amplifies rounding errors
+    force_scale: np.ndarray  # size of the forces at each state, times the scales of their coordinates
     magnification: np.ndarray  # factor by which M⁻¹ amplifies rounding errors at each state, beyond the usual
 
 
@@ -270,12 +272,12 @@ def largest_differences(equations: Solvable, states: States, known: Reference) -
     qdd = equations.accelerations(states.q, states.qd, states.t)
     reaction = equations.reactions(states.q, states.qd, states.t)
     gap = known.unit * (reaction - known.reaction)
-    return difference_of_accelerations(qdd, known), largest_ratio(gap, known.energy)
+    return difference_of_accelerations(qdd, known), largest_ratio(gap, known.force_scale)
 
 
 def difference_of_accelerations(qdd: np.ndarray, known: Reference) -> float:
     """Return the largest difference in q̈ over the states, relative to the accelerations of each state."""
-    return largest_ratio((qdd - known.qdd) / known.unit, known.pace)
+    return largest_ratio((qdd - known.qdd) / known.unit, known.acceleration_scale)
 
 
 def difference_of_momentum_rates(qdd: np.ndarray, qd: np.ndarray, known: Reference) -> float:
@@ -286,7 +288,7 @@ def difference_of_momentum_rates(qdd: np.ndarray, qd: np.ndarray, known: Referen
     """
     gap = known.unit * np.einsum("ijs,js->is", known.M, qdd - known.qdd)
     kinetic = np.einsum("is,ijs,js->s", np.abs(qd), np.abs(known.M), np.abs(qd))
-    return largest_ratio(gap, np.maximum(known.energy, kinetic) * known.magnification)
+    return largest_ratio(gap, np.maximum(known.force_scale, kinetic) * known.magnification)
 
 
 def largest_ratio(gap: np.ndarray, size: np.ndarray) -> float:

@@ -13,18 +13,18 @@ from dalembert.api.run_checks import CHECK
 from dalembert.api.trajectory import Trajectory
 from dalembert.docstrings import documented_class
 from dalembert.errors import DalembertError, InputError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.model.description import Elements
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
-from dalembert.tables import Table, Tabular, short
+from dalembert.tables import Table, Tabular, format_cell
 
 if TYPE_CHECKING:
     from dalembert.display.plots.figure import Plot
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One formulation in a comparison; errors are the papers' norms, None if not defined for the model.
 
     If the simulation failed, `failure` is the reason and the values of the run are None.
@@ -72,7 +72,7 @@ class Comparison(Tabular):
     model: str
     duration: float
     integrator: str
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     refused: Mapping[str, str]
     runs: Mapping[str, Trajectory] = field(repr=False)
 
@@ -87,10 +87,10 @@ class Comparison(Tabular):
         found = {key: tuple(note for note in run.notes if note.startswith(CHECK)) for key, run in self.runs.items()}
         return {key: notes for key, notes in found.items() if notes}
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[ComparisonRow]:
         return iter(self.rows)
 
-    def __getitem__(self, formalism: str) -> Row:
+    def __getitem__(self, formalism: str) -> ComparisonRow:
         return next(row for row in self.rows if row.formalism == formalism)
 
     def to_dict(self) -> dict:
@@ -139,7 +139,7 @@ class Comparison(Tabular):
         """Return a table with one row per formulation."""
         columns = ("formalism", "equations", "states", "operations", "CPU s")
         columns += ("energy error", "constraint error", "momentum error")
-        rows = tuple(tuple(short(value) for value in _cells(row)) for row in self.rows)
+        rows = tuple(tuple(format_cell(value) for value in _cells(row)) for row in self.rows)
         return (Table(columns, rows, self.title, self.notes),)
 
     @property
@@ -172,13 +172,13 @@ def compare(
     rtol: float | None = None,
     atol: float | None = None,
     parameters: Mapping[str, float] | None = None,
-    rechoose: bool = True,
+    repartition: bool = True,
     progress: Callable[[float], object] | None = None,
 ) -> Comparison:
     """Compare formulations over one simulation each, without drift control.
 
     A failed simulation becomes a row with its reason. Speeds, trial vectors and independent constraints are repartitioned
-    during a run as in every simulation, which corrects no drift, unless `rechoose` is False, as in the papers.
+    during a run as in every simulation, which corrects no drift, unless `repartition` is False, as in the papers.
 
     Parameters
     ----------
@@ -212,14 +212,16 @@ def compare(
     if integrator == "rk45" and max_step is None and count > 1:
         max_step = length / (count - 1)
     options = {"integrator": integrator, "samples": count, "rtol": rtol, "atol": atol, "max_step": max_step}
-    options["rechoose"] = rechoose
-    reasons = {key: catalogue.refusal(catalogue.find(key).ABOUT, space.model, space.facts) for key in catalogue.KEYS}
+    options["repartition"] = repartition
+    reasons = {
+        key: catalog.unsupported_reason(catalog.find(key).ABOUT, space.model, space.facts) for key in catalog.KEYS
+    }
     reasons = {key: reason for key, reason in reasons.items() if reason is not None}
     for key in keys or ():
         if key in reasons:
             derivation_of(space.setup, key)  # raises before any formalism is run
     refused = {} if keys else reasons
-    selected = [key for key in keys or catalogue.KEYS if key not in refused]
+    selected = [key for key in keys or catalog.KEYS if key not in refused]
     report = progress or (lambda _: None)
     found: list[Compared] = []
     for index, key in enumerate(selected):
@@ -238,7 +240,7 @@ def compare(
 class Compared:
     """Row of one formulation, with its run or the error that ended it."""
 
-    row: Row
+    row: ComparisonRow
     run: Trajectory | None = None
     error: DalembertError | None = None
 
@@ -253,13 +255,13 @@ def _compared(
         sizes = equations.n_dynamic, equations.n_states, equations.operations
         run = equations.simulate(duration, project=False, **options)
         errors = run.energy_error, run.constraint_error, run.momentum_error
-        return Compared(Row(equations.formalism, *sizes, run.cpu_seconds, *errors), run)
+        return Compared(ComparisonRow(equations.formalism, *sizes, run.cpu_seconds, *errors), run)
     except DalembertError as error:
-        row = Row(equations.formalism, *sizes, None, None, None, None, str(error))
+        row = ComparisonRow(equations.formalism, *sizes, None, None, None, None, str(error))
         return Compared(row, error=error)
 
 
-def _cells(row: Row) -> list[object]:
+def _cells(row: ComparisonRow) -> list[object]:
     """Return the cells of a row; for a failed run the CPU time reads "failed"."""
     cells = list(asdict(row).values())[:-1]
     return cells if row.failure is None else [*cells[:4], "failed", *cells[5:]]

@@ -16,24 +16,24 @@ from typing import Any
 
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
-from dalembert.arguments import is_whole, shown
+from dalembert.arguments import is_integer, short_repr
 from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, SingularError
-from dalembert.evidence._degrees import degrees_of
+from dalembert.evidence._degree_bounds import degrees_of
 from dalembert.evidence._integrated_programs import (
-    SOLVED_IN_NUMBERS,
+    NUMERICALLY_SOLVED,
     ExactState,
-    ShortenedRates,
-    Solved,
+    FormSolution,
+    OptimizedRates,
     exact_state,
+    explicit_solution,
     nodes,
-    outright,
+    optimized_rates,
     roots_are_independent,
-    shortened_rates,
-    solved,
+    solve_form,
 )
 from dalembert.evidence._mechanics_identities import Identity, identities_of
-from dalembert.formalisms import catalogue as formalisms
+from dalembert.formalisms import catalog as formalisms
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.mechanics.system import System, system_of
@@ -49,12 +49,12 @@ from dalembert.tables import Table, Tabular
 _MAX_ROUNDS = 40
 _MAX_POINTS = 64
 _SEED_LIMIT = 2**31  # drawn seeds are smaller
-FINE = ("proved", "refused", "not used", "left out")
-ENOUGH = 2.0**-60  # a claim is proved when its probability of error is below this
+ACCEPTED_STATUSES = ("proved", "refused", "not used", "left out")
+MAX_ERROR_PROBABILITY = 2.0**-60  # a claim is proved when its probability of error is below this
 
 
 @dataclass(frozen=True)
-class Claim:
+class ProofResult:
     """Result of the proof for one formulation, identity or program."""
 
     # proved, different, undecided, refused (not applicable); for programs also: not used (by any run), left out
@@ -99,17 +99,17 @@ class Proof(Tabular):
     """
 
     model: str
-    formalisms: Mapping[str, Claim]
-    identities: Mapping[str, Claim]
+    formalisms: Mapping[str, ProofResult]
+    identities: Mapping[str, ProofResult]
     probability: float  # upper bound that a claim `proved` is wrong
     undecided: Mapping[str, str]  # element or formulation: what the field cannot decide about it
     parameters: str  # "all values", or "the given values" if a fact holds only for these
     notes: tuple[str, ...] = ()
-    programs: Mapping[str, Claim] = field(default_factory=dict)  # by formulation: shortened program = raw program
+    programs: Mapping[str, ProofResult] = field(default_factory=dict)  # by formulation: shortened program = raw program
     seed: int = 1  # of the random point: the same seed repeats the proof
 
     @property
-    def claims(self) -> dict[str, Claim]:
+    def claims(self) -> dict[str, ProofResult]:
         """All claims by name."""
         shortened = {f"shortened = raw, {key}": claim for key, claim in self.programs.items()}
         return {**self.formalisms, **self.identities, **shortened}
@@ -118,8 +118,8 @@ class Proof(Tabular):
     def proved(self) -> bool:
         """True if all applicable formulations are proved to be the same function and nothing is undecided."""
         enough = sum(claim.status == "proved" for claim in self.formalisms.values()) > 1
-        sure = enough and self.probability <= ENOUGH and not self.undecided
-        return sure and all(claim.status in FINE for claim in self.claims.values())
+        sure = enough and self.probability <= MAX_ERROR_PROBABILITY and not self.undecided
+        return sure and all(claim.status in ACCEPTED_STATUSES for claim in self.claims.values())
 
     def __bool__(self) -> bool:
         return self.proved
@@ -187,7 +187,7 @@ class Candidate:
     form: LinearForm
     reaction: Array | None
     solution: tuple[Array, Array] | None  # v̇ and λ, if it does not solve the linear system
-    program: ShortenedRates | Claim  # what a run integrates, or why it is not compared
+    program: OptimizedRates | ProofResult  # what a run integrates, or why it is not compared
 
     @property
     def roots(self) -> list[Node]:
@@ -201,7 +201,7 @@ class Candidate:
     @property
     def program_roots(self) -> list[Node]:
         """The right-hand side that a run integrates, before and after optimization."""
-        return [] if isinstance(self.program, Claim) else self.program.roots
+        return [] if isinstance(self.program, ProofResult) else self.program.roots
 
     @property
     def unknowns(self) -> int:
@@ -213,9 +213,9 @@ class Candidate:
 class _Findings:
     """Results of one round at a point."""
 
-    formalisms: dict[str, Claim] = field(default_factory=dict)
-    identities: dict[str, Claim] = field(default_factory=dict)
-    programs: dict[str, Claim] = field(default_factory=dict)
+    formalisms: dict[str, ProofResult] = field(default_factory=dict)
+    identities: dict[str, ProofResult] = field(default_factory=dict)
+    programs: dict[str, ProofResult] = field(default_factory=dict)
 
 
 @accepts_source
@@ -264,7 +264,7 @@ def prove(
     >>> proof.proved, proof.probability < 2**-60, proof.parameters
     (True, True, 'all values')
     """
-    model.require_sound()
+    model.require_valid()
     model.refuse_canonical("prove")
     seed = secrets.randbelow(_SEED_LIMIT) if seed is None else _checked_seed(seed)
     space = workspace_of(setup(model))
@@ -301,8 +301,8 @@ def prove(
 
 
 def _checked_seed(seed: int) -> int:
-    if not is_whole(seed) or seed < 0:
-        raise InputError(f"prove, seed: got {shown(seed)}. Expected an int >= 0, or None for a random seed.")
+    if not is_integer(seed) or seed < 0:
+        raise InputError(f"prove, seed: got {short_repr(seed)}. Expected an int >= 0, or None for a random seed.")
     return int(seed)
 
 
@@ -322,31 +322,31 @@ def _refuse_divisible_numbers(model: Elements, roots: Sequence[Node]) -> None:
 
 def _candidates(
     space: Workspace, system: System, keys: Sequence[str] | None, report: Callable[[float], object]
-) -> tuple[dict[str, Claim], list[Candidate]]:
+) -> tuple[dict[str, ProofResult], list[Candidate]]:
     """Derive the formulations that apply; return them and the reasons for the others."""
-    claims: dict[str, Claim] = {}
+    claims: dict[str, ProofResult] = {}
     candidates: list[Candidate] = []
     chosen = [formalisms.find(key) for key in (keys or formalisms.KEYS)]
     for index, module in enumerate(chosen):
         report(0.8 * index / len(chosen))
-        reason = formalisms.refusal(module.ABOUT, system.model, system.facts)
+        reason = formalisms.unsupported_reason(module.ABOUT, system.model, system.facts)
         if reason is not None:
-            claims[module.ABOUT.key] = Claim("refused", reason)
+            claims[module.ABOUT.key] = ProofResult("refused", reason)
             continue
         form, program = module.derive(system).form, _program(space, module.ABOUT)
         reaction = None if form.reaction is None else form.reaction(system)
-        candidates.append(Candidate(module.ABOUT.key, form, reaction, outright(form), program))
+        candidates.append(Candidate(module.ABOUT.key, form, reaction, explicit_solution(form), program))
     if not candidates:
         raise InputError(f"model '{system.model.name}': prove has nothing to compare: {claims}. Use other formalisms.")
     return claims, candidates
 
 
-def _program(space: Workspace, about: About) -> ShortenedRates | Claim:
+def _program(space: Workspace, about: About) -> OptimizedRates | ProofResult:
     """Return the right-hand side that a run integrates, or the reason why it is not compared."""
-    if (reason := formalisms.too_large(about, space.model)) is not None:
-        return Claim("left out", reason)
-    found = shortened_rates(Equations(derivation_of(space.setup, about.key)))
-    return found or Claim("not used", SOLVED_IN_NUMBERS)
+    if (reason := formalisms.slow_compilation_reason(about, space.model)) is not None:
+        return ProofResult("left out", reason)
+    found = optimized_rates(Equations(derivation_of(space.setup, about.key)))
+    return found or ProofResult("not used", NUMERICALLY_SOLVED)
 
 
 def _compared_at_points(
@@ -359,7 +359,7 @@ def _compared_at_points(
     chance = probability
     for extra in range(1, _MAX_POINTS):
         claimed = (*found.formalisms.values(), *found.programs.values())
-        if chance <= ENOUGH or any(claim.status == "different" for claim in claimed):
+        if chance <= MAX_ERROR_PROBABILITY or any(claim.status == "different" for claim in claimed):
             break
         _, again = _compared(system, candidates, identities, roots, seed + extra * 10**6)
         found, chance = _both(found, again), chance * probability
@@ -390,12 +390,12 @@ def _both(first: _Findings, second: _Findings) -> _Findings:
 
 def _at(state: ExactState, candidates: Sequence[Candidate], identities: Sequence[Identity]) -> _Findings:
     found = _Findings()
-    known: Solved | None = None
+    known: FormSolution | None = None
     for candidate in candidates:
         try:
-            here = solved(candidate.form, candidate.reaction, state, candidate.solution)
+            here = solve_form(candidate.form, candidate.reaction, state, candidate.solution)
         except Undecidable as error:
-            found.formalisms[candidate.key] = Claim("undecided", f"the field has no {error}")
+            found.formalisms[candidate.key] = ProofResult("undecided", f"the field has no {error}")
             continue
         known = known or here
         pairs = {"accelerations": (here.qdd, known.qdd), "reactions": (here.reaction, known.reaction)}
@@ -406,26 +406,26 @@ def _at(state: ExactState, candidates: Sequence[Candidate], identities: Sequence
         try:
             found.identities[identity.name] = _claim(state, identity.broken(state, known))
         except Undecidable as error:
-            found.identities[identity.name] = Claim("undecided", f"the field has no {error}")
+            found.identities[identity.name] = ProofResult("undecided", f"the field has no {error}")
     return found
 
 
-def _program_claim(candidate: Candidate, state: ExactState, known: Solved) -> Claim:
+def _program_claim(candidate: Candidate, state: ExactState, known: FormSolution) -> ProofResult:
     """Return whether the optimized program of a formulation equals the raw one."""
-    if isinstance(candidate.program, Claim):
+    if isinstance(candidate.program, ProofResult):
         return candidate.program
     try:
         return _claim(state, list(candidate.program.differences(state, known)))
     except Undecidable as error:
-        return Claim("undecided", f"the field has no {error}")
+        return ProofResult("undecided", f"the field has no {error}")
 
 
-def _claim(state: ExactState, broken: Sequence[str]) -> Claim:
+def _claim(state: ExactState, broken: Sequence[str]) -> ProofResult:
     if not broken:
-        return Claim("proved")
+        return ProofResult("proved")
     if state.point.composite:
-        return Claim("undecided", f"{broken[0]}, but equal angles that are products may differ in the field")
-    return Claim("different", " and ".join(broken))
+        return ProofResult("undecided", f"{broken[0]}, but equal angles that are products may differ in the field")
+    return ProofResult("different", " and ".join(broken))
 
 
 def _probability(

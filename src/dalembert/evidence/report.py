@@ -11,27 +11,27 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from dalembert import __version__
-from dalembert.analysis.model_summary import Understanding, understood
+from dalembert.analysis.model_summary import ModelSummary, summarize
 from dalembert.api.derive import equations_of
-from dalembert.api.equation_reader import Reading
+from dalembert.api.equation_display import DerivationDisplay
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import checked
+from dalembert.arguments import validate_arguments
 from dalembert.display import webpage
 from dalembert.display.diagram import tree_in_svg
 from dalembert.display.math import html
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.display.units import units_of
-from dalembert.display.webpage import Tab, markdown
+from dalembert.display.webpage import PageTab, markdown
 from dalembert.errors import InputError
 from dalembert.evidence.agreement import Agreement
 from dalembert.evidence.comparison import Comparison, compare
 from dalembert.evidence.verification import verify
-from dalembert.formalisms.catalogue import citation, find
+from dalembert.formalisms.catalog import citation, find
 from dalembert.io import gallery
 from dalembert.io.files import require_suffix, write_text
 from dalembert.model.description import Elements, tables_of
-from dalembert.symbolic.formula_writer import written_out
-from dalembert.tables import Table, short
+from dalembert.symbolic.formula_writer import formula_string
+from dalembert.tables import Table, format_cell
 
 _PACKAGES = ("numpy", "scipy", "symengine", "llvmlite", "heyoka")
 Progress = Callable[[float], object]
@@ -66,7 +66,7 @@ class Report:
         return f"<Report of '{self.contents.model.name}' by {self.contents.run.formalism}>"
 
 
-@checked
+@validate_arguments
 def report(
     run: Trajectory,
     path: str | Path | None = None,
@@ -142,7 +142,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def tabs_of(contents: Contents, command: str) -> tuple[Tab, ...]:
+def tabs_of(contents: Contents, command: str) -> tuple[PageTab, ...]:
     """Return the tabs in this order: Story, Equations, Evidence, Model and Sources."""
     found = {
         "Story": _story(contents),
@@ -151,7 +151,7 @@ def tabs_of(contents: Contents, command: str) -> tuple[Tab, ...]:
         "Model": _model(contents),
         "Sources": _sources(contents, command),
     }
-    return tuple(Tab(title, "\n".join(parts)) for title, parts in found.items())
+    return tuple(PageTab(title, "\n".join(parts)) for title, parts in found.items())
 
 
 def _story(contents: Contents) -> Iterator[str]:
@@ -167,7 +167,7 @@ def _story(contents: Contents) -> Iterator[str]:
     yield f"<p>{escape(words)}</p>"
     yield from (table.html() for table in run.tables())
     if run.notes:
-        yield listed(run.notes)
+        yield html_list(run.notes)
 
 
 def _evidence(contents: Contents) -> Iterator[str]:
@@ -179,7 +179,7 @@ def _evidence(contents: Contents) -> Iterator[str]:
         "constraints, largest violation": run.constraint_error,
         "momenta of ignorable coordinates, largest relative error": run.momentum_error,
     }
-    rows = tuple((name, short(value)) for name, value in errors.items() if value is not None)
+    rows = tuple((name, format_cell(value)) for name, value in errors.items() if value is not None)
     yield Table(("quantity", "during the run"), rows).html()
     if run.work:
         yield "<h2>Work since the start</h2>"
@@ -191,7 +191,7 @@ def _evidence(contents: Contents) -> Iterator[str]:
     if contents.comparison is not None:
         yield "<h2>Comparison of the formalisms</h2>"
         yield from (table.html() for table in contents.comparison.tables())
-    yield from (f"<p>{escape(sentence)}</p>" for sentence in contents.left_out)
+    yield from (f"<p>{escape(sentence)}</p>" for sentence in contents.omitted)
 
 
 def _reactions(contents: Contents) -> Iterator[str]:
@@ -204,12 +204,12 @@ def _reactions(contents: Contents) -> Iterator[str]:
         name: [float((x**2).sum(axis=0).max() ** 0.5) for x in (found.force, found.moment)]
         for name, found in reactions.items()
     }
-    rows = tuple((name, short(force), short(moment)) for name, (force, moment) in largest.items())
+    rows = tuple((name, format_cell(force), format_cell(moment)) for name, (force, moment) in largest.items())
     if rows or reactions.notes:
         known = units_of(run)
         heads = (
             f"largest {what}, {unit}".rstrip(", ")
-            for what, unit in (("force", known.shown("N")), ("moment", known.shown("N·m")))
+            for what, unit in (("force", known.label("N")), ("moment", known.label("N·m")))
         )
         yield "<h2>Joint reactions</h2>"
         notes = tuple(f"{note[:1].upper()}{note[1:]}" for note in reactions.notes)
@@ -219,7 +219,7 @@ def _reactions(contents: Contents) -> Iterator[str]:
 def _model(contents: Contents) -> Iterator[str]:
     """Yield the tree of bodies, the derived properties, and the declarations."""
     model = contents.model
-    for part in (*drawn(model), *followed(contents.known), *declared(model)):
+    for part in (*tree_section(model), *properties_sections(contents.known), *declaration_section(model)):
         yield f"<h2>{part.title}</h2>\n{part.html}"
 
 
@@ -244,11 +244,11 @@ class Contents:
     """A run, the properties of its model, and the evidence."""
 
     run: Trajectory
-    known: Understanding
-    readings: tuple[Reading, ...]  # of the displayed formulations
+    known: ModelSummary
+    readings: tuple[DerivationDisplay, ...]  # of the displayed formulations
     agreement: Agreement | None = None
     comparison: Comparison | None = None
-    left_out: tuple[str, ...] = ()  # sentences about omitted comparisons
+    omitted: tuple[str, ...] = ()  # sentences about omitted comparisons
 
     @property
     def model(self) -> Elements:
@@ -260,7 +260,7 @@ class Contents:
         """Markdown description of a gallery model; otherwise the text of the model."""
         name = self.model.name
         if name in gallery.names() and gallery.load(name).description == self.model.description:
-            return gallery.story(name)
+            return gallery.read_description(name)
         return self.model.text
 
 
@@ -274,19 +274,19 @@ def contents_of(
 ) -> Contents:
     """Derive, verify and compare the contents of a report; the arguments are those of `report`."""
     model, notify = run.description, progress or (lambda done: None)
-    known = understood(model)
+    known = summarize(model)
     keys = tuple(dict.fromkeys(formalisms)) or (run.formalism,)
     for key in keys:
         find(key)
         if key in known.refused:
             raise InputError(f"report, formalisms: {key} does not apply to '{model.name}': {known.refused[key]}")
-    readings = tuple(Reading(equations_of(model, key).derivation, budget=budget) for key in keys)
+    readings = tuple(DerivationDisplay(equations_of(model, key).derivation, budget=budget) for key in keys)
     if not evidence:
         words = "The formalisms were not compared: the report was created without evidence."
-        return Contents(run, known, readings, left_out=(words,))
+        return Contents(run, known, readings, omitted=(words,))
     if model.canonical_constraints:
         words = "The formalisms were not compared: only dirac supports constraints on momenta."
-        return Contents(run, known, readings, left_out=(words,))
+        return Contents(run, known, readings, omitted=(words,))
     agreement = verify(model, states=_N_STATES, progress=lambda done: notify(0.6 * done))
     # simulate all verified formulations of a small model, otherwise only the displayed ones
     verified = [key for key in known.formalisms if agreement.formalisms[key].compared]
@@ -302,7 +302,7 @@ def contents_of(
 
 
 @dataclass(frozen=True)
-class Part:
+class ReportSection:
     """A section of HTML with a key and a title."""
 
     key: str
@@ -310,29 +310,31 @@ class Part:
     html: str
 
 
-def drawn(model: Elements) -> Iterator[Part]:
+def tree_section(model: Elements) -> Iterator[ReportSection]:
     """Yield the tree of bodies with its loops, if there are bodies."""
     if tree := tree_in_svg(model):
-        yield Part("tree", "Bodies, joints and loops", f'<div class="wide">{tree}</div>')
+        yield ReportSection("tree", "Bodies, joints and loops", f'<div class="wide">{tree}</div>')
 
 
-def followed(known: Understanding) -> Iterator[Part]:
+def properties_sections(known: ModelSummary) -> Iterator[ReportSection]:
     """Yield the derived properties: mobility, and which coordinates are ignorable, with reasons."""
-    yield Part("mobility", "Mobility", "\n".join(table.html() for table in known.moves.tables()))
+    yield ReportSection("mobility", "Mobility", "\n".join(table.html() for table in known.moves.tables()))
     rows = tuple(
         (name, "yes" if name in known.moves.ignorable else "no", reason) for name, reason in known.known.reasons.items()
     )
-    yield Part("ignorable", "Ignorable coordinates", Table(("coordinate", "ignorable", "reason"), rows).html())
+    yield ReportSection("ignorable", "Ignorable coordinates", Table(("coordinate", "ignorable", "reason"), rows).html())
 
 
-def declared(model: Elements) -> Iterator[Part]:
+def declaration_section(model: Elements) -> Iterator[ReportSection]:
     """Yield the declared model in tables."""
     title, *tables = tables_of(model)
-    gravity = ", ".join(written_out(g) for g in model.gravity)
+    gravity = ", ".join(formula_string(g) for g in model.gravity)
     lines = [f"<p>{escape(title.title)}</p>", f"<p>Gravity: ({escape(gravity)})</p>", *(t.html() for t in tables)]
-    yield Part("declared", "As declared", "\n".join([*lines, *([listed(model.notes)] if model.notes else [])]))
+    yield ReportSection(
+        "declared", "As declared", "\n".join([*lines, *([html_list(model.notes)] if model.notes else [])])
+    )
 
 
-def listed(sentences: tuple[str, ...]) -> str:
+def html_list(sentences: tuple[str, ...]) -> str:
     """Return sentences as an HTML list."""
     return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in sentences)}</ul>"

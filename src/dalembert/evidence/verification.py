@@ -1,6 +1,6 @@
 """Numerical comparison of all applicable formulations at random consistent states, on every engine, with the first one.
 
-If no state can be compared, an error is raised. Other methods for the same accelerations are listed in `OTHERS`.
+If no state can be compared, an error is raised. Other methods for the same accelerations are listed in `OTHER_METHODS`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.api.derive import derived
+from dalembert.api.derive import derive_with_setup
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
 from dalembert.api.tree_equations import TreeEquations
@@ -22,8 +22,8 @@ from dalembert.evidence._integrated_programs import (
     NotInstalled,
     NotRun,
     batch_of,
+    condition_values,
     difference_of_rates,
-    held_values,
     tree_difference,
 )
 from dalembert.evidence.agreement import (
@@ -36,14 +36,14 @@ from dalembert.evidence.agreement import (
     largest_differences,
     reference,
 )
-from dalembert.formalisms import catalogue, denoc
-from dalembert.formalisms.catalogue import refusal
+from dalembert.formalisms import catalog, denoc
+from dalembert.formalisms.catalog import unsupported_reason
 from dalembert.mechanics import random_states
 from dalembert.mechanics.facts import with_regular_speeds
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
-from dalembert.model.loads.touching import Unilateral
-from dalembert.model.python_laws import USUAL, Controller
+from dalembert.model.loads.contact_base import Unilateral
+from dalembert.model.python_laws import DEFAULT_INPUT, Controller
 from dalembert.recursive import tree_dynamics
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
@@ -60,14 +60,14 @@ class ProgramChecks:
         self._reasons: dict[str, dict[str, NotRun]] = {name: {} for name in PROGRAMS}
         self._values: dict[str, np.ndarray] = {}  # by engine: parameter values that fix the conditions at the states
 
-    def look_at(self, key: str, spaces: Sequence[Workspace], known: Reference) -> None:
+    def compare(self, key: str, spaces: Sequence[Workspace], known: Reference) -> None:
         """Compare the programs of one formulation on every engine."""
         for space in spaces:
             try:
                 equations = Equations(derivation_of(space.setup, key))
                 first = space.engine not in self._values
                 if first:
-                    self._values[space.engine] = held_values(equations, self._states)
+                    self._values[space.engine] = condition_values(equations, self._states)
                 batch = batch_of(equations, self._states, self._values[space.engine], first)
             except EngineError:
                 continue  # the verdict of the formulation on this engine has the reason
@@ -79,11 +79,11 @@ class ProgramChecks:
                 except NotRun as reason:
                     self._reasons[name][f"{key} on {space.engine}"] = reason
 
-    def look_at_tree(self, space: Workspace, known: Reference) -> None:
+    def compare_tree(self, space: Workspace, known: Reference) -> None:
         """Compare the recursion that a run of a large tree integrates."""
-        if refusal(denoc.ABOUT, space.model, space.facts) is not None:
+        if unsupported_reason(denoc.ABOUT, space.model, space.facts) is not None:
             return
-        equations = derived(space.setup, denoc.ABOUT.key)
+        equations = derive_with_setup(space.setup, denoc.ABOUT.key)
         if isinstance(equations, TreeEquations):
             found = tree_difference(equations, self._states, known)
             self._differences[_RIGHT_HAND_SIDE]["denoc, link by link"] = found
@@ -103,7 +103,7 @@ class ProgramChecks:
 
 
 @dataclass(frozen=True)
-class Task:
+class VerificationTask:
     """One model on its engines, and the states of the comparison."""
 
     spaces: tuple[Workspace, ...]
@@ -116,7 +116,7 @@ class Task:
         """The workspace of the reference."""
         return self.spaces[0]
 
-    def judged(self, accelerations: float, reactions: float | None) -> tuple[str, None, float, float | None]:
+    def verdict_fields(self, accelerations: float, reactions: float | None) -> tuple[str, None, float, float | None]:
         """Return status, reason and differences: the first fields of a `Verdict`."""
         agree = max(accelerations, reactions or 0.0) <= self.tolerance
         return "agrees" if agree else "differs", None, accelerations, reactions
@@ -189,27 +189,27 @@ def verify(
     if states < 1:
         raise InputError(f"verify, states: got {states}. Expected an int >= 1.")
     model.refuse_canonical("verify")  # only dirac supports it: nothing to compare with
-    laws, model = model.controllers, model.without_laws().pressed()
+    laws, model = model.controllers, model.without_controllers().with_unit_contact_forces()
     report = progress or (lambda _: None)
     chosen = [choose_engine(engine) for engine in engines or dict.fromkeys((choose_engine(None), "python"))]
     spaces = tuple(workspace_of(setup(model, engine)) for engine in chosen)
-    task = Task(spaces, _states(spaces[0], states, seed), tolerance, everything)
+    task = VerificationTask(spaces, _states(spaces[0], states, seed), tolerance, everything)
     findings: dict[str, Finding] = {}
     known: Reference | None = None
     programs = ProgramChecks(task.states)
-    for index, key in enumerate(catalogue.KEYS):
-        report(index / len(catalogue.KEYS))
+    for index, key in enumerate(catalog.KEYS):
+        report(index / len(catalog.KEYS))
         findings[key], known = _finding(task, key, known)
         if known is not None and findings[key].verdict.compared:
-            programs.look_at(key, task.spaces, known)
+            programs.compare(key, task.spaces, known)
     if known is None:
         reasons = "; ".join(f"{key}: {finding.verdict.reason}" for key, finding in findings.items())
         raise EngineError(
             f"model '{model.name}': verify has nothing to compare, because no formalism could be evaluated ({reasons}). "
             "Expected at least two. Use everything=True (--all on the command line) or another engine."
         )
-    programs.look_at_tree(task.first, known)
-    rows = {name: row(task, known) for name, row in OTHERS.items()}
+    programs.compare_tree(task.first, known)
+    rows = {name: row(task, known) for name, row in OTHER_METHODS.items()}
     report(1.0)
     return Agreement(
         model.name,
@@ -225,7 +225,7 @@ def verify(
 
 def _states(space: Workspace, count: int, seed: int) -> States:
     """Return `count` random states or fewer, at least one."""
-    drawn = random_states.consistent(space.model, 2 * count, seed=seed)
+    drawn = random_states.consistent_states(space.model, 2 * count, seed=seed)
     regular = with_regular_speeds(space.model, space.facts, drawn)
     if len(regular):
         return States(regular.q[:, :count], regular.qd[:, :count], regular.t[:count])
@@ -238,14 +238,14 @@ def _states(space: Workspace, count: int, seed: int) -> States:
     )
 
 
-def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Reference | None]:
+def _finding(task: VerificationTask, key: str, known: Reference | None) -> tuple[Finding, Reference | None]:
     """Compare one formulation; the first that can be evaluated becomes the reference."""
-    about = catalogue.find(key).ABOUT
-    reason = catalogue.refusal(about, task.first.model, task.first.facts)
+    about = catalog.find(key).ABOUT
+    reason = catalog.unsupported_reason(about, task.first.model, task.first.facts)
     if reason is not None:
         return Finding(Verdict("refused", reason, None, None, about.lineage)), known
     worst, notes, at = list[tuple[float, float]](), list[str](), task.states
-    reason = None if task.everything else catalogue.too_large(about, task.first.model)
+    reason = None if task.everything else catalog.slow_compilation_reason(about, task.first.model)
     if reason is not None:
         return Finding(Verdict("left out", reason, None, None, about.lineage)), known
     for space in task.spaces:
@@ -261,22 +261,22 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
             failed = f"it cannot be evaluated on {space.engine}: {error}"
             return Finding(Verdict("differs", failed, None, None, about.lineage)), known
     if worst:
-        found = task.judged(max(a for a, _ in worst), max(r for _, r in worst))
+        found = task.verdict_fields(max(a for a, _ in worst), max(r for _, r in worst))
     else:
         found = "refused", notes[-1], None, None
     return Finding(Verdict(*found, about.lineage), tuple(notes)), known
 
 
-def recursion(task: Task, known: Reference) -> Verdict | None:
+def recursion(task: VerificationTask, known: Reference) -> Verdict | None:
     """Compare the accelerations of the recursion from body to body, for a model of bodies."""
     model, at = task.first.declared, task.states
     if not model.bodies:
         return None
     qdd = tree_dynamics.forward_dynamics(model, at.q, at.qd, None, at.t, friction=True)
-    return Verdict(*task.judged(difference_of_accelerations(qdd, known), None), RECURSION)
+    return Verdict(*task.verdict_fields(difference_of_accelerations(qdd, known), None), RECURSION)
 
 
-def dalemberts_principle(task: Task, known: Reference) -> Verdict:
+def dalemberts_principle(task: VerificationTask, known: Reference) -> Verdict:
     """Check accelerations and reactions with d'Alembert's principle, from positions and declarations only."""
     found = _principle.residual(task.first.declared, task.states, known.qdd, known.reaction)
     sizes = found.largest
@@ -295,13 +295,13 @@ _BROKEN = {
 }
 
 # methods that are not formulations: None if not applicable to the model
-OTHERS: Mapping[str, Callable[[Task, Reference], Verdict | None]] = {
+OTHER_METHODS: Mapping[str, Callable[[VerificationTask, Reference], Verdict | None]] = {
     "recursion": recursion,
     "the principle": dalemberts_principle,
 }
 
 
-def _notes(task: Task, requested: int, findings: Mapping[str, Finding]) -> tuple[str, ...]:
+def _notes(task: VerificationTask, requested: int, findings: Mapping[str, Finding]) -> tuple[str, ...]:
     """Return notes on the verdicts."""
     out = [note for finding in findings.values() for note in finding.notes]
     if len(task.states) < requested:
@@ -321,5 +321,5 @@ def _of_contact(known: Unilateral) -> str:
 
 
 def _of_law(controller: Controller) -> str:
-    inputs = ", ".join(f"{name} = {USUAL:g}" for name in controller.inputs)
+    inputs = ", ".join(f"{name} = {DEFAULT_INPUT:g}" for name in controller.inputs)
     return f"{controller.title} is not a formula and is not evaluated: the equations are compared with {inputs}"

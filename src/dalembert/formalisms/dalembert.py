@@ -27,7 +27,7 @@ from dalembert.formalisms.shared.common_quantities import (
     multipliers,
     of_bodies,
 )
-from dalembert.formalisms.shared.linear_form import Rows, Solver, constrained, in_velocities
+from dalembert.formalisms.shared.linear_form import AccelerationRows, Solver, constrained, in_velocities
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.formalisms.shared.solvers import define_inverse, inverse_mass, solve_in_constraint_space
 from dalembert.mechanics.applied_forces import applied_forces
@@ -84,9 +84,9 @@ def derive(system: System) -> Derived:
         define.later(lambda: _constrained(define, system, (M, b, g, tau)))
     else:
         define.law("τ = M q̈ + b + g", ("tau", "M", "b", "g"), lambda: (tau, M @ system.qdd + b + g), "(5.59)")
-    linear = constrained(system, M, tau - b - g, Rows.INDEPENDENT)
+    linear = constrained(system, M, tau - b - g, AccelerationRows.INDEPENDENT)
     solver = Solver(solve_in_constraint_space)
-    return define.derived(in_velocities("dalembert", system, linear, Rows.INDEPENDENT, solver=solver))
+    return define.derived(in_velocities("dalembert", system, linear, AccelerationRows.INDEPENDENT, solver=solver))
 
 
 def _constrained(define: Definitions, system: System, parts: Parts) -> None:

@@ -27,7 +27,7 @@ from functools import partial
 
 from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import multipliers
-from dalembert.formalisms.shared.linear_form import LinearSystem, Rows, Solver, constrained, in_velocities
+from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearSystem, Solver, constrained, in_velocities
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.system import System
 from dalembert.recursive.composite_inertia import mass_matrix
@@ -82,14 +82,18 @@ def derive(system: System, modules: Named | None = None) -> Derived:
     if chain.tree.attitudes:
         Y = speed_matrix(system, chain.tree)
         M, bias = Y.T @ (M @ Y), Y.T @ bias
-        for norm in system.motion.added[len(system.model.rotors) :]:  # makes M regular along the quaternions
+        for norm in system.motion.fictitious_masses[
+            len(system.model.rotors) :
+        ]:  # makes M regular along the quaternions
             rate = system.algebra.total_derivative(norm.B @ system.qd, (system.q, system.qd))
             M, bias = M + norm.mass * (norm.B.T @ norm.B), bias + norm.mass * (norm.B.T @ rate)
-    linear = constrained(system, M, tau - bias, Rows.INDEPENDENT)
+    linear = constrained(system, M, tau - bias, AccelerationRows.INDEPENDENT)
     large = len(system.q) > _MAX_DENSE and not linear.constrained
     define.later(lambda: _matrices(define, system, chain, modules))
-    solver = Solver(partial(_solve_by_elimination, chain=chain, tau=tau), knows_more=True) if large else None
-    return define.derived(in_velocities("denoc", system, linear, Rows.INDEPENDENT, solver=solver))  # (17), (54)
+    solver = Solver(partial(_solve_by_elimination, chain=chain, tau=tau), uses_other_data=True) if large else None
+    return define.derived(
+        in_velocities("denoc", system, linear, AccelerationRows.INDEPENDENT, solver=solver)
+    )  # (17), (54)
 
 
 def _solve_by_elimination(algebra: Algebra, linear: LinearSystem, chain: Moving, tau: Array) -> tuple[Array, Array]:
@@ -99,7 +103,7 @@ def _solve_by_elimination(algebra: Algebra, linear: LinearSystem, chain: Moving,
 
 def _matrices(define: Definitions, system: System, chain: Moving, modules: Named | None) -> None:
     """Define the matrices of the paper in its order, in world axes, and I θ̈ + C θ̇ = τ + Jᵀλ: (17), (49), (54)."""
-    parts, loops = complement_of(chain, short=system.notation.short), bool(system.model.loops)
+    parts, loops = complement_of(chain, simplify=system.notation.short), bool(system.model.loops)
     letter, carried, rates = ("B", "(8b)", "(5)") if parts.centred else ("A", "(36b)", "(36b)")
     split, grouped = "(9b)" if parts.centred else "(39)", Modular(parts, modules_of(parts, modules))
     define(letter, lambda: parts.propagation, "propagates twists from each parent to its link", carried)

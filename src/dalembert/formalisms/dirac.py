@@ -31,17 +31,17 @@ import numpy as np
 from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     CONSTRAINTS,
-    MOVING,
+    PRESCRIBED_MOTION,
     channels_of,
     define_bodies,
     rates,
-    told_apart,
+    unique_nonzero_rows,
     vanishing,
 )
-from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem, Multipliers, Rows, VelocityMap
+from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearForm, LinearSystem, Multipliers, VelocityMap
 from dalembert.formalisms.shared.phase_space import (
-    Canonical,
-    Surface,
+    CanonicalQuantities,
+    ConstraintSurface,
     canonical_of,
     canonical_surface,
     define_hamiltonian,
@@ -106,15 +106,17 @@ def derive(system: System, alpha: float = 0.0) -> Derived:
             system=system,
             velocity=VelocityMap(can.p, can.momenta, can.H_p, can.H_pp, can.H_pq @ can.H_p + can.H_pt),  # (5.270)
             linear=LinearSystem.without_rows(M, f, C),
-            rows=Rows.NONE,
-            behind=behind if k else None,
+            rows=AccelerationRows.NONE,
+            extra_unknowns=behind if k else None,
             order=PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
             notes=_notes(known, alpha),
         )
     )
 
 
-def _powers(system: System, can: Canonical, known: Surface, change: Array) -> tuple[tuple[str, ...], Array]:
+def _powers(
+    system: System, can: CanonicalQuantities, known: ConstraintSurface, change: Array
+) -> tuple[tuple[str, ...], Array]:
     """Ḣ = H_t + τ·H_p − (change + c_p τ)·Λ, with (5.291), (5.292) and (5.294), by power source: names, and (a, b) of a + b·Λ."""
     drift, found = zeros(1)[0], list[tuple[str, Array]]()
     for each in working_forces(system.motion):
@@ -122,8 +124,8 @@ def _powers(system: System, can: Canonical, known: Surface, change: Array) -> tu
         Q, beyond = Q[:-1], Q[-1]
         drift = drift + beyond
         found.append((each.name, stack(vector([Q @ can.H_p + beyond]), -(known.c_p @ Q))))
-    found.append((MOVING, stack(vector([can.H_t - drift]), zeros(len(change)))))
-    apart, given = told_apart(system), known.given if told_apart(system) else 1
+    found.append((PRESCRIBED_MOTION, stack(vector([can.H_t - drift]), zeros(len(change)))))
+    apart, given = unique_nonzero_rows(system), known.n_primary if unique_nonzero_rows(system) else 1
     for i in range(given):
         # multipliers of implied rows vanish if all rows are satisfied
         own = vector([0, *(-x if j % given == i else 0 for j, x in enumerate(change))])
@@ -131,7 +133,9 @@ def _powers(system: System, can: Canonical, known: Surface, change: Array) -> tu
     return channels_of(system, found)
 
 
-def _equations(define: Definitions, system: System, can: Canonical, known: Surface, change: Array) -> None:
+def _equations(
+    define: Definitions, system: System, can: CanonicalQuantities, known: ConstraintSurface, change: Array
+) -> None:
     """(5.291) and (5.292), both with their Λ terms; H_q = −∂L/∂q by velocities H_p."""
     pd, constrained = rates(system, can.p), len(known.names) > 0
     H_p, H = define_hamiltonian(define, system, can)
@@ -156,21 +160,21 @@ def _equations(define: Definitions, system: System, can: Canonical, known: Surfa
         define.law(f"c_q q̇ + c_p ṗ + {rate} = 0", ("c",), rows, "(5.294)")
 
 
-def _multipliers(system: System, known: Surface, change: Array, H_p: Array, push: Array) -> Array:
+def _multipliers(system: System, known: ConstraintSurface, change: Array, H_p: Array, push: Array) -> Array:
     """Λ of (5.295), which enforces ċ + α c = 0; for c = (φ, χ) block by block, as D = [0 −S; S K] with S = Φ H_pp Φᵀ."""
     short = system.notation.short
     D, free = short(known.brackets), short(known.c_q @ H_p + known.c_p @ push + change)
     if known.on_momenta:
         return inverse(system.algebra, D, symmetric=False) @ -free
-    m = known.given
+    m = known.n_primary
     S_inv = short(inverse(system.algebra, D[m:, :m]))
     of_chi = S_inv @ free[:m]
     return stack(-S_inv @ (free[m:] + D[m:, m:] @ of_chi), of_chi)
 
 
-def _notes(known: Surface, alpha: float) -> tuple[str, ...]:
+def _notes(known: ConstraintSurface, alpha: float) -> tuple[str, ...]:
     """Return the notes on secondary constraints and on the feedback."""
-    implied = known.names[known.given :] if known.on_momenta else ()
+    implied = known.names[known.n_primary :] if known.on_momenta else ()
     notes = (
         f"secondary constraints of the constraints on momenta, also enforced: {', '.join(implied)}" if implied else "",
         f"constraints stabilized by feedback: ċ = −{alpha:g} c" if alpha else "",

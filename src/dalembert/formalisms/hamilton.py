@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import define_bodies, multipliers, rates
-from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem, Rows, VelocityMap
-from dalembert.formalisms.shared.phase_space import Canonical, canonical_of, define_hamiltonian
+from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearForm, LinearSystem, VelocityMap
+from dalembert.formalisms.shared.phase_space import CanonicalQuantities, canonical_of, define_hamiltonian
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.system import System
@@ -70,11 +70,13 @@ def derive(system: System) -> Derived:
     define.later(lambda: _equations(define, system, c, linear))
     velocity = VelocityMap(c.p, c.momenta, c.H_p, c.H_pp, bias)  # (5.270), (5.279)
     return define.derived(
-        LinearForm(formalism="hamilton", system=system, velocity=velocity, linear=linear, rows=Rows.INDEPENDENT)
+        LinearForm(
+            formalism="hamilton", system=system, velocity=velocity, linear=linear, rows=AccelerationRows.INDEPENDENT
+        )
     )
 
 
-def _equations(define: Definitions, system: System, c: Canonical, linear: LinearSystem) -> None:
+def _equations(define: Definitions, system: System, c: CanonicalQuantities, linear: LinearSystem) -> None:
     """q̇ = H_p and ṗ = τ − H_q + Φᵀλ, with H_q = −∂L/∂q in velocities, which follow from the first equation."""
     qd, _ = define_hamiltonian(define, system, c)
     pd, constrained, levels = rates(system, c.p), linear.constrained, system.facts.levels
@@ -82,7 +84,7 @@ def _equations(define: Definitions, system: System, c: Canonical, linear: Linear
     push = generalized_forces(system.motion) + c.L_q
     push = push if C is None else push + C
     if constrained:
-        if levels.held == len(levels.names):
+        if levels.n_holonomic == len(levels.names):
             define("phi", lambda: system.phi, "constraints on positions: φ(q, t) = 0", "(5.284)")
         words = "multipliers: Φ H_pp Φᵀ λ = β − Φ (H_pq q̇ + H_pt) − Φ H_pp (τ − H_q), Errata of (5.286)"
         left = lambda: linear.A @ linear.directions.T  # noqa: E731 (M = 1)

@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import define_bodies, define_rows, multipliers, vanishing
-from dalembert.formalisms.shared.linear_form import LinearSystem, Rows, in_velocities
+from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearSystem, in_velocities
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
@@ -58,7 +58,7 @@ def derive(system: System) -> Derived:
     h = define.velocity_terms("h", h, "terms without q̈: M q̈ = h + Aᵀλ", "(17)")
     A, beta = define_rows(define, system, "(17)")
     lam, C = multipliers(system, len(beta)), non_ideal_forces(system.motion)
-    if len(beta) and system.facts.levels.held == len(system.facts.levels.names):
+    if len(beta) and system.facts.levels.n_holonomic == len(system.facts.levels.names):
         augmented = lambda: np.array(L + lam @ system.phi)  # noqa: E731
         define("L_aug", augmented, "the augmented Lagrangian, L + λᵀφ", "desapio (5.264)")
     words = "d/dt ∂L/∂q̇ − ∂L/∂q = Q" + (" + C" if C is not None else "") + (" + Aᵀλ" if len(beta) else "")
@@ -66,4 +66,6 @@ def derive(system: System) -> Derived:
     define.law(words, ("M", "h"), lambda: vanishing(M @ system.qdd - push - A.T @ lam), "(17)")
     if len(beta):
         define.law("A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta), "(17)")
-    return define.derived(in_velocities("lagrange", system, LinearSystem(M, h, A, beta, C), Rows.INDEPENDENT))
+    return define.derived(
+        in_velocities("lagrange", system, LinearSystem(M, h, A, beta, C), AccelerationRows.INDEPENDENT)
+    )

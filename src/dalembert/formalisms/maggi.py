@@ -17,10 +17,10 @@ from dalembert.formalisms.shared.common_quantities import (
     define_push,
     define_rows,
     free_equations,
-    unexplained_force,
+    reaction_residual,
     vanishing,
 )
-from dalembert.formalisms.shared.linear_form import LinearSystem, Rows, in_velocities
+from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearSystem, in_velocities
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
@@ -69,4 +69,6 @@ def derive(system: System) -> Derived:
     push = None if C is None else stack(W.T @ C, zeros(len(system.facts.rows)))
     linear = LinearSystem.without_rows(stack(W.T @ M, A), stack(W.T @ h, beta), push)
     order = system.facts.maggi_order
-    return define.derived(in_velocities("maggi", system, linear, Rows.NONE, order=order, reaction=unexplained_force))
+    return define.derived(
+        in_velocities("maggi", system, linear, AccelerationRows.NONE, order=order, reaction=reaction_residual)
+    )

@@ -31,7 +31,14 @@ from dalembert.formalisms.shared.common_quantities import (
     multipliers,
     rates,
 )
-from dalembert.formalisms.shared.linear_form import Accelerations, LinearForm, LinearSystem, Rows, Solver, VelocityMap
+from dalembert.formalisms.shared.linear_form import (
+    AccelerationRows,
+    Accelerations,
+    LinearForm,
+    LinearSystem,
+    Solver,
+    VelocityMap,
+)
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.formalisms.shared.solvers import solve_body_by_body
 from dalembert.mechanics.applied_forces import non_ideal_forces
@@ -98,8 +105,8 @@ def derive(system: System) -> Derived:
             system=system,
             velocity=VelocityMap(twists, N @ system.qd + e, qd, W, bias),
             linear=LinearSystem(M, f, rows, stack(drift, beta), C),
-            rows=Rows.JOINTS,
-            behind=Accelerations(),
+            rows=AccelerationRows.JOINTS,
+            extra_unknowns=Accelerations(),
             solver=Solver(partial(solve_body_by_body, size=size)),
             reaction=reaction,
         )

@@ -33,7 +33,7 @@ from dalembert.formalisms.shared.common_quantities import (
 )
 from dalembert.formalisms.shared.linear_form import Numeric, Solver
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.formalisms.shared.solvers import is_crossed, solve_in_null_space, written_inverse
+from dalembert.formalisms.shared.solvers import printable_inverse, solve_in_null_space, uses_cross_product
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros
 
@@ -48,7 +48,7 @@ ABOUT = About(
     nonlinear=True,
     servo=True,
     singular_mass=True,
-    redundant="takes",
+    dependent_rows="takes",
     compiles="large",
     citation="""@article{blajer1997,
   author = {Blajer, Wojciech},
@@ -68,7 +68,7 @@ def derive(system: System) -> Derived:
     M, h = free_equations(system, define, ("(5.296)", "(5.296)"))
     free = [i for i in range(n) if i not in dependent]
     define.later(lambda: _projection(define, system, M, free))
-    trials = None if is_crossed(n, dependent) or not dependent else identity(n)[free]
+    trials = None if uses_cross_product(n, dependent) or not dependent else identity(n)[free]
     solver = Solver(partial(solve_in_null_space, dependent=dependent), Numeric.NULL_SPACE, trials=trials)
     return define.derived(constrained_form("nullspace", system, (M, h), solver, system.facts.d))
 
@@ -104,7 +104,7 @@ def _basis(define: Definitions, system: System, free: list[int]) -> tuple[Array,
         Phi = define.named("Phi", system.A, "constraint matrix", "(5.299)")
         rate, key, _ = define_drift(define, system)
         rate = define.symbols(key, rate)
-        back = written_inverse(define, system.algebra, "Phi_inv", Phi[:, dependent], "(5.299)", symmetric=False)
+        back = printable_inverse(define, system.algebra, "Phi_inv", Phi[:, dependent], "(5.299)", symmetric=False)
         W[dependent], drift[dependent] = -back @ Phi[:, free], -back @ rate
     names = ", ".join(system.model.coordinate_names[i] for i in free)
     W = define.named("W", W, f"a basis of ker Φ, by the partition with q_p = ({names})", "(5.299)")

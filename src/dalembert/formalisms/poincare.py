@@ -23,7 +23,14 @@ from dataclasses import replace
 
 from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import define_bodies, rates
-from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem, Numeric, Rows, Solver, VelocityMap
+from dalembert.formalisms.shared.linear_form import (
+    AccelerationRows,
+    LinearForm,
+    LinearSystem,
+    Numeric,
+    Solver,
+    VelocityMap,
+)
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.formalisms.shared.quasi_velocities import with_rates
 from dalembert.formalisms.shared.solvers import scaled_rows, solve_poincare
@@ -42,7 +49,7 @@ ABOUT = About(
     lineage=("T", "V"),
     nonlinear=True,
     servo=True,
-    redundant="takes",
+    dependent_rows="takes",
     citation="""@article{udwadia2007,
   author = {Udwadia, Firdaus E. and Phohomsiri, Phailaung},
   title = {Explicit {P}oincar\\'e equations of motion for general constrained systems. {P}art {I}. {A}nalytical results},
@@ -86,7 +93,7 @@ def derive(system: System) -> Derived:
             system=system,
             velocity=VelocityMap(s, G @ system.qd, qd, H, bias),
             linear=linear,
-            rows=Rows.ALL,
+            rows=AccelerationRows.ALL,
             solver=Solver(solve_poincare, Numeric.MOORE_PENROSE),
             reaction=reaction,
         )

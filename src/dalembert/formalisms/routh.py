@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import define_bodies, multipliers, vanishing
-from dalembert.formalisms.shared.linear_form import Constants, LinearForm, LinearSystem, Rows, VelocityMap
+from dalembert.formalisms.shared.linear_form import AccelerationRows, Constants, LinearForm, LinearSystem, VelocityMap
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, vector, zeros
 from dalembert.symbolic.elimination import ldl_solve
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 ABOUT = About(
     key="routh",
@@ -51,7 +51,7 @@ def derive(system: System) -> Derived:
     define, algebra, q, names = Definitions(system), system.algebra, system.q, system.model.coordinate_names
     I = list(system.facts.ignorable)  # noqa: E741
     N = [i for i in range(len(q)) if i not in I]
-    v, G = system.qd[N], algebra.symbols([Kind.CONSTANT.of(names[i]) for i in I])
+    v, G = system.qd[N], algebra.symbols([SymbolKind.CONSTANT.of(names[i]) for i in I])
     define_bodies(define, system)
     T = define("T", kinetic(system.motion, system.qd), "kinetic energy", "(7)")
     momenta, qd_I = algebra.gradient(T, system.qd[I]), zeros(0)  # (22)
@@ -90,7 +90,7 @@ def derive(system: System) -> Derived:
             system=system,
             velocity=VelocityMap(v, v, qd, W, bias),
             linear=LinearSystem(M, f, A, beta, C),
-            rows=Rows.INDEPENDENT,
+            rows=AccelerationRows.INDEPENDENT,
             constants=Constants(G, momenta),
             notes=(note,),
             reaction=reaction,

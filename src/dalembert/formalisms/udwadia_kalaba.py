@@ -30,9 +30,9 @@ from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.formalisms.shared.solvers import (
     inverse_mass,
     inverse_root,
+    printable_inverse,
     solve_udwadia_kalaba,
     symmetric_symbols,
-    written_inverse,
 )
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity
@@ -48,7 +48,7 @@ ABOUT = About(
     nonlinear=True,
     servo=True,
     singular_mass=True,
-    redundant="takes",
+    dependent_rows="takes",
     compiles="large",
     citation="""@article{udwadia1992,
   author = {Udwadia, Firdaus E. and Kalaba, Robert E.},
@@ -84,7 +84,7 @@ def _equation(define: Definitions, system: System, M: Array, h: Array) -> None:
     root, which = inverse_root(define, algebra, symmetric_symbols(define, "M", M))
     define("B", A @ root, f"A {which}", "(3.27)")
     pull = M_inv @ A.T  # M^(−1/2) Bᵀ
-    K = pull @ written_inverse(define, algebra, "BB_inv", A @ pull, "(3.35)")  # B⁺ = Bᵀ (B Bᵀ)⁻¹ for independent rows
+    K = pull @ printable_inverse(define, algebra, "BB_inv", A @ pull, "(3.35)")  # B⁺ = Bᵀ (B Bᵀ)⁻¹ for independent rows
     K = define.named("K", K, "M^(−1/2) B⁺: maps the constraint residual to accelerations", "(3.35)")
     words, uses = "q̈ = q̈₀ + M^(−1/2) B⁺ (β − A q̈₀)", ("qdd_free", "K", "beta", "A")
     return define.law(words, uses, lambda: (system.qdd, qdd_free + K @ (beta - A @ qdd_free)), "(3.35)")
@@ -94,6 +94,6 @@ def _principle(define: Definitions, system: System, M: Array, h: Array) -> None:
     """Without q̈₀, for a singular M: d'Alembert's principle for all admissible directions, and A q̈ = β."""
     A, beta = define_rows(define, system, "(3.5)", ("(3.1)", "(3.2)"))
     left = M @ system.qdd - define_push(define, system, h)
-    free = identity(len(h)) - A.T @ written_inverse(define, system.algebra, "AA_inv", A @ A.T, "(3.19)") @ A
+    free = identity(len(h)) - A.T @ printable_inverse(define, system.algebra, "AA_inv", A @ A.T, "(3.19)") @ A
     define.law("(1 − A⁺A)(M q̈ − h) = 0", ("M", "h", "A"), lambda: vanishing(free @ left), "(3.19)")
     define.law("A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta), "(3.5)")

@@ -41,7 +41,7 @@ from dalembert.mechanics.generalized_speeds import Speeds, invert
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity
 from dalembert.symbolic.elimination import ldl_solve
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 ABOUT = About(
     key="volterra_reduced",
@@ -68,7 +68,7 @@ def derive(system: System) -> Derived:
     """M_NI u̇_NI = L_NI, (64)."""
     define, algebra, known = Definitions(system), system.algebra, system.facts
     define_bodies(define, system)
-    G = algebra.symbols([Kind.CONSTANT.of(system.model.coordinate_names[i]) for i in known.ignorable])
+    G = algebra.symbols([SymbolKind.CONSTANT.of(system.model.coordinate_names[i]) for i in known.ignorable])
     qd_I = system.qd[list(known.ignorable)]
     momenta = algebra.gradient(kinetic(system.motion, system.qd), qd_I)  # M′ q̇ + N₂ = ∂T/∂q̇_I: (22), (23)
     if known.s:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.errors import ModelFileError, nearest
+from dalembert.errors import ModelFileError, suggest_name
 from dalembert.io.toml_source import failure, read_bytes
 from dalembert.model.keys import quote
 from dalembert.model.values import MAX_NAME
@@ -37,7 +37,7 @@ _SAVE = "In MATLAB or Octave save it with save('inputs.mat', '-v7')."
 
 
 @dataclass(frozen=True)
-class Stored:
+class MatFile:
     """Content of a file: its numeric vectors by name, and the types of the other names."""
 
     source: str
@@ -51,19 +51,19 @@ class Stored:
             raise failure(where, fact, "Expected a vector of real numbers.")
         if name not in self.vectors:
             fact = f"there is no {quote(name)} in {self.source}."
-            raise failure(where, fact, nearest(name[:MAX_NAME], self.vectors))
+            raise failure(where, fact, suggest_name(name[:MAX_NAME], self.vectors))
         return self.vectors[name]
 
-    def only(self, names: Iterable[str]) -> Stored:
+    def only(self, names: Iterable[str]) -> MatFile:
         """The content with these names."""
         chosen = set(names)
         vectors = {name: value for name, value in self.vectors.items() if name in chosen}
-        return Stored(self.source, vectors, {name: it for name, it in self.others.items() if name in chosen})
+        return MatFile(self.source, vectors, {name: it for name, it in self.others.items() if name in chosen})
 
-    def without(self, names: Iterable[str]) -> Stored:
+    def without(self, names: Iterable[str]) -> MatFile:
         """The same content with empty vectors for these names if they are not vectors."""
         empty = {name: () for name in names if name in self.others}
-        return Stored(
+        return MatFile(
             self.source, {**self.vectors, **empty}, {name: it for name, it in self.others.items() if name not in empty}
         )
 
@@ -76,7 +76,7 @@ class _Array(NamedTuple):
     other: str
 
 
-def read_mat(path: str | Path) -> Stored:
+def read_mat(path: str | Path) -> MatFile:
     """Read the vectors of a `.mat` file.
 
     >>> from dalembert.errors import ModelFileError
@@ -86,16 +86,16 @@ def read_mat(path: str | Path) -> Stored:
     ...     print(error.problems[0].fact)
     there is no such file.
     """
-    return stored(read_bytes(path), str(path))
+    return parse_mat(read_bytes(path), str(path))
 
 
-def stored(data: bytes, source: str = "<bytes>") -> Stored:
+def parse_mat(data: bytes, source: str = "<bytes>") -> MatFile:
     """Read the vectors from the bytes of a `.mat` file.
 
     >>> from io import BytesIO
     >>> from scipy.io import savemat
     >>> savemat(file := BytesIO(), {"n": 2, "m": [[0.5], [0.4]], "label": "arm"})
-    >>> found = stored(file.getvalue())
+    >>> found = parse_mat(file.getvalue())
     >>> found.vectors, found.others
     ({'n': (2.0,), 'm': (0.5, 0.4)}, {'label': 'of class char'})
     """
@@ -117,7 +117,7 @@ def stored(data: bytes, source: str = "<bytes>") -> Stored:
         raise
     except (ValueError, KeyError, struct.error, zlib.error) as error:
         raise failure(source, "the file is not a MAT file of level 4 or 5, or it is damaged.", _SAVE) from error
-    return Stored(source, vectors, others)
+    return MatFile(source, vectors, others)
 
 
 def _level_5(data: bytes, order: str, source: str) -> Iterator[_Array]:

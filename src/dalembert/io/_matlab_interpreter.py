@@ -18,9 +18,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from dalembert.errors import ModelFileError, nearest
-from dalembert.io._mat_file import Stored, Values
-from dalembert.io._matlab_values import CALL, KNOWN, Function, Reader, tokens_of
+from dalembert.errors import ModelFileError, suggest_name
+from dalembert.io._mat_file import MatFile, Values
+from dalembert.io._matlab_values import CALL, KNOWN, Function, MatlabEvaluator, tokens_of
 from dalembert.io.toml_source import failure
 from dalembert.model.keys import quote
 from dalembert.model.values import MAX_NAME
@@ -36,7 +36,7 @@ def read_assignments(
     text: str,
     source: str = "<text>",
     *,
-    load: Callable[[str], Stored] | None = None,
+    load: Callable[[str], MatFile] | None = None,
     functions: Mapping[str, Function] | None = None,
 ) -> dict[str, Values]:
     """The values of all names that the code assigns, each as a tuple of floats.
@@ -56,7 +56,7 @@ def call(
     source: str,
     arguments: Sequence[Values],
     functions: Mapping[str, Function] | None = None,
-    load: Callable[[str], Stored] | None = None,
+    load: Callable[[str], MatFile] | None = None,
 ) -> list[Values]:
     """Call the function defined by the code: its results, up to the first that is not assigned.
 
@@ -75,11 +75,11 @@ def call(
     return out
 
 
-class _Program(Reader):
+class _Program(MatlabEvaluator):
     """Executes the statements of the code in order."""
 
     def __init__(
-        self, text: str, source: str, load: Callable[[str], Stored] | None, functions: Mapping[str, Function]
+        self, text: str, source: str, load: Callable[[str], MatFile] | None, functions: Mapping[str, Function]
     ) -> None:
         super().__init__(tokens_of(text, source), source, functions)
         self._load = load
@@ -228,7 +228,11 @@ class _Program(Reader):
         self._expect("=")
         function = self._take().text
         if function not in self.functions:
-            known = nearest(function[:MAX_NAME], self.functions) if self.functions else "No function is available here."
+            known = (
+                suggest_name(function[:MAX_NAME], self.functions)
+                if self.functions
+                else "No function is available here."
+            )
             raise self._error(f"unknown function {quote(function)}.", known)
         arguments = []
         if self._found("("):
@@ -241,7 +245,7 @@ class _Program(Reader):
             raise self._error(fact, "Expected at least as many values.")
         self.values.update(zip(names, results, strict=False))
 
-    def _loaded(self) -> Stored:
+    def _loaded(self) -> MatFile:
         """The data file of a load statement, in the directory of the code or below, or some of its names."""
         rest = self._next.text[len("load") :]
         word, *wanted = [part for group in _QUOTES.findall(rest) for part in group if part] or rest.split() or [""]

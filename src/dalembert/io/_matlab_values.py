@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from dalembert.errors import ModelFileError, nearest
-from dalembert.io._mat_file import Stored, Values
+from dalembert.errors import ModelFileError, suggest_name
+from dalembert.io._mat_file import MatFile, Values
 from dalembert.io.toml_source import failure, require_short
 from dalembert.model.keys import MAX_ELEMENTS, quote
 from dalembert.model.values import MAX_NAME
@@ -117,7 +117,7 @@ def _without_comments(text: str) -> str:
     return "\n".join(lines)
 
 
-class Reader:
+class MatlabEvaluator:
     """Recursive-descent evaluator of the tokens."""
 
     def __init__(self, tokens: list[Token], source: str, functions: Mapping[str, Function]) -> None:
@@ -129,7 +129,7 @@ class Reader:
         self._listing = False  # directly inside [ ], where a space separates entries
         self._within: int | None = None  # length of the indexed vector, for `end` and `:`
         self.values: dict[str, Values] = {}
-        self._files: dict[str, Stored] = {}  # by the name assigned from load
+        self._files: dict[str, MatFile] = {}  # by the name assigned from load
 
     # position
 
@@ -276,7 +276,9 @@ class Reader:
         if value is None and name == "pi":
             return (math.pi,)
         if value is None:
-            advice = "Write its arguments in parentheses." if name in KNOWN else nearest(name[:MAX_NAME], self.values)
+            advice = (
+                "Write its arguments in parentheses." if name in KNOWN else suggest_name(name[:MAX_NAME], self.values)
+            )
             raise self._error(f"the name {quote(name)} has no value.", advice)
         return value
 
@@ -320,7 +322,7 @@ class Reader:
         if name in _PAIRS and len(arguments) == 2:
             return self._pairwise(name, _PAIRS[name], *arguments)
         if name not in KNOWN or name == "pi":
-            raise self._error(f"unknown function or vector {quote(name)}.", nearest(name[:MAX_NAME], KNOWN))
+            raise self._error(f"unknown function or vector {quote(name)}.", suggest_name(name[:MAX_NAME], KNOWN))
         if len(arguments) != 1 or name in _PAIRS:
             expected = "two" if name in _PAIRS else "one"
             raise self._error(f"{name} has {len(arguments)} arguments.", f"Expected {expected}.")

@@ -14,8 +14,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from dalembert.errors import InputError, nearest
-from dalembert.io._mat_file import Stored, Values, read_mat
+from dalembert.errors import InputError, suggest_name
+from dalembert.io._mat_file import MatFile, Values, read_mat
 from dalembert.io._matlab_interpreter import call, read_assignments
 from dalembert.io._matlab_values import Function
 from dalembert.io._redysim_arrays import (
@@ -97,7 +97,7 @@ def _from_string(
     model: str | None,
     name: str,
     quaternion: bool,
-    load: Callable[[str], Stored] | None,
+    load: Callable[[str], MatFile] | None,
 ) -> Model:
     """The robot described by a string; `load` opens the data files that MATLAB code loads."""
     if kind != "json":
@@ -116,7 +116,7 @@ def _from_string(
     return from_arrays(data, source, quaternion=quaternion)
 
 
-def _stored(found: Stored, name: str, *, quaternion: bool) -> Model:
+def _stored(found: MatFile, name: str, *, quaternion: bool) -> Model:
     """The robot whose arrays a data file contains; other content is noted."""
     for key in found.others.keys() & set(KEYS):
         found.vector(key, found.source)  # raises with the reason
@@ -175,19 +175,19 @@ def _chosen(data: Table, model: str | None, source: str) -> tuple[Table, str | N
         advice = f"Select one with model=..., such as {next(iter(data))[:MAX_NAME]!r}."
         raise failure(source, f"the file contains {len(data)} robots.", advice)
     if model not in data:
-        raise failure(source, f"there is no robot {quote(model)}.", nearest(model[:MAX_NAME], data))
+        raise failure(source, f"there is no robot {quote(model)}.", suggest_name(model[:MAX_NAME], data))
     return data[model], model.rsplit("/", 1)[-1]
 
 
-def opened(path: Path) -> Stored:
+def opened(path: Path) -> MatFile:
     """The content of a data file; values that the equations of motion do not need are not checked."""
     return read_mat(path).without(APART)
 
 
-def opener(path: Path) -> Callable[[str], Stored]:
+def opener(path: Path) -> Callable[[str], MatFile]:
     """A function that opens the data files that MATLAB code loads, in its directory or below."""
 
-    def load(name: str) -> Stored:
+    def load(name: str) -> MatFile:
         file = path.parent / name.replace("\\", "/")
         if not os.path.exists(file):  # also False for names that no file can have, such as very long ones
             raise failure(str(file), "there is no such file.", f"Copy it into the directory of {path.name}.")

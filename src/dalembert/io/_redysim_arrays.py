@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dalembert.errors import InputError, Problem
-from dalembert.io.robot_rows import Row, add_rows, build, described, merged, names_in
-from dalembert.io.toml_reader import Builder
+from dalembert.io.robot_rows import RobotRow, add_rows, build, coordinate_entry, merged, names_in
+from dalembert.io.toml_reader import FileModelBuilder
 from dalembert.io.toml_source import Table, failure
 from dalembert.model import keys
-from dalembert.model.keys import MAX_ELEMENTS, MAX_SAMPLES, attempt, wrong
+from dalembert.model.keys import MAX_ELEMENTS, MAX_SAMPLES, invalid_value, problem_of
 from dalembert.model.model import Model
 from dalembert.model.values import WORLD
 
@@ -69,7 +69,7 @@ def from_arrays(data: Table, source: str, *, quaternion: bool = False) -> Model:
     robot = None if found else _Robot({"r": [1] * n, "th": [0] * n, **data}, n, _names(data, n), quaternion)
     head = {"gravity": data["g"]} if "gravity" not in data and _is_vector(data.get("g"), 3) else {}
 
-    def rows(builder: Builder) -> None:
+    def rows(builder: FileModelBuilder) -> None:
         if builder.note(found) and robot and builder.note(_entries(data, builder.model)):
             builder.note(robot.parents())
             robot.add(builder)
@@ -113,7 +113,7 @@ class _Robot:
         for i in self.moving():
             turns = self.revolute(i)
             start = self.data["th" if turns else "b"][i]
-            out[f"q{i + 1}"] = {**described(self.names[i], turns=turns), "start": start}
+            out[f"q{i + 1}"] = {**coordinate_entry(self.names[i], turns=turns), "start": start}
         return out
 
     def _base(self) -> dict[str, tuple[str, str]]:
@@ -136,19 +136,19 @@ class _Robot:
                 advice = "Expected 0: its coordinates define its position."
                 yield Problem(f"{key}, link 1", f"the floating base has the value {self.data[key][0]!r:.20}.", advice)
 
-    def add(self, builder: Builder) -> None:
+    def add(self, builder: FileModelBuilder) -> None:
         """Add the bodies, the ground contacts and the simulation time."""
         if builder.found:
             return
         model = builder.model
         if self.floating:
-            builder.note(attempt("link 1", lambda: self._add_base(model)))
+            builder.note(problem_of("link 1", lambda: self._add_base(model)))
         rows = [(f"link {i + 1}", self._row(i)) for i in self.moving()]
         add_rows(builder, rows, "mdh", [*self.names, *names_in(self.data.get("body"))])
         if GROUND in self.data and not builder.found:
-            builder.note(attempt(GROUND, lambda: add_feet(model, self.data, self.names)))
+            builder.note(problem_of(GROUND, lambda: add_feet(model, self.data, self.names)))
         if "Tp" in self.data:
-            builder.note(attempt("Tp", lambda: _simulation(model, self.data)))
+            builder.note(problem_of("Tp", lambda: _simulation(model, self.data)))
 
     def _add_base(self, model: Model) -> None:
         if not self.spatial:
@@ -159,9 +159,9 @@ class _Robot:
             joint = model.free(("x", "y", "z"), ("phi", "theta", "psi"), "zxy", where="link 1")
         model.body(self.names[0], joint=joint, description="the floating base", **self._body(0))
 
-    def _row(self, i: int) -> Row:
+    def _row(self, i: int) -> RobotRow:
         data, parent, turns = self.data, int(self.data["bt"][i]), self.revolute(i)
-        return Row(
+        return RobotRow(
             self.names[i],
             self.names[parent - 1] if parent else WORLD,
             "revolute" if turns else "prismatic",
@@ -216,9 +216,9 @@ def _shapes(data: Table, n: int) -> Iterator[Problem]:
             yield Problem("model file", f"the array '{key}' is missing.", advice)
     for key in ("bt", "r", "th", "names", *STEP, *BODY):
         if key in data and not _is_vector(data[key], n):
-            yield wrong(key, f"an array of {n}, one entry for each link", data[key])
+            yield invalid_value(key, f"an array of {n}, one entry for each link", data[key])
     if "g" in data and not _is_vector(data["g"], 3):
-        yield wrong("g", "an array of 3, the acceleration of gravity", data["g"])
+        yield invalid_value("g", "an array of 3, the acceleration of gravity", data["g"])
     if "gravity" in data:
         yield Problem("gravity", "ReDySim's arrays define it as g.", "Use g = [...] only.")
 
@@ -233,15 +233,15 @@ def _choices(data: Table) -> Iterator[Problem]:
         if not _is_integer(entry) or entry not in (0, 1):
             yield Problem(f"r, link {i + 1}", f"got {entry!r:.40}.", "Expected 1 (revolute) or 0 (prismatic).")
     if "dof" in data and not _is_integer(data["dof"]):
-        yield wrong("dof", "an integer", data["dof"])
+        yield invalid_value("dof", "an integer", data["dof"])
     if "quaternion" in data and not isinstance(data["quaternion"], bool):
-        yield wrong("quaternion", "true or false", data["quaternion"])
+        yield invalid_value("quaternion", "true or false", data["quaternion"])
     if "steps" in data and "Tp" not in data:
         yield Problem("steps", "the time Tp is missing.", "Define both, or the section [simulation].")
     for key in ("Tp", "steps"):
         value = data.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-            yield wrong(key, "a positive number of seconds", value)
+            yield invalid_value(key, "a positive number of seconds", value)
     if "Tp" in data and "simulation" in data:
         yield Problem("Tp", "the section [simulation] is also defined.", "Keep one of them.")
 
@@ -303,7 +303,7 @@ def ground_problems(data: Table, n: int) -> Iterator[Problem]:
     given = data[GROUND]
     expected = "an array of 8: stiffness, damping, speed, friction, its damping, and three axis numbers, vertical first"
     if not isinstance(given, list) or len(given) != 8 or not all(map(_is_number, given)):
-        yield wrong(GROUND, expected, given)
+        yield invalid_value(GROUND, expected, given)
         return
     for index, name in _LAW.items():
         if given[index] < 0 or (name == "stiffness" and given[index] == 0):
@@ -317,7 +317,7 @@ def ground_problems(data: Table, n: int) -> Iterator[Problem]:
             yield Problem(GROUND, fact, "Expected gravity along the vertical axis.")
     for key in (TIPS, LENGTHS):
         if key in data and (not isinstance(data[key], list) or len(data[key]) != n):
-            yield wrong(key, f"an array of {n}, one entry for each link", data[key])
+            yield invalid_value(key, f"an array of {n}, one entry for each link", data[key])
     if TIPS not in data:
         yield Problem(GROUND, f"the array '{TIPS}' is missing.", f"Add {TIPS} with {n} entries: the tips of the links.")
 

@@ -11,9 +11,9 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from dalembert.errors import InputError, Problem, nearest
+from dalembert.errors import InputError, Problem, suggest_name
 from dalembert.io.robot_rows import CONVENTIONS, UNITS, from_links
-from dalembert.io.toml_source import Enough, Findings, Table, failure, read_text, require_short
+from dalembert.io.toml_source import ProblemList, Table, TooManyProblems, failure, read_text, require_short
 from dalembert.model.keys import MAX_ELEMENTS, quote
 from dalembert.model.model import Model
 from dalembert.model.values import MAX_NAME, WORLD
@@ -56,13 +56,13 @@ def loads_csv(text: str, source: str = "<text>", name: str = "robot") -> Model:
     """
     require_short(len(text), source)
     table, data = _Reader(source), Table()
-    with suppress(Enough):
+    with suppress(TooManyProblems):
         data = table.read(text, name)
     table.require_sound()
     return from_links(data, source)
 
 
-class _Reader(Findings):
+class _Reader(ProblemList):
     """Reads the lines of one file and collects their problems."""
 
     def wrong(self, line: int, column: str, fact: str, advice: str) -> None:
@@ -109,7 +109,7 @@ class _Reader(Findings):
                 known[name] = line
         for line, link in links:
             if link.get("parent", WORLD) not in (WORLD, *known):
-                advice = nearest(link["parent"][:MAX_NAME], (WORLD, *known))
+                advice = suggest_name(link["parent"][:MAX_NAME], (WORLD, *known))
                 self.wrong(line, "parent", f"there is no link {quote(link['parent'])}.", advice)
 
     def _cells(self, line: int, content: str) -> list[str]:
@@ -125,7 +125,7 @@ class _Reader(Findings):
         key, value = match.group(1).lower(), match.group(2).strip().strip("\"'")
         where = f"setting {key}"[:MAX_NAME]
         if key not in SETTINGS:
-            self.wrong(line, "", f"there is no setting {quote(key)}.", nearest(key[:MAX_NAME], SETTINGS))
+            self.wrong(line, "", f"there is no setting {quote(key)}.", suggest_name(key[:MAX_NAME], SETTINGS))
         elif key == "gravity":
             parts = value.strip("[]() ").replace(",", " ").split()
             if len(parts) != 3:
@@ -145,7 +145,7 @@ class _Reader(Findings):
             column = _BY_CASE.get(cell.lower())
             if column is None:
                 seems = ";" in cell or "\t" in cell
-                advice = "Separate the columns by commas." if seems else nearest(cell[:MAX_NAME], COLUMNS)
+                advice = "Separate the columns by commas." if seems else suggest_name(cell[:MAX_NAME], COLUMNS)
                 self.wrong(line, cell, "there is no such column.", advice)
             elif column in columns:
                 self.wrong(line, cell, "duplicate column.", "Remove one of them.")

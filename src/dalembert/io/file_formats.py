@@ -8,7 +8,7 @@ from functools import partial
 from inspect import signature
 from pathlib import Path
 
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.io._redysim import loads_redysim, read_redysim
 from dalembert.io._robot_csv import read_csv
 from dalembert.io.robot_rows import from_links
@@ -50,7 +50,7 @@ def _checked(reader: Callable[..., Model], what: str, /, *arguments: object, **o
     known = signature(reader).parameters.keys() - {"path", "text", "data", "source", "kind"}
     for name in options:
         if name not in known:
-            advice = nearest(name, known) if known else "It accepts no options."
+            advice = suggest_name(name, known) if known else "It accepts no options."
             raise InputError(f"load: {what} has no option '{name}'. {advice}")
     return reader(*arguments, **options)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dalembert.errors import InputError, WorkError
+from dalembert.errors import ComputationError, InputError
 
 _MARK = b"\ndalembert sha256 "
 _LENGTH = len(_MARK) + 64
@@ -42,7 +42,7 @@ def checksum_fault(path: Path) -> str:
 
 
 @contextmanager
-def complete(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A temporary file next to `path` that is renamed to it on success and removed on failure."""
     part = path.with_name(f".{path.stem}-{uuid.uuid4().hex[:8]}{path.suffix}")
     try:
@@ -51,7 +51,9 @@ def complete(path: Path) -> Iterator[Path]:
         os.replace(part, path)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise WorkError(f"{path}: cannot write the file ({reason}). Choose another path or free disk space.") from error
+        raise ComputationError(
+            f"{path}: cannot write the file ({reason}). Choose another path or free disk space."
+        ) from error
     finally:
         if part.exists():
             part.unlink()
@@ -61,14 +63,14 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
     if not path.name:
         raise InputError(f"'{path}' is not a file name. Expected a path such as model.toml.")
-    with complete(path) as part:
+    with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
-def either(words: Sequence[str]) -> str:
+def join_alternatives(words: Sequence[str]) -> str:
     """Join alternatives with commas and `or`.
 
-    >>> either([".nc", ".csv", ".txt"])
+    >>> join_alternatives([".nc", ".csv", ".txt"])
     '.nc, .csv or .txt'
     """
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
@@ -84,4 +86,4 @@ def require_suffix(path: Path, possible: Sequence[str], what: str) -> None:
     """
     if path.suffix.lower() not in possible:
         got = f"as '{path.suffix}'" if path.suffix else "without a suffix"
-        raise InputError(f"{path}: {what} cannot be saved {got}. Expected the suffix {either(possible)}.")
+        raise InputError(f"{path}: {what} cannot be saved {got}. Expected the suffix {join_alternatives(possible)}.")

@@ -20,14 +20,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dalembert.errors import Problem, nearest
+from dalembert.errors import Problem, suggest_name
 from dalembert.io import toml_reader
-from dalembert.io.toml_reader import Builder, begin, title
-from dalembert.io.toml_source import Enough, Table, failure, read_text, tables
+from dalembert.io.toml_reader import FileModelBuilder, empty_model, title
+from dalembert.io.toml_source import Table, TooManyProblems, failure, read_text, tables
 from dalembert.model import keys
 from dalembert.model.description import Elements
 from dalembert.model.joints.base import Joint
-from dalembert.model.keys import MAX_ELEMENTS, Check, Key, Keys, attempt, quote, wrong
+from dalembert.model.keys import MAX_ELEMENTS, Check, Key, Keys, invalid_value, problem_of, quote
 from dalembert.model.loads.joint_friction import SMOOTHING
 from dalembert.model.model import Model
 from dalembert.model.values import WORLD
@@ -40,7 +40,7 @@ Value = str | float  # a number, or a formula of parameters as a str
 
 
 @dataclass(frozen=True)
-class Row:
+class RobotRow:
     """One row of a table: the transform from the parent's frame, in radians, its body and its drive.
 
     Rotor, friction and limits are the arguments of `Model.rotor`, `Model.joint_friction` and `Model.limit`, on the joint side;
@@ -64,13 +64,13 @@ class Row:
     limits: Table = field(default_factory=dict)
 
 
-def joints(model: Model, row: Row, convention: str, where: str) -> list[Joint]:
+def joints(model: Model, row: RobotRow, convention: str, where: str) -> list[Joint]:
     """The joints of one row: the moving joint, then a fixed placement unless it is the identity.
 
     >>> model = Model("elbow").coordinates("q1")
-    >>> [joint.kind for joint in joints(model, Row("arm", coordinate="q1", a=0.4), "dh", "link 'arm'")]
+    >>> [joint.kind for joint in joints(model, RobotRow("arm", coordinate="q1", a=0.4), "dh", "link 'arm'")]
     ['revolute', 'fixed']
-    >>> [joint.kind for joint in joints(model, Row("arm", coordinate="q1", a=0.4), "mdh", "link 'arm'")]
+    >>> [joint.kind for joint in joints(model, RobotRow("arm", coordinate="q1", a=0.4), "mdh", "link 'arm'")]
     ['revolute']
     """
     turns, slides = row.kind == "revolute", row.kind == "prismatic"
@@ -82,16 +82,16 @@ def joints(model: Model, row: Row, convention: str, where: str) -> list[Joint]:
         before = ((0, 0, 0), (0, 0, 0 if turns else row.theta))
         after = ((row.a, 0, 0 if slides else row.d), (row.alpha, 0, 0))
     if turns:
-        first: Joint = model.revolute((0, 0, 1), shifted(row.coordinate, row.theta), *before, where=where)
+        first: Joint = model.revolute((0, 0, 1), with_offset(row.coordinate, row.theta), *before, where=where)
     elif slides:
-        first = model.prismatic((0, 0, 1), shifted(row.coordinate, row.d), *before, where=where)
+        first = model.prismatic((0, 0, 1), with_offset(row.coordinate, row.d), *before, where=where)
     else:
         first = model.fixed(*before, where=where)
     still = all(is_zero(value) for part in after for value in part)
     return [first] if still else [first, model.fixed(*after, where=where)]
 
 
-def add(model: Model, row: Row, convention: str, where: str) -> None:
+def add(model: Model, row: RobotRow, convention: str, where: str) -> None:
     """Add the body of a row, its rotor, friction and limits."""
     model.body(
         row.name,
@@ -111,15 +111,17 @@ def add(model: Model, row: Row, convention: str, where: str) -> None:
         model.limit(row.coordinate, **row.limits)
 
 
-def build(data: Table, own: Collection[str], coordinates: Table, source: str, rows: Callable[[Builder], None]) -> Model:
+def build(
+    data: Table, own: Collection[str], coordinates: Table, source: str, rows: Callable[[FileModelBuilder], None]
+) -> Model:
     """Build the model of a table, or raise one error with all problems; `rows(builder)` adds the bodies.
 
     Head, parameters and coordinates come first, then the rows, then all other sections. These have the same format as in
     ordinary model files.
     """
-    builder = Builder(begin(data), source)
+    builder = FileModelBuilder(empty_model(data), source)
     builder.model.published = True
-    with suppress(Enough):
+    with suppress(TooManyProblems):
         builder.require_known(data, own)
         builder.require_name(data)
         builder.build({**{key: data[key] for key in HEAD if key in data}, "coordinates": coordinates})
@@ -129,14 +131,16 @@ def build(data: Table, own: Collection[str], coordinates: Table, source: str, ro
     return builder.model
 
 
-def add_rows(builder: Builder, rows: Sequence[tuple[str, Row]], convention: str, parents: Collection[str]) -> None:
+def add_rows(
+    builder: FileModelBuilder, rows: Sequence[tuple[str, RobotRow]], convention: str, parents: Collection[str]
+) -> None:
     """Add valid rows, each with its name in messages; their parents are the world or one of `parents`."""
     known = {WORLD, *parents}
     for where, row in rows:
         if row.parent not in known:
             fact = f"there is no link or body {quote(row.parent)}."
-            builder.note([Problem(f"{where}, parent", fact, nearest(row.parent, known - {row.name}))])
-        builder.note(attempt(where, lambda row=row, where=where: add(builder.model, row, convention, where)))
+            builder.note([Problem(f"{where}, parent", fact, suggest_name(row.parent, known - {row.name}))])
+        builder.note(problem_of(where, lambda row=row, where=where: add(builder.model, row, convention, where)))
 
 
 def names_in(elements: object) -> list[str]:
@@ -145,10 +149,10 @@ def names_in(elements: object) -> list[str]:
     return [str(each.get("name")) for each in entries if isinstance(each, dict)]
 
 
-def described(name: str, *, turns: bool) -> Table:
+def coordinate_entry(name: str, *, turns: bool) -> Table:
     """Unit and description of the coordinate of a joint.
 
-    >>> described("elbow", turns=True)
+    >>> coordinate_entry("elbow", turns=True)
     {'unit': 'rad', 'description': "angle of joint 'elbow' about its z axis"}
     """
     what, along = ("angle", "about") if turns else ("displacement", "along")
@@ -169,10 +173,10 @@ def merged(defaults: Mapping[str, Table], given: object) -> Table:
     return {**out, **{name: entry for name, entry in entries.items() if name not in out}}
 
 
-def shifted(coordinate: str, offset: Value) -> str:
+def with_offset(coordinate: str, offset: Value) -> str:
     """The formula of a coordinate plus an offset.
 
-    >>> shifted("q1", 0), shifted("q1", -0.5), shifted("q1", "pi/2")
+    >>> with_offset("q1", 0), with_offset("q1", -0.5), with_offset("q1", "pi/2")
     ('q1', 'q1 - 0.5', 'q1 + (pi/2)')
     """
     if is_zero(offset):
@@ -206,9 +210,9 @@ def one_of(names: tuple[str, ...]) -> Check:
 
     def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         if not isinstance(value, str):
-            yield wrong(where, f"one of {', '.join(names)}", value)
+            yield invalid_value(where, f"one of {', '.join(names)}", value)
         elif value not in names:
-            yield Problem(where, f"unknown value {quote(value)}.", nearest(value[: keys.MAX_NAME], names))
+            yield Problem(where, f"unknown value {quote(value)}.", suggest_name(value[: keys.MAX_NAME], names))
 
     return check
 
@@ -222,7 +226,7 @@ _CONSTANT = Key(keys.constant)
 _FRICTION = {**dict.fromkeys(("viscous", "coulomb", "smoothing"), _CONSTANT), "side": Key(one_of(("joint", "motor")))}
 LINK: Keys = {
     "name": Key(keys.name, required=True),
-    "description": Key(keys.text),
+    "description": Key(keys.string),
     "parent": Key(keys.name),
     "type": Key(one_of(KINDS)),
     **dict.fromkeys(("theta", "d", "a", "alpha", "mass"), _CONSTANT),
@@ -235,7 +239,7 @@ LINK: Keys = {
     "friction": Key(inside(_FRICTION)),
     "limits": Key(inside(toml_reader.LIMITS)),
 }
-OWN = ("convention", "unit", "link")
+TABLE_KEYS = ("convention", "unit", "link")
 _MOVING = ("coordinate", "start", "rate", "motor", "friction", "limits")
 
 
@@ -273,7 +277,7 @@ def from_links(data: Table, source: str) -> Model:
     names = coordinates(links)
     parents = [*names_in(links), *names_in(data.get("body"))]
 
-    def rows(builder: Builder) -> None:
+    def rows(builder: FileModelBuilder) -> None:
         builder.note(_duplicates(links, names, data.get("coordinates")))
         valid = []
         begin: dict[str, Table] = {"start": {}, "rate": {}}
@@ -284,15 +288,15 @@ def from_links(data: Table, source: str) -> Model:
                 valid.append((where, _row(link, name, before, unit)))
                 for key in begin.keys() & link.keys():
                     begin[key][name] = radians(link[key], unit) if _turns(link) else link[key]
-        builder.note(attempt("links", lambda: builder.model.start(begin["start"], begin["rate"])))
+        builder.note(problem_of("links", lambda: builder.model.start(begin["start"], begin["rate"])))
         add_rows(builder, valid, convention, parents)
 
     defaults = {
-        name: described(str(link.get("name", "?"))[: keys.MAX_NAME], turns=_turns(link))
+        name: coordinate_entry(str(link.get("name", "?"))[: keys.MAX_NAME], turns=_turns(link))
         for link, name in zip(links, names, strict=True)
         if name
     }
-    model = build(data, OWN, merged(defaults, data.get("coordinates")), source, rows)
+    model = build(data, TABLE_KEYS, merged(defaults, data.get("coordinates")), source, rows)
     if "gravity" not in data:
         model.note("no gravity is defined; it is zero.")
     return model
@@ -396,11 +400,11 @@ def contradictions(link: Table, where: str) -> Iterator[Problem]:
         yield Problem(f"{where}, limits", f"lower is {lower:g} and upper is {upper:g}.", "Swap them.")
 
 
-def _row(link: Table, coordinate: str, before: str, unit: str) -> Row:
+def _row(link: Table, coordinate: str, before: str, unit: str) -> RobotRow:
     motor, limits = link.get("motor", {}), link.get("limits", {})
     if _turns(link):
         limits = {key: value if key == "effort" else radians(value, unit) for key, value in limits.items()}
-    return Row(
+    return RobotRow(
         link["name"],
         link.get("parent", before),
         link.get("type", "revolute"),

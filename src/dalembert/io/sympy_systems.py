@@ -5,7 +5,7 @@ but no position. Energies of such velocities would give different equations. So 
 integrability: it is the rate of a function of q and t if ∂J_i/∂q_j = ∂J_j/∂q_i for v = J q̇ + c. If it is not, three coordinates
 are added with nonholonomic constraints ṙ = v; loads do the same work in both descriptions.
 
-`Mechanics` has the same parts for all classes of SymPy.
+`SympyMechanics` has the same parts for all classes of SymPy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dalembert.model.model import Model
 _SEED, _TRIALS, _SMALL = 7, 3, 1e-9
 
 
-def understands(source: object) -> bool:
+def is_sympy_system(source: object) -> bool:
     """Is this a system of SymPy's mechanics?"""
     return type(source).__module__.startswith("sympy.physics.mechanics") and type(source).__name__ in CLASSES
 
@@ -47,14 +47,14 @@ def read_sympy(
     >>> read_sympy(method, parameters={m: 1.0, k: 4.0}).coordinate_names
     ('x',)
     """
-    parts = gathered(system)
+    parts = mechanics_of(system)
     return _Builder(parts, parameters or {}).model(name, start or {}, rates or {})
 
 
 class _Builder:
     """Energies, forces and constraints over q and q̇."""
 
-    def __init__(self, parts: Mechanics, values: Mapping[Expression, float]) -> None:
+    def __init__(self, parts: SympyMechanics, values: Mapping[Expression, float]) -> None:
         import sympy
 
         from dalembert.symbolic.sympy_trees import time_symbol
@@ -237,7 +237,7 @@ Expression = Any  # SymPy has no static types
 
 
 @dataclass(frozen=True)
-class Mechanics:
+class SympyMechanics:
     """Bodies, loads and constraints over coordinates q and their rates; speeds are eliminated when used."""
 
     frame: Expression  # the inertial frame
@@ -250,7 +250,7 @@ class Mechanics:
     lagrangian: Expression | None = None  # replaces the energies of the bodies
 
 
-def gathered(system: Expression) -> Mechanics:
+def mechanics_of(system: Expression) -> SympyMechanics:
     """The parts of a System, a KanesMethod or a LagrangesMethod."""
     kind = type(system).__name__
     if kind == "System" and type(system.eom_method).__name__ != "LagrangesMethod":
@@ -262,19 +262,19 @@ def gathered(system: Expression) -> Mechanics:
         loads = [(each[0], each[1]) for each in system.forcelist or ()]
         if loads and system.inertial is None:
             raise InputError("LagrangesMethod with forces: there is no inertial frame. Pass it as `frame`.")
-        return Mechanics(system.inertial, list(system.q), {}, [], loads, hol, list(system.coneqs), system._L[0])
+        return SympyMechanics(system.inertial, list(system.q), {}, [], loads, hol, list(system.coneqs), system._L[0])
     _refuse_auxiliary(system._uaux)
     # f_nh + k_nh u = 0
     velocity = list(system._f_nh + system._k_nh * system.u) if len(system._f_nh) else []
     kinematic = [rate - value for rate, value in system.kindiffdict().items()]
     loads = [(each[0], each[1]) for each in system.forcelist or ()]
     q, bodies = list(system.q), list(system.bodies or ())
-    return Mechanics(
+    return SympyMechanics(
         system._inertial, q, _solved(kinematic, q, list(system.u)), bodies, loads, list(system._f_h), velocity
     )
 
 
-def _of_system(system: Expression) -> Mechanics:
+def _of_system(system: Expression) -> SympyMechanics:
     _refuse_auxiliary(system.u_aux)
     for body in system.bodies:
         if body.potential_energy != 0:
@@ -284,7 +284,7 @@ def _of_system(system: Expression) -> Mechanics:
             )
     loads = [*system.loads, *(load for actuator in system.actuators for load in actuator.to_loads())]
     q = list(system.q)
-    return Mechanics(
+    return SympyMechanics(
         system.frame,
         q,
         _solved(list(system.kdes), q, list(system.u)),

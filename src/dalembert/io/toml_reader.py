@@ -14,16 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dalembert.errors import Problem, nearest
-from dalembert.io.toml_source import Enough, Findings, Table, read_text, tables
+from dalembert.errors import Problem, suggest_name
+from dalembert.io.toml_source import ProblemList, Table, TooManyProblems, read_text, tables
 from dalembert.model import attitude, constraints, contacts, joints, keys, loads
 from dalembert.model.description import Elements
 from dalembert.model.elements import Event, Point, Rotor
 from dalembert.model.joints.base import Joint
-from dalembert.model.keys import MAX_ELEMENTS, Check, Key, Keys, attempt, quote, wrong
+from dalembert.model.keys import MAX_ELEMENTS, Check, Key, Keys, invalid_value, problem_of, quote
 from dalembert.model.model import Model
 from dalembert.model.solids import solids_in_file
-from dalembert.model.values import is_name, is_text
+from dalembert.model.values import is_name, is_printable_text
 
 
 def read_toml(path: str | Path) -> Model:
@@ -58,8 +58,8 @@ def loads_toml(text: str, source: str = "<text>") -> Model:
 
 def from_sections(data: Table, source: str) -> Model:
     """Build the model described by the tables of a file, or raise one error with all problems."""
-    builder = Builder(begin(data), source)
-    with suppress(Enough):
+    builder = FileModelBuilder(empty_model(data), source)
+    with suppress(TooManyProblems):
         builder.require_name(data)
         builder.require_known(data)
         builder.build(data)
@@ -67,13 +67,13 @@ def from_sections(data: Table, source: str) -> Model:
     return builder.model
 
 
-def begin(data: Table) -> Model:
+def empty_model(data: Table) -> Model:
     """An empty model with the head of the file, as far as it is valid."""
     name, about, gravity = data.get("name"), data.get("description"), data.get("gravity")
     return Model(
         name if is_name(name) else "model",
         gravity if isinstance(gravity, list) and len(gravity) == 3 else (0, 0, 0),
-        about if isinstance(about, str) and is_text(about) else "",
+        about if isinstance(about, str) and is_printable_text(about) else "",
     )
 
 
@@ -83,7 +83,7 @@ def title(kind: str, entry: object, index: int) -> str:
     return f"{kind} {quote(name)}" if isinstance(name, str) and name else f"{kind} number {index + 1}"
 
 
-class Builder(Findings):
+class FileModelBuilder(ProblemList):
     """Adds the elements of a file to a model one by one and collects their problems."""
 
     def __init__(self, model: Model, source: str) -> None:
@@ -100,14 +100,14 @@ class Builder(Findings):
         known = (*own, *sections())
         for section in data:
             if section not in known:
-                advice = nearest(section[: keys.MAX_NAME], known)
+                advice = suggest_name(section[: keys.MAX_NAME], known)
                 self.note([Problem("model file", f"there is no key or section {quote(section)}.", advice)])
 
     def build(self, data: Table) -> None:
         """Add all elements, names before the formulas that use them."""
         model = self.model
         self._valid("name", data, keys.name)
-        self._valid("description", data, keys.text)
+        self._valid("description", data, keys.string)
         if self._valid("published", data, keys.switch):
             model.published = data["published"]
         self._each("parameters", data, self._parameter)
@@ -120,7 +120,7 @@ class Builder(Findings):
         if "energies" in data:
             self._add("energies", data["energies"], ENERGIES, model.set_energies)
         if self._valid("non_ideal", data, forces):
-            self.note(attempt("non_ideal", lambda: model.non_ideal(data["non_ideal"])))
+            self.note(problem_of("non_ideal", lambda: model.non_ideal(data["non_ideal"])))
         if "simulation" in data:
             self._add("simulation", data["simulation"], SIMULATION, model.simulation)
 
@@ -132,7 +132,7 @@ class Builder(Findings):
         """Add the named entries of a section such as [parameters]."""
         given = data.get(section, {})
         if not isinstance(given, dict):
-            self.note([wrong(section, f"a table: the header [{section}] and a line for each", given)])
+            self.note([invalid_value(section, f"a table: the header [{section}] and a line for each", given)])
         elif self._few(section, len(given)):
             for name, entry in given.items():
                 add(name, entry)
@@ -158,7 +158,7 @@ class Builder(Findings):
         """Add one element; return True if its table and values are valid."""
         if not self.note(keys.table(given, allowed, where, self.model)) or not isinstance(given, dict):
             return False
-        return self.note(attempt(where, lambda: add(**given)))
+        return self.note(problem_of(where, lambda: add(**given)))
 
     def _element(self, kind: str, where: str, /, **values: Any) -> None:
         if kind == "body":
@@ -186,7 +186,7 @@ class Builder(Findings):
     def _declare(self, where: str, given: object, allowed: Keys, add: Callable[..., Model], **neutral: float) -> None:
         """Add a parameter or coordinate; one with an invalid value is still defined for the formulas that use it."""
         if not self._add(where, given, allowed, add):
-            again = attempt(where, lambda: add(**neutral))
+            again = problem_of(where, lambda: add(**neutral))
             self.note(problem for problem in again if problem not in self.found)
 
     def _limit(self, name: str, given: object) -> None:
@@ -219,18 +219,18 @@ def joint(given: object, where: str, model: Elements, *, loop: bool = False) -> 
     """Check for a table with a known joint type and the keys of that type."""
     kinds = loop_joint_keys() if loop else joint_keys()
     if not isinstance(given, dict):
-        yield wrong(where, f"a table with a type ({', '.join(kinds)})", given)
+        yield invalid_value(where, f"a table with a type ({', '.join(kinds)})", given)
         return
     kind = given.get("type")
     if kind is None:
         yield Problem(where, "the key 'type' is missing.", f"Add one of {', '.join(kinds)}.")
     elif not isinstance(kind, str):
-        yield wrong(f"{where}, type", f"one of {', '.join(kinds)}", kind)
+        yield invalid_value(f"{where}, type", f"one of {', '.join(kinds)}", kind)
     elif kind not in kinds:
-        yield Problem(where, f"there is no joint of type {quote(kind)}.", nearest(kind[: keys.MAX_NAME], kinds))
+        yield Problem(where, f"there is no joint of type {quote(kind)}.", suggest_name(kind[: keys.MAX_NAME], kinds))
     else:
         found = [*keys.table(given, kinds[kind], f"{where} ({kind})", model)]
-        yield from found or keys.attempt(f"{where} ({kind})", lambda: make_joint(given, where, model, loop=loop))
+        yield from found or keys.problem_of(f"{where} ({kind})", lambda: make_joint(given, where, model, loop=loop))
 
 
 def body_joints(value: object, where: str, model: Elements) -> Iterator[Problem]:
@@ -238,7 +238,7 @@ def body_joints(value: object, where: str, model: Elements) -> Iterator[Problem]
     if not isinstance(value, list):
         yield from joint(value, where, model)
     elif not 1 <= len(value) <= keys.MAX_ELEMENTS:
-        yield wrong(where, f"1 to {keys.MAX_ELEMENTS} joints", value)
+        yield invalid_value(where, f"1 to {keys.MAX_ELEMENTS} joints", value)
     else:
         for i, each in enumerate(value):
             yield from joint(each, f"{where} {i}", model)
@@ -253,7 +253,7 @@ def make_joint(given: Table, where: str, model: Elements, *, loop: bool = False)
     return built
 
 
-_TEXT, _NAME, _CONSTANT = Key(keys.text), Key(keys.name), Key(keys.constant)
+_TEXT, _NAME, _CONSTANT = Key(keys.string), Key(keys.name), Key(keys.constant)
 _REQUIRED_NAME = Key(keys.name, required=True)
 PARAMETER: Keys = {"value": Key(keys.constant, required=True), "unit": _TEXT, "description": _TEXT}
 COORDINATE: Keys = {"start": _CONSTANT, "rate": _CONSTANT, "unit": _TEXT, "description": _TEXT}
@@ -261,7 +261,7 @@ SPEED: Keys = {"formula": Key(keys.moving, required=True), "description": _TEXT}
 LIMITS: Keys = dict.fromkeys(("lower", "upper", "velocity", "effort"), _CONSTANT)
 SIMULATION: Keys = {
     "duration": _CONSTANT,
-    "samples": Key(keys.whole),
+    "samples": Key(keys.integer),
     "integrator": _NAME,
     "step": _CONSTANT,
     "assemble": Key(keys.switch),
@@ -274,7 +274,7 @@ _BEFORE: dict[str, Keys] = {
         "mass": _CONSTANT,
         "center": Key(keys.fixed_vector),
         "inertia": Key(keys.inertia),
-        "inertia_axes": Key(attitude.turn),
+        "inertia_axes": Key(attitude.rotation_of),
         "solid": Key(solids_in_file),
         "joint": Key(body_joints, required=True),
     },
@@ -287,7 +287,7 @@ _LAST: dict[str, Keys] = {
         "body": Key(keys.body_name, required=True),
         "kind": _REQUIRED_NAME,
         "size": Key(keys.many(keys.constant, "sizes"), True),
-        **attitude.PLACE,
+        **attitude.PLACEMENT,
         "color": Key(keys.array(4, keys.constant, "numbers (red, green, blue, alpha)")),
         "mesh": _TEXT,
     },

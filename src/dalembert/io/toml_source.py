@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dalembert.errors import ModelFileError, Problem, nearest
+from dalembert.errors import ModelFileError, Problem, suggest_name
 
 MAX_BYTES = 1_000_000
 MAX_KEY_PARTS = 16
@@ -23,12 +23,12 @@ _LONG_KEY = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*
 _LINE = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)$")
 
 
-class Enough(Exception):
+class TooManyProblems(Exception):
     """Raised if there are more than `MAX_PROBLEMS` problems."""
 
 
-class Findings:
-    """Collects the problems of one file; too many of them raise `Enough`."""
+class ProblemList:
+    """Collects the problems of one file; too many of them raise `TooManyProblems`."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -40,7 +40,7 @@ class Findings:
         for problem in problems:
             self.found.insert(len(self.found) if at is None else at, problem)
             if len(self.found) > MAX_PROBLEMS:
-                raise Enough
+                raise TooManyProblems
         return len(self.found) == before
 
     def require_sound(self) -> None:
@@ -60,13 +60,13 @@ def failure(path: str, fact: str, advice: str) -> ModelFileError:
     return ModelFileError(str(problem), [problem])
 
 
-def read_text(path: str | Path, most: int = MAX_BYTES) -> str:
-    """The content of a model file of at most `most` bytes; raises `ModelFileError` if it cannot be read."""
-    return decode(read_bytes(path, most), str(path), most)
+def read_text(path: str | Path, max_bytes: int = MAX_BYTES) -> str:
+    """The content of a model file of at most `max_bytes` bytes; raises `ModelFileError` if it cannot be read."""
+    return decode(read_bytes(path, max_bytes), str(path), max_bytes)
 
 
-def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
-    """The bytes of a model file of at most `most` bytes."""
+def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """The bytes of a model file of at most `max_bytes` bytes."""
     path, name = Path(path), str(path)
     advice = f"Expected the path of a model file, such as model{path.suffix or '.toml'}."
     try:
@@ -77,19 +77,19 @@ def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
         if not path.is_file():
             raise failure(name, "the path is not a regular file.", advice)
         with path.open("rb") as file:
-            data = file.read(most + 1)
+            data = file.read(max_bytes + 1)
     except ModelFileError:
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise failure(name, f"the file cannot be opened ({reason}).", "Check its name and permissions.") from error
-    _require_small(data, name, most)
+    _require_small(data, name, max_bytes)
     return data
 
 
-def decode(data: bytes, source: str, most: int = MAX_BYTES) -> str:
+def decode(data: bytes, source: str, max_bytes: int = MAX_BYTES) -> str:
     """Decode the bytes of a file: UTF-8 without NUL characters, and not too long."""
-    _require_small(data, source, most)
+    _require_small(data, source, max_bytes)
     if (at := data.find(b"\0")) >= 0:
         line, advice = data.count(b"\n", 0, at) + 1, "Expected a text file; save it as UTF-8 text."
         raise failure(f"{source}, line {line}", "the line contains a NUL character.", advice)
@@ -135,7 +135,7 @@ def beyond_bounds(error: Exception, source: str, what: str) -> ModelFileError:
     return failure(source, "an integer has too many digits.", "Write it as a float such as 1.5e10.")
 
 
-def line_shown(text: str, number: int) -> str:
+def shortened_line(text: str, number: int) -> str:
     """A line of a string, shortened for a message."""
     lines = text.split("\n", number)
     line = lines[number - 1].strip() if number <= len(lines) else ""
@@ -153,7 +153,9 @@ def _syntax(text: str, source: str, message: str) -> ModelFileError:
         advice = "A table or key is defined twice: remove one of them, or use [[...]] for repeated elements."
     else:
         advice = "Correct this line."
-    return failure(f"{source}, line {number}", f"not valid TOML: {reason}, at {line_shown(text, number)!r}.", advice)
+    return failure(
+        f"{source}, line {number}", f"not valid TOML: {reason}, at {shortened_line(text, number)!r}.", advice
+    )
 
 
 def _others(path: Path) -> str:
@@ -161,4 +163,4 @@ def _others(path: Path) -> str:
     if not path.parent.is_dir():
         return f"There is no directory {str(path.parent)!r} either."
     others = [other.name for other in islice(path.parent.glob(f"*{path.suffix or '.toml'}"), 1000)]
-    return nearest(path.name, others) if others else "Check the name and the directory."
+    return suggest_name(path.name, others) if others else "Check the name and the directory."

@@ -16,15 +16,15 @@ from dalembert.io.files import write_text
 from dalembert.io.toml_reader import loads_toml
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Coordinate, Parameter, Shape, Speed
-from dalembert.model.file_form import ORIGIN, Element, Value, given, unless, vector
-from dalembert.model.loads.touching import FORCES
+from dalembert.model.file_entries import ORIGIN, Element, Value, omit_default, vector, without_none
+from dalembert.model.loads.contact_base import FORCES
 from dalembert.model.values import WORLD
-from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.symbols import kind_of
 
 
 def _head(model: Elements) -> Element:
-    gravity = unless(vector(model.gravity, "gravity"), ORIGIN)
+    gravity = omit_default(vector(model.gravity, "gravity"), ORIGIN)
     head = {"name": model.name, "description": model.text or None, "gravity": gravity}
     return {**head, "published": True if model.published else None}
 
@@ -40,24 +40,24 @@ def _last_sections(model: Elements) -> Iterator[tuple[str, Element]]:
     yield "speeds", {u.name: _speed(u) for u in model.generalized_speeds}
     yield "energies", _energies(model)
     forces = model.non_ideal_forces.items()
-    yield "non_ideal", {name: written(force, f"non_ideal '{name}'") for name, force in forces}
-    yield "limits", {name: given(vars(limits)) for name, limits in model.limits.items()}
+    yield "non_ideal", {name: write_formula(force, f"non_ideal '{name}'") for name, force in forces}
+    yield "limits", {name: without_none(vars(limits)) for name, limits in model.limits.items()}
     run = {"duration": model.duration, "samples": model.samples, "integrator": model.integrator, "step": model.step}
-    yield "simulation", given({**run, "assemble": model.assemble_start or None})
+    yield "simulation", without_none({**run, "assemble": model.assemble_start or None})
 
 
 def _parameter(parameter: Parameter) -> Value:
     about = {"unit": parameter.unit or None, "description": parameter.description or None}
-    return given({"value": parameter.value, **about}) if any(about.values()) else parameter.value
+    return without_none({"value": parameter.value, **about}) if any(about.values()) else parameter.value
 
 
 def _coordinate(c: Coordinate) -> Value:
     start = {"start": c.start or None, "rate": c.start_rate or None}
-    return given({**start, "unit": c.unit or None, "description": c.description or None})
+    return without_none({**start, "unit": c.unit or None, "description": c.description or None})
 
 
 def _speed(speed: Speed) -> Value:
-    text = written(speed.value, f"speed '{speed.name}'")
+    text = write_formula(speed.value, f"speed '{speed.name}'")
     return {"formula": text, "description": speed.description} if speed.description else text
 
 
@@ -66,10 +66,10 @@ def _energies(model: Elements) -> Element:
         return {}
     known = model.energies
     pairs = zip(model.coordinate_names, known.forces, strict=True)
-    forces = {name: written(force, f"force on '{name}'") for name, force in pairs if force != 0}
-    potential = unless(written(known.potential, "potential energy"), 0)
-    kinetic = written(known.kinetic, "kinetic energy")
-    return given({"kinetic": kinetic, "potential": potential, "forces": forces or None})
+    forces = {name: write_formula(force, f"force on '{name}'") for name, force in pairs if force != 0}
+    potential = omit_default(write_formula(known.potential, "potential energy"), 0)
+    kinetic = write_formula(known.kinetic, "kinetic energy")
+    return without_none({"kinetic": kinetic, "potential": potential, "forces": forces or None})
 
 
 def _elements(model: Elements) -> Iterator[tuple[str, Element]]:
@@ -91,11 +91,11 @@ def _body(body: Body) -> Element:
     return {
         "name": body.name,
         "description": body.description or None,
-        "parent": unless(body.parent, WORLD),
+        "parent": omit_default(body.parent, WORLD),
         "joint": joints[0] if len(joints) == 1 else joints,
-        "mass": unless(written(body.mass, where), 0),
-        "center": unless(vector(body.center, where), ORIGIN),
-        "inertia": unless(_inertia(body, where), ORIGIN),
+        "mass": omit_default(write_formula(body.mass, where), 0),
+        "center": omit_default(vector(body.center, where), ORIGIN),
+        "inertia": omit_default(_inertia(body, where), ORIGIN),
     }
 
 
@@ -104,8 +104,8 @@ def _inertia(body: Body, where: str) -> list[Value]:
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = body.inertia
     if (xy, xz, yz) != (yx, zx, zy):
         return [vector(row, where) for row in body.inertia]
-    entries = [written(entry, where) for entry in (xx, yy, zz, xy, xz, yz)]
-    return entries if any(unless(entry, 0) is not None for entry in entries[3:]) else entries[:3]
+    entries = [write_formula(entry, where) for entry in (xx, yy, zz, xy, xz, yz)]
+    return entries if any(omit_default(entry, 0) is not None for entry in entries[3:]) else entries[:3]
 
 
 def _holonomic(model: Elements, parameters: set[str]) -> Iterator[tuple[str, Element]]:
@@ -205,7 +205,7 @@ def lines_of(entries: Element) -> str:
     name = "arm"
     a = 0.4
     """
-    return "".join(f"{key} = {_line_value(value)}\n" for key, value in given(entries).items())
+    return "".join(f"{key} = {_line_value(value)}\n" for key, value in without_none(entries).items())
 
 
 def _line_value(value: Value) -> str:

@@ -29,8 +29,8 @@ from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import Node, Symbol, node, numbers_in, ordered, symbol
 from dalembert.symbolic.operations import exact
 from dalembert.symbolic.prime_field import Undecidable
-from dalembert.symbolic.random_points import NoRoot, Point
-from dalembert.symbolic.symbols import Formula, Kind, coordinate, kind_of
+from dalembert.symbolic.random_points import NoRoot, RandomPoint
+from dalembert.symbolic.symbols import Formula, SymbolKind, coordinate, kind_of
 
 _MAX_POINTS = 5000
 _ROOT_POINTS = 32  # points if there are roots: √(x²) is x at half of all points and −x at the others
@@ -38,11 +38,11 @@ _NUMERIC_SAMPLES = 20
 _ROUNDING = 1e-14
 _DISCONTINUOUS = frozenset(("less", "less_equal", "interpolate"))
 _CHANGED_BY = {
-    Kind.INPUT: "a control law sets {}",
-    Kind.HELD: "a switching formula sets {}",
-    Kind.PRESS: "a rigid contact sets {}",
-    Kind.RUB: "a rigid contact sets {}",
-    Kind.SLIDE: "a rigid contact sets {}",
+    SymbolKind.INPUT: "a control law sets {}",
+    SymbolKind.FROZEN: "a switching formula sets {}",
+    SymbolKind.PRESS: "a rigid contact sets {}",
+    SymbolKind.RUB: "a rigid contact sets {}",
+    SymbolKind.SLIDE: "a rigid contact sets {}",
 }
 
 
@@ -183,7 +183,7 @@ def _decided(graphs: Sequence[Node]) -> bool | None:
     left = [y for y in graphs if node(y) is not node(0)]
     zeros = 0
     for seed in range(_MAX_POINTS if left else 0):
-        point = Point(seed, left)
+        point = RandomPoint(seed, left)
         try:
             found = point.values(left)
         except NoRoot:

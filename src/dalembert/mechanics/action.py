@@ -25,12 +25,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.arguments import numbers_given
+from dalembert.arguments import as_finite_array
 from dalembert.errors import InputError
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
 
 _QUADRATURE_NODES = 6  # Gauss–Legendre nodes between two samples
@@ -52,8 +52,8 @@ class Path(NamedTuple):
     @classmethod
     def read(cls, n: int, t: npt.ArrayLike, *state: npt.ArrayLike) -> Path:
         """Create a path of n coordinates from the arguments of a user."""
-        times = numbers_given(t, "t")
-        found = [numbers_given(x, name) for x, name in zip(state, ("q", "qd", "qdd"), strict=True)]
+        times = as_finite_array(t, "t")
+        found = [as_finite_array(x, name) for x, name in zip(state, ("q", "qd", "qdd"), strict=True)]
         if times.ndim != 1 or len(times) < 2 or not (np.diff(times) > 0).all():
             raise InputError("t: a path requires at least two increasing times.")
         for x, name in zip(found, ("q", "qd", "qdd"), strict=True):
@@ -63,7 +63,7 @@ class Path(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Variation(Value):
+class ActionVariation(FrozenValue):
     """The action of a path, and how it changes under random variations, a row for each of them."""
 
     action: float  # I (5.158)
@@ -104,15 +104,17 @@ class Variation(Value):
 
 
 class Actions:
-    """The action of paths of one system; `evaluate` and `look` are its compiled `along` and `beside`."""
+    """The action of paths of one system; `evaluate` and `look` are `path_quantities` and `varied_path_quantities`."""
 
     def __init__(self, system: System, evaluate: Callable[..., np.ndarray], look: Callable[..., np.ndarray]) -> None:
         self._evaluate, self._look = evaluate, look
         facts = system.facts
         self._n, self._rows = len(system.q), len(facts.rows)
         # holonomic constraints without feedback: varied paths are projected onto these
-        self._phi_rows = [k for k, i in enumerate(facts.rows) if i < facts.levels.held and not facts.levels.servo[i]]
-        self._n_holonomic = sum(i < facts.levels.held for i in facts.rows)
+        self._phi_rows = [
+            k for k, i in enumerate(facts.rows) if i < facts.levels.n_holonomic and not facts.levels.servo[i]
+        ]
+        self._n_holonomic = sum(i < facts.levels.n_holonomic for i in facts.rows)
         self._scale = facts.scales.positions
         forces, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
         forced = C is not None or not all(map(system.algebra.is_zero, forces))
@@ -123,7 +125,7 @@ class Actions:
         t, weights, q, qd, _ = _nodes(path)
         return float(self._look(q, qd, t)[0] @ weights)
 
-    def variation(self, path: Path, steps: np.ndarray, count: int, seed: int) -> Variation:
+    def variation(self, path: Path, steps: np.ndarray, count: int, seed: int) -> ActionVariation:
         """The first variation and the changes of the action for `count` random variations."""
         t, weights, q, qd, qdd = _nodes(path)
         n, k = self._n, self._rows
@@ -144,7 +146,7 @@ class Actions:
                 work = np.sum(tau * (x - q), axis=0)
                 row.append(float((self._look(x, xd, t)[0] - L[0] + work) @ weights))
             changes.append(row)
-        return Variation(start, np.array(first), np.array(sizes), steps, np.array(changes), self.of_work)
+        return ActionVariation(start, np.array(first), np.array(sizes), steps, np.array(changes), self.of_work)
 
     def _random_variation(
         self, random: np.random.Generator, t: np.ndarray, ends: tuple[float, float]
@@ -208,7 +210,7 @@ class Actions:
         return phi[phi_rows], rate[phi_rows], np.moveaxis(A.reshape(h, n, len(t)), -1, 0)[:, phi_rows]
 
 
-def along(system: System) -> Array:
+def path_quantities(system: System) -> Array:
     """L, ∂L/∂q, ∂L/∂q̇, τ, A and Ȧ of (q, q̇, q̈, t), concatenated."""
     algebra, rows = system.algebra, system.constraints.A[list(system.facts.rows)]
     L = kinetic(system.motion, system.qd) - potential(system.motion)
@@ -218,10 +220,10 @@ def along(system: System) -> Array:
     return stack(vector([L]), *slopes, tau if C is None else tau + C, rows.ravel(), rate)
 
 
-def beside(system: System) -> Array:
+def varied_path_quantities(system: System) -> Array:
     """L, φ, φ̇ and Φ of (q, q̇, t), concatenated: the quantities needed on a varied path."""
     L = kinetic(system.motion, system.qd) - potential(system.motion)
-    known, held = system.constraints, [i for i in system.facts.rows if i < system.facts.levels.held]
+    known, held = system.constraints, [i for i in system.facts.rows if i < system.facts.levels.n_holonomic]
     return stack(vector([L]), known.phi[held], known.velocity[held], known.A[held].ravel())
 
 

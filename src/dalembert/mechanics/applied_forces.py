@@ -13,7 +13,7 @@ NON_IDEAL = "non-ideal constraints"
 
 
 @dataclass(frozen=True)
-class Working:
+class NamedForce:
     """A named force whose work is recorded separately: its power is Q·q̇ + drift."""
 
     name: str
@@ -21,7 +21,7 @@ class Working:
     drift: Scalar = 0  # F·c, where the velocity is J q̇ + c
 
 
-def spans(motion: Motion) -> list[Span]:
+def point_to_point_loads(motion: Motion) -> list[Span]:
     """The loads whose force direction is undefined if their ends coincide."""
     found = (load.span(motion) for load in motion.model.loads)
     return [span for span in found if span is not None]
@@ -72,22 +72,22 @@ def generalized_forces(motion: Motion) -> Array:
     return total
 
 
-def working_forces(motion: Motion, potentials: bool = False) -> Iterator[Working]:
+def working_forces(motion: Motion, potentials: bool = False) -> Iterator[NamedForce]:
     """Every load except gravity, or every force declared with energies, and C; `potentials` includes conservative parts."""
     names = motion.model.coordinate_names
     if motion.model.energies is not None:
         for i, force in enumerate(motion.model.energies.forces):
             Q = zeros(motion.n)
             Q[i] = motion.lower(force)
-            yield Working(f"force on {names[i]}", Q)
+            yield NamedForce(f"force on {names[i]}", Q)
     for load in motion.model.loads:
         Q, drift = zeros(motion.n), 0
         for part in load.applied(motion):
             if potentials or part.potential is None:
                 Q, drift = Q + part.J.T @ part.force, drift + part.force @ part.c
-        yield Working(load.name, Q, drift)
+        yield NamedForce(load.name, Q, drift)
     if (C := non_ideal_forces(motion)) is not None:
-        yield Working(NON_IDEAL, C)
+        yield NamedForce(NON_IDEAL, C)
 
 
 def active_forces(motion: Motion, W: Array) -> Array:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.errors import InconsistentStateError, InputError, nearest
+from dalembert.errors import InconsistentStateError, InputError, suggest_name
 from dalembert.mechanics import newton, random_states, rank
 from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.contact_constraints import displacement, ends, with_contacts
@@ -23,20 +23,20 @@ from dalembert.model.elements import Body
 from dalembert.model.initial_state import Start, start_state
 from dalembert.model.model import Model
 from dalembert.model.scales import scales_of
-from dalembert.symbolic.floats import FLOATS, numbers, plain
+from dalembert.symbolic.floats import FLOATS, numbers, to_numeric
 from dalembert.symbolic.rotations import roll_pitch_yaw
 
 _COLLINEAR = 1e-9
 
 
-def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
+def bend_sides(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
     """`left`, `right` or `straight` for every revolute joint of every loop, by its child body or the loop's name.
 
     A joint is bent to the left if the path around the loop turns counterclockwise about the joint axis there.
     """
     if not model.loops:
         return {}
-    motion = random_states.at(model, one_state(q, t=t))
+    motion = random_states.motion_at(model, one_state(q, t=t))
     out: dict[str, str] = {}
     for loop in model.loops:
         joints: list[tuple[str, np.ndarray, np.ndarray | None]] = []
@@ -46,12 +46,12 @@ def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
             moving = [joint for joint in body.joints if joint.values]
             if moving:
                 axis = getattr(moving[-1], "axis", None) if moving[-1].kind == "revolute" else None
-                R = plain(motion.frames[name].R) @ _rotation_after_joint(body, motion).T
+                R = to_numeric(motion.frames[name].R) @ _rotation_after_joint(body, motion).T
                 normal = None if axis is None else R @ np.array(axis, float)
-                joints.append((name, plain(motion.body(name).p_WJ), normal))
+                joints.append((name, to_numeric(motion.body(name).p_WJ), normal))
         F, _ = ends(loop, motion)
         axis = getattr(loop.joint, "axis", None) if loop.joint.kind == "revolute" else None
-        cut = (loop.name, plain(F.p), None if axis is None else plain(F.R) @ np.array(axis, float))
+        cut = (loop.name, to_numeric(F.p), None if axis is None else to_numeric(F.R) @ np.array(axis, float))
         first = [j for j in joints if j[0] in inward]
         second = [j for j in joints if j[0] not in inward]
         # from the root of the first chain out to the cut, and back along the second chain
@@ -69,7 +69,7 @@ def _rotation_after_joint(body: Body, motion: Motion) -> np.ndarray:
     """The rotation from body axes to the axes of the last moving joint: fixed placements may follow it."""
     R = np.eye(3)
     for joint in body.joints:
-        turned = R @ plain(roll_pitch_yaw(motion.algebra, [motion.lower(x) for x in joint.rotation]))
+        turned = R @ to_numeric(roll_pitch_yaw(motion.algebra, [motion.lower(x) for x in joint.rotation]))
         R = np.eye(3) if joint.values else turned
     return R
 
@@ -107,14 +107,14 @@ class Assembly:
         return f"{changed}; branch: {bent}" if bent else changed
 
 
-def assemble(
+def assemble_state(
     model: Elements,
     q: Start = None,
     qd: Start = None,
     *,
     t: float = 0.0,
     weights: Mapping[str, float] | None = None,
-    keep: Sequence[str] = (),
+    fixed: Sequence[str] = (),
 ) -> Assembly:
     """The state nearest to (q, qd), in the metric of the mass matrix, that satisfies the constraints, and the changes.
 
@@ -144,14 +144,14 @@ def assemble(
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
     >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
-    >>> assemble(model, [1.1, 0.0], [0.0, 2.0]).q.tolist()
+    >>> assemble_state(model, [1.1, 0.0], [0.0, 2.0]).q.tolist()
     [1.0, 0.0]
     """
     with_formulas, start = _prepared(model, q, qd, "assemble")
-    return Assembler(with_formulas, weights or {}, keep).at(*start, t)
+    return Assembler(with_formulas, weights or {}, fixed).at(*start, t)
 
 
-def assembled(model: Elements) -> Model:
+def assemble_model(model: Elements) -> Model:
     """The model with its initial state projected onto the constraints; the changes are noted.
 
     Returns
@@ -169,19 +169,19 @@ def assembled(model: Elements) -> Model:
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1").start([2, 0], [0, 0])
     >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
-    >>> assembled(model).initial[0].round(9).tolist()
+    >>> assemble_model(model).initial[0].round(9).tolist()
     [1.0, 0.0]
     """
-    found = assemble(model)
+    found = assemble_state(model)
     out = Model.of(model).start(found.q.tolist(), found.qd.tolist())
     out.assemble_start = False
     return out.note(f"the initial state was assembled: {found}")
 
 
 def branches(
-    model: Elements, q: Start = None, qd: Start = None, *, t: float = 0.0, keep: Sequence[str] = ()
+    model: Elements, q: Start = None, qd: Start = None, *, t: float = 0.0, fixed: Sequence[str] = ()
 ) -> list[Assembly]:
-    """The assembly branches of a model with the coordinates in `keep` fixed, the nearest first.
+    """The assembly branches of a model with the coordinates in `fixed` fixed, the nearest first.
 
     The search starts from many guesses with a fixed seed, so a rare branch can be missed. Coordinates that no constraint
     contains stay fixed; the others must have no remaining degree of freedom.
@@ -208,28 +208,28 @@ def branches(
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
     >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
-    >>> [float(a.q[1].round(6)) for a in branches(model, [0.6, 0.5], keep=["x"])]
+    >>> [float(a.q[1].round(6)) for a in branches(model, [0.6, 0.5], fixed=["x"])]
     [0.8, -0.8]
     """
     with_formulas, start = _prepared(model, q, qd, "branches")
-    return _branches(with_formulas, *start, t, keep)
+    return _branches(with_formulas, *start, t, fixed)
 
 
 def _prepared(model: Elements, q: Start, qd: Start, who: str) -> tuple[Elements, tuple[np.ndarray, np.ndarray]]:
     """The checked model with contacts and norms as formulas, and the initial guess."""
     model.refuse_canonical(who)
-    model.require_sound()
+    model.require_valid()
     with_formulas = with_contacts(model)
     return with_formulas, start_state(with_formulas, q, qd, who, ("q", "qd"))
 
 
-def _branches(model: Elements, q: np.ndarray, qd: np.ndarray, t: float, keep: Sequence[str]) -> list[Assembly]:
+def _branches(model: Elements, q: np.ndarray, qd: np.ndarray, t: float, fixed: Sequence[str]) -> list[Assembly]:
     """The assembly branches found from many guesses, the nearest first."""
-    assembler = Assembler(model, {}, keep)
+    assembler = Assembler(model, {}, fixed)
     rng = np.random.default_rng(_SEED)
     reach = np.pi * assembler.scales.positions
     draws = [reach * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(_N_GUESSES)]
-    tied = assembler.movable = assembler.tied([q, *(q + draw for draw in draws)], t)
+    tied = assembler.movable = assembler.constrained_coordinates([q, *(q + draw for draw in draws)], t)
     closed: list[np.ndarray] = []
     poses: list[np.ndarray] = []
     for each in assembler.closed(np.array([q, *(q + draw * tied for draw in draws[1:])]), t):
@@ -256,33 +256,33 @@ def _beyond_rounding(change: np.ndarray, scale: np.ndarray) -> list[float]:
 class Assembler:
     """Damped Newton's method on the constraints of one model, for rough guesses."""
 
-    def __init__(self, model: Elements, weights: Mapping[str, float], keep: Sequence[str]) -> None:
+    def __init__(self, model: Elements, weights: Mapping[str, float], fixed: Sequence[str]) -> None:
         names = model.coordinate_names
-        for name in (*keep, *weights):
+        for name in (*fixed, *weights):
             if name not in names:
-                raise InputError(f"assemble: there is no coordinate '{name}'. {nearest(name, names)}")
+                raise InputError(f"assemble: there is no coordinate '{name}'. {suggest_name(name, names)}")
         heavy = np.array([weights.get(name, 1.0) for name in names], dtype=float)
         if not (np.isfinite(heavy).all() and (heavy > 0).all()):
             raise InputError("assemble: weights must be positive numbers.")
         self.model, self.weights = model, heavy
-        self.free = np.array([name not in keep for name in names])
+        self.free = np.array([name not in fixed for name in names])
         self.movable = self.free  # at position level
         self.facts, self.scales = levels(model), scales_of(model)
         self.onto = random_states.Projector(model, self.facts, self.scales, None)
-        self.rows, self.held, self.sizes = self.onto.rows, self.onto.held, self.onto.sizes
+        self.rows, self.held, self.sizes = self.onto.rows, self.onto.position_rows, self.onto.sizes
         self.looks = max(_MIN_EVALUATIONS, _MAX_WORK // max(1, len(names) * max(len(names), len(self.rows))))
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
         """The nearest consistent state; changes are relative to `origin`."""
         names, start = self.model.coordinate_names, q if origin is None else origin
-        new_q = self.without_turns(self._positions(q, t, again=origin is None), start, t)
+        new_q = self.without_full_turns(self._positions(q, t, again=origin is None), start, t)
         self.require_proper(new_q, t)
         new_qd = self._velocities(new_q, qd, t)
         moved = dict(zip(names, _beyond_rounding(new_q - start, self.scales.positions), strict=True))
         rates = dict(zip(names, _beyond_rounding(new_qd - qd, self.scales.velocities), strict=True))
         phi, psi, _ = self._look(new_q, new_qd, t)
         left = float(max(np.abs(phi[self.held]).max(initial=0.0), np.abs(psi[self.rows]).max(initial=0.0)))
-        return Assembly(new_q, new_qd, moved, rates, bends(self.model, new_q, t), left)
+        return Assembly(new_q, new_qd, moved, rates, bend_sides(self.model, new_q, t), left)
 
     def closed(self, guesses: np.ndarray, t: float) -> np.ndarray:
         """The positions that guesses (K, n) converge to, without those that do not converge."""
@@ -295,17 +295,17 @@ class Assembler:
             return guesses[finite]
         root = self._root(self.movable, None, t)
         found = self.onto.level(states.where(finite), position=True, root=root, looks=self.looks)
-        return found.x[found.good]
+        return found.x[found.converged]
 
-    def tied(self, guesses: Sequence[np.ndarray], t: float) -> np.ndarray:
+    def constrained_coordinates(self, guesses: Sequence[np.ndarray], t: float) -> np.ndarray:
         """The free coordinates that occur in a position constraint, as a mask."""
         slopes = [np.abs(np.nan_to_num(self._look(q, np.zeros_like(q), t)[2][self.held])) for q in guesses]
         return self.free & (np.array(slopes).max(axis=(0, 1), initial=0.0) > 0)
 
     def pose(self, q: np.ndarray, t: float) -> np.ndarray:
         """The poses of all bodies as one vector in scales of the model; the coordinates if there are no bodies."""
-        bodies = random_states.at(self.model, one_state(q, t=t)).bodies
-        parts = [plain(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p / self.scales.length)]
+        bodies = random_states.motion_at(self.model, one_state(q, t=t)).bodies
+        parts = [to_numeric(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p / self.scales.length)]
         return np.concatenate(parts) if parts else q / self.scales.positions
 
     def require_separate(self, found: Sequence[np.ndarray], tied: np.ndarray, t: float) -> None:
@@ -319,10 +319,10 @@ class Assembler:
             raise InputError(
                 f"branches: the coordinates {', '.join(names)} have {left} remaining "
                 f"{'degree' if left == 1 else 'degrees'} of freedom, so their positions are not separate branches. Add as "
-                "many of them to `keep`."
+                "many of them to `fixed`."
             )
 
-    def without_turns(self, q: np.ndarray, start: np.ndarray, t: float) -> np.ndarray:
+    def without_full_turns(self, q: np.ndarray, start: np.ndarray, t: float) -> np.ndarray:
         """The same pose with coordinates shifted near the start by full turns, if these do not change the pose."""
         for i in np.flatnonzero(np.round((q - start) / (2 * np.pi)) if self.model.bodies else []):
             trial = q.copy()
@@ -339,12 +339,15 @@ class Assembler:
         """Raise if joint frames are flipped: the rows of a joint also vanish there, but the joint cannot reach it."""
         if not self.model.loops:
             return
-        motion = random_states.at(self.model, one_state(q, t=t))
+        motion = random_states.motion_at(self.model, one_state(q, t=t))
         for loop in self.model.loops:
             F, M = ends(loop, motion)
             R, p = displacement(F, M)
             values = loop.joint.measure(R, p)
-            off = [loop.joint.turn(FLOATS, values) - R, (loop.joint.shift(FLOATS, values) - p) / self.scales.length]
+            off = [
+                loop.joint.rotation_matrix(FLOATS, values) - R,
+                (loop.joint.translation(FLOATS, values) - p) / self.scales.length,
+            ]
             if not loop.feedback and max(np.abs(x.astype(float)).max() for x in off) > _POSE_TOLERANCE:
                 raise InconsistentStateError(
                     f"assemble: loop '{loop.name}' would be closed with the two frames of its {loop.joint.kind} joint flipped "
@@ -356,7 +359,7 @@ class Assembler:
         """φ, the velocity residual and A at one state."""
         with np.errstate(all="ignore"):
             known = random_states.constraints_at(self.model, self.facts, one_state(q, qd, t))
-            return tuple(plain(x) for x in (known.phi, known.velocity, known.A))  # type: ignore[return-value]
+            return tuple(to_numeric(x) for x in (known.phi, known.velocity, known.A))  # type: ignore[return-value]
 
     def _root(self, free: np.ndarray, q: np.ndarray | None, t: float) -> newton.Root:
         """The weighted metric of M for the free coordinates; at the current positions, or at q for velocities."""
@@ -377,7 +380,7 @@ class Assembler:
             return q
         state, root = one_state(q, t=t), self._root(self.movable, None, t)
         found = self.onto.level(state, position=True, root=root, looks=self.looks)
-        if again and not found.good[0]:
+        if again and not found.converged[0]:
             # the light end of a long chain would rotate too far; in coordinate scales all links move equally
             uniform = np.diag(self.scales.positions / np.sqrt(self.weights))[None, :, self.movable]
             found = self.onto.level(state, position=True, root=lambda x, A, which: uniform, looks=self.looks)
@@ -402,14 +405,14 @@ class Assembler:
             )
 
     def _require(self, found: newton.Projected, rows: list[int], level: str) -> None:
-        if found.good[0]:
+        if found.converged[0]:
             return
         self._require_finite(found.x[0], found.residual)
-        worst, n = int(np.argmax(found.share[0])), len(self.model.generalized_coordinates)
+        worst, n = int(np.argmax(found.relative_residual[0])), len(self.model.generalized_coordinates)
         size = f"With {n} coordinates and {len(rows)} constraints the search stops after {self.looks} evaluations. "
         large = size if n > _LARGE_MODEL else ""
         raise InconsistentStateError(
             f"assemble: no state near the initial guess satisfies the constraints at {level} level; the nearest has a residual "
             f"of {found.residual[0, worst]:.6g} in '{self.facts.names[rows[worst]]}'. {large}Use another initial guess, fix "
-            "fewer coordinates with `keep`, or check the link lengths."
+            "fewer coordinates with `fixed`, or check the link lengths."
         )

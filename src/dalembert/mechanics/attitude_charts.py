@@ -3,7 +3,7 @@
 Three rotations about axes through one point, each perpendicular to the next, cover every attitude. Where the first and the third
 axis are parallel (gimbal lock), the angle rates are undefined and the mass matrix is singular. The model itself is regular, and
 so is another sequence of axes. `in_chart` rewrites the model with such a sequence. The coordinates keep their names and indices,
-and elements declared on bodies do not change; an element that refers to one of the angles prevents the change (`obstacle`).
+and elements declared on bodies do not change; an element that refers to one of the angles prevents the change (`chart_obstacle`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Attitude:
         joints = f"joint{'s' if len(self.joints) > 1 else ''} {', '.join(str(k) for k in self.joints)}"
         return f"the angles {', '.join(self.coordinates)} ({joints} of body '{self.body}')"
 
-    def turns(self, body: str, joint: int, motion: int) -> bool:
+    def contains_motion(self, body: str, joint: int, motion: int) -> bool:
         """Is a motion of a joint one of the angles?"""
         return body == self.body and joint in self.joints and motion >= self.leading
 
@@ -155,7 +155,7 @@ def best_sequence(user: EulerAngles, rotations: np.ndarray, good: float, without
     return best if distance(best) >= good else max((*first, *others), key=distance)
 
 
-def obstacle(model: Description, attitude: Attitude) -> str | None:
+def chart_obstacle(model: Description, attitude: Attitude) -> str | None:
     """The element that refers to the angles themselves, so that they cannot be replaced; None if there is none."""
     if model.controllers:
         return f"{model.controllers[0].title} is a Python control law that reads the coordinates"
@@ -167,10 +167,10 @@ def obstacle(model: Description, attitude: Attitude) -> str | None:
         if name in model.non_ideal_forces:
             return f"the non-ideal force on '{name}' acts on it"
     for element in (*model.loads, *model.contacts):
-        if any(attitude.turns(*motion) for motion in element.in_joints):
+        if any(attitude.contains_motion(*motion) for motion in element.in_joints):
             return f"{element.title} acts on one of them"
     for rotor in model.rotors:
-        if attitude.turns(rotor.body, rotor.joint, rotor.motion):
+        if attitude.contains_motion(rotor.body, rotor.joint, rotor.motion):
             return f"{rotor.title} rotates with one of them"
     symbols = {each.name for name in attitude.coordinates for each in (coordinate(name), rate(name))}
     for title, formula in _formulas(model, attitude):

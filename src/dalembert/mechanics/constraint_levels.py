@@ -30,7 +30,7 @@ class Levels:
     """The constraints of a model: properties of every row, and the formula constraints at all three levels."""
 
     names: tuple[str, ...]
-    held: int  # number of leading rows that constrain positions
+    n_holonomic: int  # number of leading rows that constrain positions
     linear: tuple[bool, ...]  # row by row: is the velocity level linear in q̇?
     servo: tuple[bool, ...]  # row by row: is it driven to zero by feedback instead of satisfied from the start?
     phi: tuple[Formula, ...]  # the formulas; the loop rows follow them

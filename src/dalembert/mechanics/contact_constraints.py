@@ -11,11 +11,11 @@ from dalembert.mechanics.motion import Motion, move
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.constraints.nonholonomic import Nonholonomic
-from dalembert.model.contacts.base import Push, pushed
+from dalembert.model.contacts.base import ConstraintAction, pushed
 from dalembert.model.description import Elements
-from dalembert.model.joints.base import Row
+from dalembert.model.joints.base import ConstraintRow
 from dalembert.symbolic.algebra_base import Array, Scalar, choose, vector
-from dalembert.symbolic.floats import plain
+from dalembert.symbolic.floats import to_numeric
 from dalembert.symbolic.frames import Frame
 from dalembert.symbolic.rotations import skew
 from dalembert.symbolic.symbols import rate
@@ -47,7 +47,7 @@ def with_contacts(model: Elements) -> Elements:
     return model.replaced(contacts=(), holonomic_constraints=tuple(phis), nonholonomic_constraints=tuple(psis))
 
 
-def pushes(declared: Elements, motion: Motion) -> dict[str, list[Push]]:
+def constraint_wrenches(declared: Elements, motion: Motion) -> dict[str, list[ConstraintAction]]:
     """Points of application by constraint: contacts act on their bodies, loops on the second body and back on the first."""
     out = {name: acting for contact in declared.contacts for name, acting in contact.pushes(motion).items()}
     return out | {row.name: pushed(row.bodies, row.force, row.point, row.moment) for row in loop_rows(motion)}
@@ -77,7 +77,7 @@ def ends(loop: Loop, motion: Motion) -> tuple[Frame, Frame]:
     found = []
     for body, half in zip(loop.bodies, (loop.joint, loop), strict=True):
         at, angles = vector([motion.lower(x) for x in half.position]), [motion.lower(x) for x in half.rotation]
-        found.append(motion.frames[body].placed(motion.algebra, at, angles))
+        found.append(motion.frames[body].fixed_frame(motion.algebra, at, angles))
     return found[0], found[1]
 
 
@@ -91,7 +91,7 @@ def _rows(loop: Loop, motion: Motion) -> list[LoopRow]:
     return [_row(loop, row, F, M, v, v0, w, w0) for row in loop.joint.closure(motion.algebra, R, p)]
 
 
-def _row(loop: Loop, row: Row, F: Frame, M: Frame, v: Array, v0: Array, w: Array, w0: Array) -> LoopRow:
+def _row(loop: Loop, row: ConstraintRow, F: Frame, M: Frame, v: Array, v0: Array, w: Array, w0: Array) -> LoopRow:
     a, b = row.force @ v + row.moment @ w, row.force @ v0 + row.moment @ w0
     wrench = F.R @ row.force, F.R @ row.moment
     return LoopRow(f"{loop.name}, {row.name}", loop.bodies, row.phi, a, b, *wrench, M.p)
@@ -99,5 +99,5 @@ def _row(loop: Loop, row: Row, F: Frame, M: Frame, v: Array, v0: Array, w: Array
 
 def displacement(F: Frame, M: Frame) -> tuple[np.ndarray, np.ndarray]:
     """R_FM and p_FM at one state, as float arrays."""
-    R_F, R_M, d = (plain(x) for x in (F.R, M.R, M.p - F.p))
+    R_F, R_M, d = (to_numeric(x) for x in (F.R, M.R, M.p - F.p))
     return R_F.T @ R_M, R_F.T @ d

@@ -18,31 +18,31 @@ from dalembert.mechanics._ignorable import (
 )
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.generalized_speeds import (
-    Chosen,
-    Reduced,
+    ReducedSpeeds,
+    SpeedChoice,
     choose_reduced,
     choose_speeds,
     elimination,
-    even,
     free_columns,
     named_speeds,
     quaternions,
+    scaled_rows,
 )
 from dalembert.mechanics.singular_inertia import singular_coordinates
 from dalembert.mechanics.state_batch import (
-    Rows,
+    SampledRows,
     States,
     constraint_matrix,
     dimensionless,
     mass_matrices,
     rows_at,
-    slopes,
+    velocity_derivatives,
 )
-from dalembert.model.check_elements import weightless
+from dalembert.model.check_elements import massless_bodies
 from dalembert.model.description import Elements
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.model.scales import Scales, scales_of
-from dalembert.symbolic.elimination import PivotOrder, pivots_hold
+from dalembert.symbolic.elimination import PivotOrder, pivots_stay_constant
 from dalembert.symbolic.symbols import Formula, rate
 
 _SAMPLE_STATES = 12
@@ -50,7 +50,7 @@ _MIN_CONDITION = 1e-3  # states with a smaller fraction of the median independen
 
 
 @dataclass(frozen=True)
-class Choice:
+class PartitionChoice:
     """Speeds, independent constraints and dependent coordinates after repartitioning; empty: those of the initial state."""
 
     speeds: tuple[Formula, ...] = ()
@@ -68,11 +68,13 @@ class Facts:
     dropped: tuple[str, ...]  # names of redundant constraints
     ignorable: tuple[int, ...]
     reasons: Frozen[str, str]  # for every coordinate, why it is or is not ignorable
-    needs: Frozen[str, tuple[str, ...]]  # for every ignorable coordinate, the parameters whose values the proof uses
+    parameter_values_used: Frozen[
+        str, tuple[str, ...]
+    ]  # for every ignorable coordinate, the parameters whose values the proof uses
     speed_names: tuple[str, ...]
     speeds: tuple[Formula, ...]  # formulas of u, d of them
     order: PivotOrder  # for [Y; a]
-    given: int  # number of leading speeds that are the user's
+    n_user_speeds: int  # number of leading speeds that are the user's
     reduced: tuple[int, ...]  # the speeds that serve as u_NI
     reduced_mixed: bool  # do they contain velocities of ignorable coordinates?
     reduced_order: PivotOrder | None  # for [Y_NI; 1 of q̇_I; a], or [Y_NI; M'; a] if they do
@@ -91,17 +93,19 @@ class Facts:
     doubtful: float | None  # relative singular value of all rows within three decades of the tolerance
     structural: frozenset[str]  # parameters in constraints and speeds: rank, speeds and pivots depend on them
     inertial: frozenset[str]  # parameters in the kinetic energy: regularity of M and pivots with M depend on them
-    mix: tuple[tuple[float, ...], ...] | None  # well-conditioned combinations of nearly dependent rows
+    row_combinations: tuple[tuple[float, ...], ...] | None  # well-conditioned combinations of nearly dependent rows
 
     @property
     def generic(self) -> bool:
         """True if the ignorable coordinates are ignorable for all parameter values."""
-        return not any(self.needs.values())
+        return not any(self.parameter_values_used.values())
 
     @property
     def parameters(self) -> dict[str, frozenset[str]]:
         """Each fact determined for the current parameter values, with the parameters it depends on."""
-        found = {f"{name} is ignorable": frozenset(names) for name, names in self.needs.items() if names}
+        found = {
+            f"{name} is ignorable": frozenset(names) for name, names in self.parameter_values_used.items() if names
+        }
         found |= {"independent constraints": self.structural, "speeds": self.structural | self.inertial}
         return found | {"regular mass matrix": self.inertial}
 
@@ -118,12 +122,12 @@ class Facts:
     @property
     def chosen(self) -> bool:
         """True if all speeds were chosen automatically."""
-        return not self.given
+        return not self.n_user_speeds
 
     @property
     def nearly_dependent(self) -> bool:
         """True if the independent constraints are nearly dependent, so that they are combined before solving."""
-        return self.independence < rank.NEARLY
+        return self.independence < rank.NEARLY_DEPENDENT
 
     @property
     def rank_note(self) -> str | None:
@@ -142,7 +146,7 @@ class Facts:
         return dimensionless(A, self.scales.positions if unit is None else unit, np.array(self.sizes))
 
 
-def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
+def facts_of(model: Elements, choice: PartitionChoice | None = None) -> Facts:
     """Determine the structural facts of a model at its initial state and at random consistent states.
 
     `choice` are previously chosen speeds, independent constraints and dependent coordinates; None chooses them.
@@ -150,7 +154,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     rows = choice.rows or None if choice else None
     if choice and choice.speeds:
         model = model.replaced(generalized_speeds=named_speeds(model, choice.speeds))
-    states = random_states.consistent(model, _SAMPLE_STATES, include_initial=True)
+    states = random_states.consistent_states(model, _SAMPLE_STATES, include_initial=True)
     known, scales = levels(model), scales_of(model)
     jacobian = rows_at(model, known, states, scales, rows)
     ignored = find_ignorable(model, known)
@@ -168,7 +172,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     def order(rows: np.ndarray, *, with_inertia: bool = False) -> PivotOrder:
         found = elimination(rows, unit, n)
         moved = changed & (structural | inertial if with_inertia else structural)
-        return replace(found, steady=0) if moved or (choice and not choice.steady) else found
+        return replace(found, n_constant_pivots=0) if moved or (choice and not choice.steady) else found
 
     reduced = sampled.reduced
     return Facts(
@@ -177,11 +181,11 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         dropped=tuple(name for i, name in enumerate(known.names) if i not in jacobian.independent),
         ignorable=ignored.indices,
         reasons=Frozen(ignored.reasons),
-        needs=Frozen(ignored.needs),
+        parameter_values_used=Frozen(ignored.needs),
         speed_names=chosen.names,
         speeds=chosen.formulas,
         order=order(sampled.S),
-        given=chosen.given,
+        n_user_speeds=chosen.n_user_speeds,
         reduced=reduced.chosen,
         reduced_mixed=sampled.mixed,
         reduced_order=None if reduced.problem else order(sampled.staying, with_inertia=sampled.mixed),
@@ -197,10 +201,10 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         scales=scales,
         sizes=tuple(jacobian.sizes.tolist()),
         independence=float(np.median(rank.independence(jacobian.a, unit))),
-        doubtful=rank.doubtful_share(jacobian.A, unit),
+        doubtful=rank.doubtful_singular_value(jacobian.A, unit),
         structural=structural,
         inertial=inertial,
-        mix=_mix(jacobian.a, jacobian.sizes[list(jacobian.independent)], unit),
+        row_combinations=_mix(jacobian.a, jacobian.sizes[list(jacobian.independent)], unit),
     )
 
 
@@ -214,16 +218,21 @@ class _Sampled:
     regular: np.ndarray  # the states at which it is regular
     W: np.ndarray  # the first columns of its inverse at these states
     WtM: np.ndarray
-    reduced: Reduced
+    reduced: ReducedSpeeds
     mixed: bool
     staying: np.ndarray  # [Y_NI; 1 of q̇_I; a], or [Y_NI; M'; a]
     maggi: np.ndarray  # [WᵀM; a]
 
 
 def _sampled(
-    model: Elements, chosen: Chosen, jacobian: Rows, states: States, ignorable: tuple[int, ...], unit: np.ndarray
+    model: Elements,
+    chosen: SpeedChoice,
+    jacobian: SampledRows,
+    states: States,
+    ignorable: tuple[int, ...],
+    unit: np.ndarray,
 ) -> _Sampled:
-    Y, M = slopes(model, chosen.formulas, states), mass_matrices(model, states)
+    Y, M = velocity_derivatives(model, chosen.formulas, states), mass_matrices(model, states)
     S = np.concatenate([Y, jacobian.a], axis=1)
     reduced = choose_reduced(chosen, Y, M[:, list(ignorable)], jacobian.a, ignorable, unit)
     rates = {rate(model.coordinate_names[i]).name for i in ignorable}
@@ -236,17 +245,24 @@ def _sampled(
     return _Sampled(Y, M, S, regular, W, WtM, reduced, mixed, staying, maggi)
 
 
-def lost_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> str | None:
+def violated_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> str | None:
     """Message with the fact that does not hold for a model with other parameter values; None if all of them hold.
 
     `orders` are the pivot orders that are used, by the names of their fields. Ignorable coordinates are not checked.
     """
-    states, scales = random_states.consistent(model, _SAMPLE_STATES, include_initial=True), scales_of(model)
+    states, scales = random_states.consistent_states(model, _SAMPLE_STATES, include_initial=True), scales_of(model)
     every = rows_at(model, known.levels, states, scales)
     jacobian, unit = replace(every, independent=known.rows), scales.positions
     if len(every.independent) != len(known.rows) or rank.usual_rank(jacobian.a, unit) < len(known.rows):
         return "other constraints would be independent"
-    now = _sampled(model, Chosen(known.speed_names, known.speeds, known.given), jacobian, states, known.ignorable, unit)
+    now = _sampled(
+        model,
+        SpeedChoice(known.speed_names, known.speeds, known.n_user_speeds),
+        jacobian,
+        states,
+        known.ignorable,
+        unit,
+    )
     if rank.usual_rank(now.S, unit) < now.S.shape[2]:
         return f"the speeds {', '.join(known.speed_names)} would not determine the velocities" if orders else None
     _require_inertia(model, now.WtM @ now.W, known.speed_names, known.levels, states.where(now.regular), scales)
@@ -256,7 +272,7 @@ def lost_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> str 
     rows = {"order": now.S, "reduced_order": now.staying, "maggi_order": now.maggi, "square_order": square}
     for name in orders:
         order = getattr(known, name)
-        if order is not None and not pivots_hold(order, even(rows[name], unit) * unit):
+        if order is not None and not pivots_stay_constant(order, scaled_rows(rows[name], unit) * unit):
             return "the speeds would need another pivot order"
     return None
 
@@ -274,12 +290,12 @@ def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[floa
     They are computed by Gram–Schmidt at a median state, the first row first, so that rows stay as simple as possible.
     """
     found = rank.independence(a, unit)
-    if not a.shape[1] or np.median(found) >= rank.NEARLY:
+    if not a.shape[1] or np.median(found) >= rank.NEARLY_DEPENDENT:
         return None
     usual = int(np.argsort(found)[len(found) // 2])
-    rows, size = rank.leveled(a[usual], unit)
+    rows, size = rank.normalized_rows(a[usual], unit)
     P = np.tril(np.linalg.inv(np.linalg.qr(rows.T)[1].T)) / size
-    if np.median(rank.independence(P @ a, unit)) < rank.NEARLY:
+    if np.median(rank.independence(P @ a, unit)) < rank.NEARLY_DEPENDENT:
         return None
     P = P * sizes.max() / sizes
     return tuple(tuple(row) for row in (P / P[0, 0]).tolist())
@@ -330,7 +346,7 @@ def _require_inertia(
             raise SingularError(f"model '{model.name}': {chart}.")
     free = [name for name, none in zip(names, rank.massless(M_u)[0], strict=True) if none]
     which = f"the speed '{free[0]}'" if free else "a combination of the speeds " + ", ".join(names)
-    light = weightless(model)
+    light = massless_bodies(model)
     note = f" Bodies without mass that carry no mass: {', '.join(light)}." if light else ""
     raise SingularError(
         f"model '{model.name}': {which} has no inertia, so its acceleration is not determined.{note} "
@@ -349,7 +365,7 @@ def _require_independent(model: Elements, names: tuple[str, ...], S: np.ndarray,
 
 def with_regular_speeds(model: Elements, known: Facts, states: States) -> States:
     """The states at which speeds and constraints determine the velocities; other branches may need other speeds."""
-    Y = slopes(model, known.speeds, states)
+    Y = velocity_derivatives(model, known.speeds, states)
     a = known.dimensionless(constraint_matrix(model, known.levels, states))[:, known.rows, :]
     S = np.concatenate([Y, a], axis=1)
     found = rank.independence(S, known.scales.positions)

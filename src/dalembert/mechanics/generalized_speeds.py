@@ -12,7 +12,7 @@ import symengine as se
 from dalembert.errors import InputError
 from dalembert.mechanics import rank
 from dalembert.mechanics.motion import Motion
-from dalembert.mechanics.state_batch import Rows, States, one_state, slopes
+from dalembert.mechanics.state_batch import SampledRows, States, one_state, velocity_derivatives
 from dalembert.model.description import Elements
 from dalembert.model.elements import Speed
 from dalembert.model.joints.spherical import Quaternion
@@ -67,16 +67,16 @@ def invert(
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Names and formulas of d speeds; the first `given` of them are the user's."""
+class SpeedChoice:
+    """Names and formulas of d speeds; the first `n_user_speeds` of them are the user's."""
 
     names: tuple[str, ...]
     formulas: tuple[Formula, ...]
-    given: int
+    n_user_speeds: int
 
 
 @dataclass(frozen=True)
-class Reduced:
+class ReducedSpeeds:
     """The d − s speeds that serve as u_NI, or why there are none, and a note about those left out."""
 
     chosen: tuple[int, ...]
@@ -91,7 +91,7 @@ def named_speeds(model: Elements, formulas: Sequence[Formula]) -> tuple[Speed, .
     return tuple(Speed(name, formula) for name, formula in zip(fresh, formulas, strict=False))
 
 
-def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -> Chosen:
+def choose_speeds(model: Elements, rows: SampledRows, states: States, scales: Scales) -> SpeedChoice:
     """Choose d speeds: the user's, completed by velocities that stay independent at all states."""
     n, r = len(model.generalized_coordinates), len(rows.independent)
     d, given = n - r, model.generalized_speeds
@@ -100,8 +100,8 @@ def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -
             f"model '{model.name}': {len(given)} generalized speeds for {d} degrees of freedom "
             f"({n} coordinates, {r} independent constraints). Define at most {d} speeds, or none."
         )
-    Y = slopes(model, tuple(u.value for u in given), states)
-    bound = np.concatenate([even(rows.a, scales.positions), even(Y, scales.positions)], axis=1)
+    Y = velocity_derivatives(model, tuple(u.value for u in given), states)
+    bound = np.concatenate([scaled_rows(rows.a, scales.positions), scaled_rows(Y, scales.positions)], axis=1)
     if rank.usual_rank(bound, scales.positions) < r + len(given):
         raise InputError(
             f"model '{model.name}': the speeds {', '.join(u.name for u in given)} are linearly dependent on each other "
@@ -116,7 +116,7 @@ def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -
     taken = {*model.coordinate_names, *model.parameter_values, *(u.name for u in given)}
     fresh = (name for i in itertools.count(len(given) + 1) if (name := f"u{i}") not in taken)
     names = (*(u.name for u in given), *itertools.islice(fresh, len(added)))
-    return Chosen(names, (*(u.value for u in given), *added), len(given))
+    return SpeedChoice(names, (*(u.value for u in given), *added), len(given))
 
 
 def _natural_speeds(model: Elements, states: States, scales: Scales) -> tuple[list[Formula], np.ndarray, np.ndarray]:
@@ -135,10 +135,10 @@ def _natural_speeds(model: Elements, states: States, scales: Scales) -> tuple[li
             columns.append(np.repeat(np.eye(n)[None, i], K, axis=0))
         elif ball.parts[0].name == name:
             indices = [names.index(part.name) for part in ball.parts]
-            G = ball.angular(choose("symbolic"), ball.parts)
+            G = ball.angular_motion_subspace(choose("symbolic"), ball.parts)
             speeds += list(G @ vector([rate(part.name) for part in ball.parts]))
             units += [1.0, 1.0, 1.0]
-            values = numbers(ball.angular(FLOATS, list(states.q[indices])), K)  # 2 G / |q|²
+            values = numbers(ball.angular_motion_subspace(FLOATS, list(states.q[indices])), K)  # 2 G / |q|²
             for row in values:
                 column = np.zeros((K, n))
                 column[:, indices] = row.T / 4  # Gᵀ/2 on the unit sphere
@@ -152,7 +152,7 @@ def quaternions(model: Elements) -> list[Quaternion]:
     return [ball for ball in found if isinstance(ball, Quaternion)]
 
 
-def even(rows: np.ndarray, unit: np.ndarray) -> np.ndarray:
+def scaled_rows(rows: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """Rows (K, r, n), each divided by its largest norm over all states: constant rows stay constant."""
     size = np.linalg.norm(rows * unit, axis=2).max(axis=0, initial=0.0)
     return rows / np.where(size > 0, size, 1.0)[:, None]
@@ -160,7 +160,7 @@ def even(rows: np.ndarray, unit: np.ndarray) -> np.ndarray:
 
 def elimination(rows: np.ndarray, unit: np.ndarray, rank_: int | None = None) -> PivotOrder:
     """The pivot order for rows (K, r, n), with rows and columns in comparable units."""
-    return pivot_order(even(rows, unit) * unit, rank=rank_)
+    return pivot_order(scaled_rows(rows, unit) * unit, rank=rank_)
 
 
 def free_columns(a: np.ndarray, unit: np.ndarray) -> list[int]:
@@ -171,7 +171,7 @@ def free_columns(a: np.ndarray, unit: np.ndarray) -> list[int]:
     """
     r = a.shape[1]
     usual = sorted(elimination(a, unit, r).columns[r:])
-    _, _, Vt = np.linalg.svd(rank.leveled(a, unit)[0])
+    _, _, Vt = np.linalg.svd(rank.normalized_rows(a, unit)[0])
     left = np.swapaxes(Vt[:, r:], 1, 2)  # (K, n, n − r)
     best = rank.best_rows(left, len(usual))
     if not usual or _sigma_min(left[:, usual]) * _MUCH_BETTER > _sigma_min(left[:, list(best)]):
@@ -184,34 +184,34 @@ def _sigma_min(rows: np.ndarray) -> float:
 
 
 def choose_reduced(
-    choice: Chosen, Y: np.ndarray, momenta: np.ndarray, a: np.ndarray, ignorable: tuple[int, ...], unit: np.ndarray
-) -> Reduced:
+    choice: SpeedChoice, Y: np.ndarray, momenta: np.ndarray, a: np.ndarray, ignorable: tuple[int, ...], unit: np.ndarray
+) -> ReducedSpeeds:
     """Choose u_NI: d − s of the speeds, independent of the momenta M′ of the ignorable coordinates and of a.
 
     The user's speeds come first, preferably those without velocities of ignorable coordinates; up to d − s of them all serve.
     """
     d, s = len(choice.names), len(ignorable)
-    base = np.concatenate([even(momenta, unit), a], axis=1)
+    base = np.concatenate([scaled_rows(momenta, unit), a], axis=1)
     mixing = np.linalg.norm((Y * unit)[:, :, list(ignorable)], axis=2).max(axis=0, initial=0.0) > 0
-    first = list(range(choice.given)) if choice.given <= d - s else []
+    first = list(range(choice.n_user_speeds)) if choice.n_user_speeds <= d - s else []
     if first and not _independent(base, Y[:, first], unit):
-        return Reduced((), _dependent_message(choice, first, s), None)
+        return ReducedSpeeds((), _dependent_message(choice, first, s), None)
     chosen = first
-    for i in sorted(range(d), key=lambda i: (i >= choice.given, bool(mixing[i]))):
+    for i in sorted(range(d), key=lambda i: (i >= choice.n_user_speeds, bool(mixing[i]))):
         if i not in chosen and len(chosen) < d - s and _independent(base, Y[:, [*chosen, i]], unit):
             chosen = [*chosen, i]
     if len(chosen) < d - s:
-        return Reduced((), _dependent_message(choice, list(range(d)), s), None)
+        return ReducedSpeeds((), _dependent_message(choice, list(range(d)), s), None)
     chosen.sort()
-    return Reduced(tuple(chosen), None, _left_out(choice, chosen, mixing))
+    return ReducedSpeeds(tuple(chosen), None, _left_out(choice, chosen, mixing))
 
 
 def _independent(base: np.ndarray, Y: np.ndarray, unit: np.ndarray) -> bool:
-    full = np.concatenate([rank.leveled(base, unit)[0], rank.leveled(Y, unit)[0]], axis=1)
+    full = np.concatenate([rank.normalized_rows(base, unit)[0], rank.normalized_rows(Y, unit)[0]], axis=1)
     return rank.usual_rank(full) == full.shape[1]
 
 
-def _dependent_message(choice: Chosen, tried: list[int], s: int) -> str:
+def _dependent_message(choice: SpeedChoice, tried: list[int], s: int) -> str:
     names = ", ".join(choice.names[i] for i in tried)
     return (
         f"the speeds {names} cannot serve as u_NI: they are linearly dependent on the {s} constant momenta of the ignorable "
@@ -219,17 +219,17 @@ def _dependent_message(choice: Chosen, tried: list[int], s: int) -> str:
     )
 
 
-def _left_out(choice: Chosen, chosen: list[int], mixing: np.ndarray) -> str | None:
+def _left_out(choice: SpeedChoice, chosen: list[int], mixing: np.ndarray) -> str | None:
     """Which of the user's speeds do not serve as u_NI, and why."""
-    left = [i for i in range(choice.given) if i not in chosen]
+    left = [i for i in range(choice.n_user_speeds) if i not in chosen]
     if not left:
         return None
     serving = f"{len(chosen)} {'serves' if len(chosen) == 1 else 'serve'}"
     was, contain = ("was", "it contains") if len(left) == 1 else ("were", "they contain")
     why = f"{contain} velocities of ignorable coordinates" if mixing[left].all() else "the others suffice"
     return (
-        f"of the {choice.given} user-defined speeds {serving} as u_NI; {', '.join(choice.names[i] for i in left)} {was} left "
-        f"out: {why}, and the constant momenta replace them"
+        f"of the {choice.n_user_speeds} user-defined speeds {serving} as u_NI; {', '.join(choice.names[i] for i in left)} {was} "
+        f"left out: {why}, and the constant momenta replace them"
     )
 
 
@@ -248,21 +248,21 @@ def completeness(Y: np.ndarray, a: np.ndarray, unit: np.ndarray) -> np.ndarray:
     >>> completeness(np.array([[[0.0, 1.0, 0.0]]]), a, np.ones(3)).round(6).tolist()
     [0.0]
     """
-    basis = np.linalg.qr(np.swapaxes(rank.leveled(a, unit)[0], 1, 2))[0]
-    S = np.concatenate([rank.leveled(Y, unit)[0], np.swapaxes(basis, 1, 2)], axis=1)
+    basis = np.linalg.qr(np.swapaxes(rank.normalized_rows(a, unit)[0], 1, 2))[0]
+    S = np.concatenate([rank.normalized_rows(Y, unit)[0], np.swapaxes(basis, 1, 2)], axis=1)
     return rank.singular_value(S, S.shape[1] - 1)
 
 
 def speed_rows(model: Elements, speeds: tuple[Formula, ...], q: np.ndarray, t: float) -> np.ndarray:
     """Y of u = Y q̇ + Z at one state."""
-    return slopes(model, speeds, one_state(q, t=t))[0]
+    return velocity_derivatives(model, speeds, one_state(q, t=t))[0]
 
 
 def best_speeds(model: Elements, a: np.ndarray, q: np.ndarray, t: float) -> tuple[Formula, ...]:
     """The natural speeds that complete the independent constraints a q̇ + b = 0 best at one state."""
     state, scales = one_state(q, t=t), scales_of(model)
     natural, _, _ = _natural_speeds(model, state, scales)
-    found = _completing_rows(slopes(model, tuple(natural), state)[0], a, scales.positions)
+    found = _completing_rows(velocity_derivatives(model, tuple(natural), state)[0], a, scales.positions)
     return tuple(natural[i] for i in found)
 
 
@@ -277,6 +277,6 @@ def best_coordinates(a: np.ndarray, unit: np.ndarray) -> tuple[int, ...]:
 
 def _completing_rows(Y: np.ndarray, a: np.ndarray, unit: np.ndarray) -> tuple[int, ...]:
     """Which of the rows Y (m, n) complete the independent rows a (r, n) best."""
-    rows = rank.leveled(Y, unit)[0]
-    bound = np.linalg.qr(rank.leveled(a, unit)[0].T)[0] if len(a) else np.zeros((len(unit), 0))
+    rows = rank.normalized_rows(Y, unit)[0]
+    bound = np.linalg.qr(rank.normalized_rows(a, unit)[0].T)[0] if len(a) else np.zeros((len(unit), 0))
     return rank.best_rows(rows - (rows @ bound) @ bound.T, len(unit) - len(a))

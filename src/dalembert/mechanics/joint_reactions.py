@@ -17,16 +17,16 @@ from itertools import takewhile
 
 import numpy as np
 
-from dalembert.codegen.function import Function, compile_function
-from dalembert.errors import InputError, nearest
+from dalembert.codegen.function import CompiledFunction, compile_function
+from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics.applied_forces import applied_forces
 from dalembert.mechanics.system import System
-from dalembert.model.contacts.base import Push
+from dalembert.model.contacts.base import ConstraintAction
 from dalembert.model.description import Elements
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.frames import cross
-from dalembert.symbolic.symbols import parted
+from dalembert.symbolic.symbols import split_symbol
 
 _VALUES_PER_BODY = 24  # in the output of the compiled function
 Acting = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # body, force, moment and point
@@ -41,7 +41,9 @@ def undetermined_joints(model: Elements) -> dict[str, tuple[str, ...]]:
     """
     found: dict[str, list[str]] = {}
     for constraint in (*model.holonomic_constraints, *model.nonholonomic_constraints):
-        moved = {parted(symbol.name)[1] for symbol in constraint.formula.free_symbols} & set(model.coordinate_names)
+        moved = {split_symbol(symbol.name)[1] for symbol in constraint.formula.free_symbols} & set(
+            model.coordinate_names
+        )
         for body in _between(model, moved) if len(moved) > 1 else ():
             found.setdefault(body, []).append(constraint.name)
     return {body.name: tuple(found[body.name]) for body in model.bodies if body.name in found}
@@ -71,12 +73,14 @@ def _path(body: str, parents: Mapping[str, str]) -> list[str]:
 class JointReactions:
     """The joint reactions of one system, evaluated with NumPy at the samples of a run, without compilation."""
 
-    def __init__(self, system: System, pushes: dict[str, list[Push]], undetermined: dict[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self, system: System, pushes: dict[str, list[ConstraintAction]], undetermined: dict[str, tuple[str, ...]]
+    ) -> None:
         self.system, self._undetermined = system, undetermined
         self._pushes = [(name, wrench) for name, each in pushes.items() for wrench in each]  # by constraint
 
     @cached_property
-    def _function(self) -> Function:
+    def _function(self) -> CompiledFunction:
         """Required force and moment about the mass center, positions and rotation of every body, and contacts, in world axes."""
         system = self.system
         parts = [part for body in range(len(system.motion.bodies)) for part in self._body(body)]
@@ -182,7 +186,9 @@ class JointForces(dict[str, JointReaction]):
         """Raise for an unknown joint, or one whose reaction is not determined."""
         if name in self.undetermined:
             raise InputError(f"joint_reactions, joint '{name}': {_cause(self.undetermined[name])}")
-        raise InputError(f"joint_reactions: there is no joint '{name}'. {nearest(name, [*self, *self.undetermined])}")
+        raise InputError(
+            f"joint_reactions: there is no joint '{name}'. {suggest_name(name, [*self, *self.undetermined])}"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
-from dalembert.model.joints.base import Joint, JointMotion, Step
+from dalembert.model.joints.base import Joint, JointMotion, MotionAxes
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import (
     Algebra,
@@ -30,7 +30,7 @@ from dalembert.symbolic.algebra_base import (
     zeros,
 )
 from dalembert.symbolic.floats import FLOATS, real
-from dalembert.symbolic.frames import Frame, Turn
+from dalembert.symbolic.frames import AxisRotation, Frame
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula, coordinate, rate
 from dalembert.symbolic.symengine_algebra import slope
@@ -78,12 +78,12 @@ class Motion:
     lower: Lowering
     bodies: tuple[MovingBody, ...]
     joints: tuple[JointMotion, ...]
-    added: tuple[MovingBody, ...] = ()  # carriers of kinetic energy other than the bodies: see `_added`
+    fictitious_masses: tuple[MovingBody, ...] = ()  # carriers of kinetic energy other than the bodies: see `_added`
 
     @property
     def masses(self) -> tuple[MovingBody, ...]:
         """All carriers of kinetic energy: bodies, motor rotors and quaternion norms."""
-        return self.bodies + self.added
+        return self.bodies + self.fictitious_masses
 
     def joint(self, body: str, joint: int, motion: int) -> JointMotion:
         """One motion of a joint."""
@@ -133,9 +133,9 @@ def move(model: Elements, algebra: Algebra, t: Scalar, q: Array, qd: Array, para
     """The motion of a model for scalars of time, coordinates, velocities and parameters."""
     lower = Lowering(algebra, values(model, t, list(q), list(qd), parameters))
     recursion = _Recursion(model, algebra, lower, len(q))
-    bodies = tuple(recursion.visit(body) for body in outwards(model))
+    bodies = tuple(recursion.visit(body) for body in topological_order(model))
     motion = Motion(model, algebra, t, q, qd, lower, bodies, tuple(recursion.joints))
-    return replace(motion, added=tuple(_added(motion)))
+    return replace(motion, fictitious_masses=tuple(_added(motion)))
 
 
 def move_symbols(model: Elements, algebra: DifferentialAlgebra, numbers: Mapping[str, Scalar] | None = None) -> Motion:
@@ -147,7 +147,7 @@ def move_symbols(model: Elements, algebra: DifferentialAlgebra, numbers: Mapping
     return move(model, algebra, t, q, qd, known)
 
 
-def outwards(model: Elements) -> list[Body]:
+def topological_order(model: Elements) -> list[Body]:
     """The bodies in topological order: every parent precedes its children."""
     children: dict[str, list[int]] = {}
     for i, body in enumerate(model.bodies):
@@ -159,7 +159,7 @@ def outwards(model: Elements) -> list[Body]:
         level = sorted(child for i in level for child in children.pop(model.bodies[i].name, ()))
     if len(order) < len(model.bodies):
         # the model check reports unknown or cyclic parents
-        model.require_sound()
+        model.require_valid()
     return order
 
 
@@ -189,7 +189,7 @@ class _Recursion:
     def _placed(self, P: Frame, joint: Joint) -> Frame:
         """The joint frame F, fixed in the parent P."""
         position = self._algebra.pack(vector([self._lower(x) for x in joint.position]))
-        return P.placed(self._algebra, position, [self._lower(x) for x in joint.rotation])
+        return P.fixed_frame(self._algebra, position, [self._lower(x) for x in joint.rotation])
 
     def _moved(self, F: Frame, joint: Joint, body: str, index: int) -> Frame:
         """The frame M that the joint moves relative to F."""
@@ -200,13 +200,13 @@ class _Recursion:
         algebra, values = self._algebra, [motion.value for motion in motions]
         gradients = algebra.pack(matrix([list(motion.gradient) for motion in motions]))
         drifts = algebra.pack(vector([motion.drift for motion in motions]))
-        R_FM = algebra.pack(joint.turn(algebra, values))
-        p, J, c = F.point(algebra.pack(joint.shift(algebra, values)))
-        along = F.R @ algebra.pack(joint.linear(algebra, values))
-        about = algebra.pack(joint.angular(algebra, values))
+        R_FM = algebra.pack(joint.rotation_matrix(algebra, values))
+        p, J, c = F.point(algebra.pack(joint.translation(algebra, values)))
+        along = F.R @ algebra.pack(joint.linear_motion_subspace(algebra, values))
+        about = algebra.pack(joint.angular_motion_subspace(algebra, values))
         turn = _turned(algebra, F, joint, values)
         return Frame(
-            F.R @ R_FM if turn is None or turn is F.turn or turn.before is F.R else turn.rotation(algebra),
+            F.R @ R_FM if turn is None or turn is F.last_rotation or turn.before is F.R else turn.rotation(algebra),
             p,
             J + along @ gradients,
             c + along @ drifts,
@@ -225,16 +225,16 @@ class _Recursion:
         return JointMotion(body, index, k, self._lower(formula), gradient, drift)
 
 
-def _turned(algebra: Algebra, F: Frame, joint: Joint, values: Sequence[Scalar]) -> Turn | None:
+def _turned(algebra: Algebra, F: Frame, joint: Joint, values: Sequence[Scalar]) -> AxisRotation | None:
     """The last rotation about one axis, after a joint that does not rotate or rotates about one axis."""
     turns = [(step.about, value) for step, value in zip(joint.steps, values, strict=True) if step.about is not None]
-    if len(turns) > 1 or any(step == Step() for step in joint.steps):
+    if len(turns) > 1 or any(step == MotionAxes() for step in joint.steps):
         return None
     if not turns:
-        return F.turn
+        return F.last_rotation
     ((axis, angle),) = turns
-    further = None if F.turn is None else F.turn.on(axis, angle)
-    return further or Turn(F.R, tuple(axis), angle)
+    further = None if F.last_rotation is None else F.last_rotation.on(axis, angle)
+    return further or AxisRotation(F.R, tuple(axis), angle)
 
 
 def _added(motion: Motion) -> Iterator[MovingBody]:

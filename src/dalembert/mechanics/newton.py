@@ -20,13 +20,13 @@ from dalembert.mechanics import rank
 
 ROUNDING = 1e-14  # rounding level of a residual, relative to the size of its terms
 ACCEPTED = 1e-10  # accepted relative residual if the rounding level cannot be reached
-GOOD = 0.1  # a full step that leaves at most this fraction of the residual needs no damping
+FULL_STEP_REDUCTION = 0.1  # a full step that leaves at most this fraction of the residual needs no damping
 _MAX_DAMPING = 1e-2
 _MAX_HALVINGS = 12
 _MIN_REDUCTION = 1e-2  # an iteration that reduces the residual by a smaller fraction is stalled
 _MAX_STALLED = 6
 
-Look = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+Evaluation = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 Root = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -36,40 +36,41 @@ class Projected:
 
     x: np.ndarray
     residual: np.ndarray
-    share: np.ndarray
+    relative_residual: np.ndarray
 
     @property
-    def good(self) -> np.ndarray:
+    def converged(self) -> np.ndarray:
         """The states at which the constraints are satisfied to rounding."""
-        return np.asarray(np.isfinite(self.x).all(axis=1) & (self.share <= ACCEPTED).all(axis=1))
+        return np.asarray(np.isfinite(self.x).all(axis=1) & (self.relative_residual <= ACCEPTED).all(axis=1))
 
 
-def onto(
-    look: Look,
+def project(
+    evaluate: Evaluation,
     x: np.ndarray,
     scale: np.ndarray,
     sizes: np.ndarray,
     root: Root | None = None,
-    rounds: int = 60,
+    max_iterations: int = 60,
     *,
-    looks: float = np.inf,
+    max_evaluations: float = np.inf,
 ) -> Projected:
-    """The nearest x (K, n) at which the residual vanishes; states that do not converge are not `good`.
+    """The nearest x (K, n) at which the residual vanishes; states that do not converge are not `converged`.
 
-    `look(x, which)` returns the residual (k, r) and its Jacobian A (k, r, n) at the states `which`; `scale` is the unit of each
-    entry of x, `sizes` of each entry of the residual. `root(x, A, which)` returns C (k, n, m): changes are minimal in the metric
-    (C Cᵀ)⁻¹; by default C is `scale`. `rounds` and `looks` limit the number of iterations and evaluations.
+    `evaluate(x, which)` returns the residual (k, r) and its Jacobian A (k, r, n) at the states `which`; `scale` is the unit of
+    each entry of x, `sizes` of each entry of the residual. `root(x, A, which)` returns C (k, n, m): changes are minimal in the
+    metric (C Cᵀ)⁻¹; by default C is `scale`. `max_iterations` and `max_evaluations` limit the number of iterations and
+    evaluations.
 
     >>> circle = lambda x, which: ((x**2).sum(axis=1, keepdims=True) - 1, 2 * x[:, None, :])
-    >>> onto(circle, np.array([[3.0, 4.0]]), np.ones(2), np.ones(1)).x.round(12).tolist()
+    >>> project(circle, np.array([[3.0, 4.0]]), np.ones(2), np.ones(1)).x.round(12).tolist()
     [[0.6, 0.8]]
     """
     x = np.array(x, dtype=float)
     with np.errstate(all="ignore"):
-        residual, A = look(x, np.arange(len(x)))
-        now = _Iteration(look, scale, sizes, x, residual, A, _sizes(A, x, scale, sizes), looks)
+        residual, A = evaluate(x, np.arange(len(x)))
+        now = _Iteration(evaluate, scale, sizes, x, residual, A, _sizes(A, x, scale, sizes), max_evaluations)
         stalled = np.zeros(len(x), dtype=int)
-        for _ in range(rounds):
+        for _ in range(max_iterations):
             work = now.unfinished(stalled <= _MAX_STALLED)
             if not len(work) or now.looks <= 0:
                 break
@@ -86,7 +87,7 @@ def onto(
 class _Iteration:
     """The current iterates: each step overwrites the states whose violation it reduces."""
 
-    look: Look
+    look: Evaluation
     scale: np.ndarray
     sizes: np.ndarray
     x: np.ndarray
@@ -110,7 +111,9 @@ class _Iteration:
     def full(self, work: np.ndarray, metric: np.ndarray) -> np.ndarray:
         """Accept the full Newton step where it reduces the violation well; True where accepted."""
         rows, b = _rows(self.A[work], self.residual[work], metric)  # dependent rows are ignored
-        return self._accept(work, _changed(metric, np.einsum("knr,kr->kn", rank.pseudo_inverse(rows), b)), GOOD)
+        return self._accept(
+            work, _changed(metric, np.einsum("knr,kr->kn", rank.pseudo_inverse(rows), b)), FULL_STEP_REDUCTION
+        )
 
     def damped(self, work: np.ndarray, metric: np.ndarray, done: np.ndarray) -> np.ndarray:
         """Accept a damped step, halved until it reduces the violation; returns the states where none does."""
@@ -156,7 +159,7 @@ def _share(residual: np.ndarray, size: np.ndarray) -> np.ndarray:
 def _rows(A: np.ndarray, residual: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of unit norm in the metric, and the residual scaled with them; values that are not finite become zero."""
     A, residual = np.where(np.isfinite(A), A, 0.0), np.where(np.isfinite(residual), residual, 0.0)
-    rows, size = rank.leveled(A * metric if metric.ndim == 1 else A @ metric)
+    rows, size = rank.normalized_rows(A * metric if metric.ndim == 1 else A @ metric)
     return rows, residual / size
 
 

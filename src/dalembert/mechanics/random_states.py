@@ -19,12 +19,12 @@ from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.state_batch import (
     Parameters,
     States,
-    at,
+    concatenate,
     constraint_matrix,
     constraints_at,
-    drawn,
-    joined,
+    motion_at,
     one_state,
+    random_guesses,
     row_sizes,
 )
 from dalembert.model.description import Elements
@@ -39,7 +39,7 @@ _RANK_STATES = 20  # states that determine the most frequent rank
 _SINGULAR = 1e-3  # states with a smaller fraction of the median independence are near a singular position
 
 
-def consistent(
+def consistent_states(
     model: Elements, count: int, *, seed: int = _SEED, parameters: Parameters = None, include_initial: bool = False
 ) -> States:
     """`count` random states on the constraints, around the model's initial state, from a fixed seed.
@@ -49,7 +49,7 @@ def consistent(
 
     >>> from dalembert.model.model import Model
     >>> model = Model("free").parameters(m=1.0).coordinates("x")
-    >>> consistent(model, 3).q.shape
+    >>> consistent_states(model, 3).q.shape
     (1, 3)
     """
     facts, scales = levels(model), scales_of(model)
@@ -61,7 +61,7 @@ def consistent(
             return found.where(np.arange(count))
     raise InconsistentStateError(
         f"model '{model.name}': only {len(found)} of {count} random states could be projected onto the constraints"
-        f"{projector.nearest}. Expected a neighborhood of the initial state in which the constraints can be satisfied. "
+        f"{projector.failure_note}. Expected a neighborhood of the initial state in which the constraints can be satisfied. "
         "Start the model from a state that satisfies them."
     )
 
@@ -69,7 +69,7 @@ def consistent(
 def _draw_consistent(
     projector: Projector, count: int, least: int, rng: np.random.Generator, accepted: Sequence[States]
 ) -> States:
-    """Add states to `accepted` until there are `count`; each round draws the missing ones, at least `least`.
+    """Add states to `accepted` until there are `count`; each round draws the missing ones, at least `smallest_failure`.
 
     A few states may all lie on a singular branch and give a wrong generic rank; many states reveal the generic branch.
     """
@@ -80,15 +80,15 @@ def _draw_consistent(
         if missing <= 0:
             break
         width = 0.5 ** max(0, (round_ - _WIDE_ROUNDS) // 4)
-        good = projector(drawn(model, rng, max(missing, least), scales, width))
+        good = projector(random_guesses(model, rng, max(missing, least), scales, width))
         found.append(_regular(model, facts, _defined(model, good, parameters), found, scales, parameters))
-    return joined(*found)
+    return concatenate(*found)
 
 
 def _defined(model: Elements, states: States, parameters: Parameters) -> States:
     """The states at which energies and forces are finite, without roots of negative numbers."""
     with np.errstate(all="ignore"):
-        motion = at(model, states, parameters)
+        motion = motion_at(model, states, parameters)
         energies = vector([kinetic(motion, motion.qd), potential(motion)])
         forces = stack(generalized_forces(motion), active_forces(motion, identity(motion.n)))
         good = np.isfinite(numbers(stack(energies, forces), len(states))).all(axis=0)
@@ -101,10 +101,10 @@ def _regular(
     """The states without those near a singular position, where constraints are almost dependent."""
     if not facts.names or not len(states):
         return states
-    all_states = joined(*accepted, states)
+    all_states = concatenate(*accepted, states)
     with np.errstate(all="ignore"):
         A = np.nan_to_num(constraint_matrix(model, facts, all_states, parameters))
-    found = rank.shares(A, scales.positions)
+    found = rank.relative_singular_values(A, scales.positions)
     counted = found > rank.TOLERANCE
     # on a singular branch, such as a folded linkage, more constraints are dependent than elsewhere
     usual = int(np.bincount(counted.sum(axis=1)).argmax())
@@ -130,8 +130,8 @@ class Projector:
     facts: Levels
     scales: Scales
     parameters: Parameters
-    least: float = np.inf
-    nearest: str = ""
+    smallest_failure: float = np.inf
+    failure_note: str = ""
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -144,27 +144,27 @@ class Projector:
         return [i for i, driven in enumerate(self.facts.servo) if not driven]
 
     @cached_property
-    def held(self) -> list[int]:
+    def position_rows(self) -> list[int]:
         """Those of them that constrain positions."""
-        return [i for i in self.rows if i < self.facts.held]
+        return [i for i in self.rows if i < self.facts.n_holonomic]
 
     def __call__(self, states: States) -> States:
         """The states on the constraints, without those that do not converge."""
-        if self.held:
+        if self.position_rows:
             found = self.level(states, position=True)
-            self._remember(found, self.held, "position")
-            states = States(found.x.T, states.qd, states.t).where(found.good)
+            self._remember(found, self.position_rows, "position")
+            states = States(found.x.T, states.qd, states.t).where(found.converged)
         if self.rows and len(states):
             found = self.level(states, position=False)
             self._remember(found, self.rows, "velocity")
-            states = States(states.q, found.x.T, states.t).where(found.good)
+            states = States(states.q, found.x.T, states.t).where(found.converged)
         return states
 
     def level(
         self, states: States, *, position: bool, root: newton.Root | None = None, looks: float = np.inf
     ) -> newton.Projected:
         """Project positions on the position rows, or velocities on all rows; `root` and `looks` as for `newton.onto`."""
-        rows = self.held if position else self.rows
+        rows = self.position_rows if position else self.rows
 
         def look(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             here = States(x.T, states.qd[:, which], states.t[which]) if position else states.where(which)
@@ -175,14 +175,16 @@ class Projector:
 
         start, scale = (states.q, self.scales.positions) if position else (states.qd, self.scales.velocities)
         sizes = self.sizes[rows] / (1.0 if position else self.scales.time)
-        return newton.onto(look, start.T, scale, sizes, root, looks=looks)
+        return newton.project(look, start.T, scale, sizes, root, max_evaluations=looks)
 
     def _remember(self, found: newton.Projected, rows: list[int], level: str) -> None:
-        worst = found.share.max(axis=1, initial=0.0)
-        failed = np.flatnonzero(~found.good & (worst < self.least))
+        worst = found.relative_residual.max(axis=1, initial=0.0)
+        failed = np.flatnonzero(~found.converged & (worst < self.smallest_failure))
         if len(failed):
             k = failed[int(np.argmin(worst[failed]))]
-            i = int(np.argmax(found.share[k]))
-            self.least = float(worst[k])
+            i = int(np.argmax(found.relative_residual[k]))
+            self.smallest_failure = float(worst[k])
             name = self.facts.names[rows[i]]
-            self.nearest = f"; the nearest has a residual of {found.residual[k, i]:.6g} in '{name}' at {level} level"
+            self.failure_note = (
+                f"; the nearest has a residual of {found.residual[k, i]:.6g} in '{name}' at {level} level"
+            )

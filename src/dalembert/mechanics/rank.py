@@ -23,7 +23,7 @@ from dalembert.symbolic.elimination import RANK_TOLERANCE
 
 TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
 DOUBTFUL = 1e3  # a singular value within this factor of the tolerance makes the rank decision doubtful, which is noted
-NEARLY = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
+NEARLY_DEPENDENT = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
 ROUNDING = 1e-13  # rows shorter than this fraction of the longest are rounding
 MASSLESS = 1e-26  # the square of it, for the diagonal of M, which contains squares
 _SQUARED = 1e-6  # below this fraction of the largest, squared singular values have lost too many digits
@@ -85,7 +85,7 @@ def _unit_diagonal(M: np.ndarray) -> np.ndarray:
     return M / root[..., :, None] / root[..., None, :]
 
 
-def leveled(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def normalized_rows(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """A (…, r, n) with scaled columns and rows of unit norm, and the norms; zero rows stay zero, with norm one."""
     rows = A if scale is None else A * scale[..., None, :]
     size = np.linalg.norm(rows, axis=-1)
@@ -94,14 +94,14 @@ def leveled(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray,
     return unit, np.where(long, size, 1.0)
 
 
-def shares(A: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
+def relative_singular_values(A: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
     """The singular values of the normalized rows in descending order, relative to the largest: (…, min(r, n))."""
-    sigma = np.linalg.svd(leveled(A, scale)[0], compute_uv=False)
+    sigma = np.linalg.svd(normalized_rows(A, scale)[0], compute_uv=False)
     return sigma / np.maximum(sigma.max(axis=-1, keepdims=True, initial=0.0), 1e-300)
 
 
-def singular_value(A: np.ndarray, place: int) -> np.ndarray:
-    """The singular value at index `place`, in descending order, of each matrix (K, r, n) of a batch.
+def singular_value(A: np.ndarray, index: int) -> np.ndarray:
+    """The singular value at index `index`, in descending order, of each matrix (K, r, n) of a batch.
 
     The eigenvalues of A Aᵀ cost half as much and are accurate enough for all but the small ones.
 
@@ -110,14 +110,14 @@ def singular_value(A: np.ndarray, place: int) -> np.ndarray:
     """
     wide = A if A.shape[1] <= A.shape[2] else np.swapaxes(A, 1, 2)
     squares = np.linalg.eigvalsh(wide @ np.swapaxes(wide, 1, 2))
-    found, small = squares[:, -1 - place], squares[:, -1 - place] <= _SQUARED * squares[:, -1]
+    found, small = squares[:, -1 - index], squares[:, -1 - index] <= _SQUARED * squares[:, -1]
     out = np.sqrt(np.where(small, 0.0, found))
     if small.any():
-        out[small] = np.linalg.svd(A[small], compute_uv=False)[:, place]
+        out[small] = np.linalg.svd(A[small], compute_uv=False)[:, index]
     return out
 
 
-def numeric_rank(A: np.ndarray, scale: np.ndarray | None = None, most: int | None = None) -> np.ndarray:
+def numeric_rank(A: np.ndarray, scale: np.ndarray | None = None, max_rank: int | None = None) -> np.ndarray:
     """The number of independent rows at one state, or at each of a batch (…, r, n).
 
     >>> int(numeric_rank(np.array([[1.0, 0.0], [1.0, 1e-7], [2.0, 0.0]])))
@@ -125,19 +125,19 @@ def numeric_rank(A: np.ndarray, scale: np.ndarray | None = None, most: int | Non
     >>> int(numeric_rank(np.array([[1.0, 0.0], [1.0, 1e-11]])))
     1
     """
-    found = (shares(A, scale) > TOLERANCE).sum(axis=-1)
-    return found if most is None else np.minimum(found, most)
+    found = (relative_singular_values(A, scale) > TOLERANCE).sum(axis=-1)
+    return found if max_rank is None else np.minimum(found, max_rank)
 
 
-def doubtful_share(A: np.ndarray, scale: np.ndarray | None = None) -> float | None:
+def doubtful_singular_value(A: np.ndarray, scale: np.ndarray | None = None) -> float | None:
     """The median relative singular value of rows (K, r, n) nearest to the tolerance, if it is within three decades of it.
 
-    >>> [doubtful_share(np.array([[[1.0, 0.0], [1.0, x]]])) is None for x in (1e-9, 0.1)]
+    >>> [doubtful_singular_value(np.array([[[1.0, 0.0], [1.0, x]]])) is None for x in (1e-9, 0.1)]
     [False, True]
     """
     if not A.size:
         return None
-    found = np.median(shares(A, scale), axis=0)
+    found = np.median(relative_singular_values(A, scale), axis=0)
     near = found[(found > TOLERANCE / DOUBTFUL) & (found < TOLERANCE * DOUBTFUL)]
     return float(min(near, key=lambda x: abs(np.log(x / TOLERANCE)))) if len(near) else None
 
@@ -147,14 +147,14 @@ def usual_rank(A: np.ndarray, scale: np.ndarray | None = None) -> int:
     return int(np.bincount(numeric_rank(A, scale)).argmax()) if len(A) else 0
 
 
-def independence(A: np.ndarray, scale: np.ndarray | None = None, most: int | None = None) -> np.ndarray:
-    """How independent the rows are, from 1 down to 0: the smallest relative singular value, or the `most`-th one.
+def independence(A: np.ndarray, scale: np.ndarray | None = None, max_rank: int | None = None) -> np.ndarray:
+    """How independent the rows are, from 1 down to 0: the smallest relative singular value, or the `max_rank`-th one.
 
     >>> round(float(independence(np.array([[1.0, 0.0], [1.0, 0.02]]))), 4)
     0.01
     """
-    sigma = shares(A, scale)
-    count = A.shape[-2] if most is None else most
+    sigma = relative_singular_values(A, scale)
+    count = A.shape[-2] if max_rank is None else max_rank
     if count > sigma.shape[-1]:
         return np.zeros(A.shape[:-2])
     return sigma[..., count - 1] if count else np.ones(A.shape[:-2])
@@ -165,20 +165,22 @@ def pseudo_inverse(A: np.ndarray, scale: np.ndarray | None = None, count: int | 
 
     `count` is the rank if known, one number or one for each state; otherwise it is determined in this metric.
     """
-    rows, size = leveled(A, scale)
+    rows, size = normalized_rows(A, scale)
     U, sigma, Vt = svd(rows)
     found = Vt.mT @ (U.mT * _inverted(sigma, count)[..., :, None] * (1 / size)[..., None, :])
     return found if scale is None else found * scale[..., :, None]
 
 
-def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def pseudo_inverse_and_null_space(
+    A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """A⁺ and a basis N of the null space of A (r×n) at one state, both in the metric of `scale`; `count` is the rank if known.
 
-    >>> pseudo, N = split(np.array([[1.0, 0.0], [2.0, 0.0]]))
+    >>> pseudo, N = pseudo_inverse_and_null_space(np.array([[1.0, 0.0], [2.0, 0.0]]))
     >>> pseudo.shape, np.abs(N).tolist()
     ((2, 2), [[0.0], [1.0]])
     """
-    rows, size = leveled(A, scale)
+    rows, size = normalized_rows(A, scale)
     U, sigma, Vt = svd(rows)
     inner = _inverted(sigma, count)
     rank, V = np.count_nonzero(inner > 0), Vt.T
@@ -196,20 +198,20 @@ def _inverted(sigma: np.ndarray, count: int | np.ndarray | None) -> np.ndarray:
     return inverse(leading(sigma, count), sigma, 0.0)
 
 
-def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
+def combined(A: np.ndarray, scale: np.ndarray, max_rank: int) -> np.ndarray:
     """T (m, r), such that the combined rows T A at one state are orthonormal in the metric of `scale`.
 
     T b are the corresponding right-hand sides, Tᵀ λ the multipliers of the original rows. There are at most as many combinations
-    as independent rows, and at most `most`: redundant rows, which appear independent at a state off the constraints, are
+    as independent rows, and at most `max_rank`: redundant rows, which appear independent at a state off the constraints, are
     removed.
 
     >>> A = np.array([[1.0, 0.0], [1.0, 1e-7], [2.0, 0.0]])
     >>> np.abs(combined(A, np.ones(2), 2) @ A).round(6).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    rows, size = leveled(A, scale)
+    rows, size = normalized_rows(A, scale)
     U, sigma, _ = svd(rows)
-    count = min(np.count_nonzero(above(sigma, TOLERANCE)), most)
+    count = min(np.count_nonzero(above(sigma, TOLERANCE)), max_rank)
     return U[:, :count].T * (1 / sigma[:count])[:, None] * (1 / size)[None, :]
 
 
@@ -223,7 +225,7 @@ def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int 
     wanted = usual_rank(batch, scale) if count is None else count
     if wanted == A.shape[-2]:
         return tuple(range(wanted))
-    return best_rows(leveled(batch, scale)[0], wanted)
+    return best_rows(normalized_rows(batch, scale)[0], wanted)
 
 
 def best_rows(rows: np.ndarray, count: int) -> tuple[int, ...]:
@@ -239,7 +241,9 @@ def best_rows(rows: np.ndarray, count: int) -> tuple[int, ...]:
     return tuple(sorted(chosen))
 
 
-def smallest_multipliers(A: np.ndarray, force: np.ndarray, scale: np.ndarray, most: int | None = None) -> np.ndarray:
+def smallest_multipliers(
+    A: np.ndarray, force: np.ndarray, scale: np.ndarray, max_rank: int | None = None
+) -> np.ndarray:
     """The minimum-norm λ (…, r) with Aᵀλ = force; A (…, r, n), force (…, n).
 
     >>> smallest_multipliers(np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([5.0, 0.0]), np.ones(2)).round(9).tolist()
@@ -248,5 +252,5 @@ def smallest_multipliers(A: np.ndarray, force: np.ndarray, scale: np.ndarray, mo
     if not A.shape[-2]:
         return np.zeros(A.shape[:-1])
     U, sigma, Vt = svd(A * scale[..., None, :])
-    inner = _inverted(sigma, numeric_rank(A, scale, most))
+    inner = _inverted(sigma, numeric_rank(A, scale, max_rank))
     return np.einsum("...ri,...i,...in,...n->...r", U, inner, Vt, scale * force)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dalembert.mechanics.motion import Motion, MovingBody, outwards
+from dalembert.mechanics.motion import Motion, MovingBody, topological_order
 from dalembert.model.elements import Body
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Algebra, Array, DifferentialAlgebra, identity, matrix, vector, zeros
@@ -33,10 +33,10 @@ class Axes:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A vector, or columns of vectors: `fixed` in world axes, and `turned` in rotating axes, if any."""
+    """A vector, or columns of vectors: `fixed` in world axes, and `rotating` in rotating axes, if any."""
 
     fixed: Array
-    turned: Array
+    rotating: Array
     axes: Axes | None
 
     def dot(self, other: Resolved) -> Array:
@@ -45,18 +45,18 @@ class Resolved:
         if self.axes is None:
             return straight
         R = self.axes.R
-        mixed = self.fixed.T @ (R @ other.turned) + self.turned.T @ (R.T @ other.fixed)
-        return straight + mixed + self.turned.T @ other.turned
+        mixed = self.fixed.T @ (R @ other.rotating) + self.rotating.T @ (R.T @ other.fixed)
+        return straight + mixed + self.rotating.T @ other.rotating
 
     def rate(self, rate: Callable[[Array], Array]) -> Resolved:
         """The rate in the world, from the rate of components: those in rotating axes also change by ω ×."""
         if self.axes is None:
-            return Resolved(rate(self.fixed), self.turned, None)
-        return Resolved(rate(self.fixed), rate(self.turned) + skew(self.axes.w) @ self.turned, self.axes)
+            return Resolved(rate(self.fixed), self.rotating, None)
+        return Resolved(rate(self.fixed), rate(self.rotating) + skew(self.axes.w) @ self.rotating, self.axes)
 
 
 @dataclass(frozen=True)
-class Velocity:
+class BodyVelocity:
     """V_G, ω in body axes, and their partial derivatives with respect to the speeds."""
 
     V_u: Resolved
@@ -104,7 +104,7 @@ class _Recursion:
         self._nothing: Parts = (zeros(3, W.shape[1]), zeros(3))
         self._frames = {WORLD: _MovingFrame(self._nothing, self._nothing, Axes(identity(3), *self._nothing))}
 
-    def visit(self, body: Body) -> Velocity:
+    def visit(self, body: Body) -> BodyVelocity:
         """The velocity of the mass center; the velocity of the origin is stored for the child bodies."""
         algebra, lower, moving = self._algebra, self._motion.lower, self._motion.body(body.name)
         frame = self._frames[body.parent]
@@ -121,21 +121,24 @@ class _Recursion:
                     vector([one.drift for one in motions]),
                 )
                 rates = gradient @ self._W, gradient @ self._qd + drift
-                slide, turn = joint.linear(algebra, values), joint.angular(algebra, values)
-                F = F.at(joint.shift(algebra, values)).slid((slide @ rates[0], slide @ rates[1]), algebra)
-                R, about = joint.turn(algebra, values), (turn @ rates[0], turn @ rates[1])
+                slide, turn = (
+                    joint.linear_motion_subspace(algebra, values),
+                    joint.angular_motion_subspace(algebra, values),
+                )
+                F = F.at(joint.translation(algebra, values)).slid((slide @ rates[0], slide @ rates[1]), algebra)
+                R, about = joint.rotation_matrix(algebra, values), (turn @ rates[0], turn @ rates[1])
             frame = F.turned(R, about)
         self._frames[body.name] = frame
         w = frame.axes.w_u, frame.axes.w
         if _in_a_plane(algebra, moving.R_WB):
-            return Velocity(*self._in_world(moving), *w)
+            return BodyVelocity(*self._in_world(moving), *w)
         # in the axes before the rotation of the last joint
         arm = R @ moving.center
         own = _sum(F.at(arm).own, (-skew(arm) @ (R @ about[0]), -skew(arm) @ (R @ about[1])))
-        return Velocity(Resolved(F.fixed[0], own[0], F.axes), Resolved(F.fixed[1], own[1], F.axes), *w)
+        return BodyVelocity(Resolved(F.fixed[0], own[0], F.axes), Resolved(F.fixed[1], own[1], F.axes), *w)
 
-    def particle(self, body: MovingBody) -> Velocity:
-        return Velocity(*self._in_world(body), *self._nothing)
+    def particle(self, body: MovingBody) -> BodyVelocity:
+        return BodyVelocity(*self._in_world(body), *self._nothing)
 
     def _in_world(self, body: MovingBody) -> tuple[Resolved, Resolved]:
         V_u, V = body.B @ self._W, body.B @ self._qd + body.C
@@ -148,26 +151,28 @@ def _in_a_plane(algebra: Algebra, R: Array) -> bool:
     return any(all(algebra.is_zero(R[i, j]) and algebra.is_zero(R[j, i]) for i, j in each) for each in others)
 
 
-def velocities(motion: Motion, qd: Array, W: Array | None = None) -> list[tuple[MovingBody, Velocity]]:
+def velocities(motion: Motion, qd: Array, W: Array | None = None) -> list[tuple[MovingBody, BodyVelocity]]:
     """All masses with their velocities at q̇ = `qd`, and the partial derivatives with respect to u for ∂q̇/∂u = `W`."""
     bodies = _Recursion(motion, qd, zeros(motion.n, 0) if W is None else W)
-    found = [bodies.visit(body) for body in outwards(motion.model)] + [bodies.particle(one) for one in motion.added]
+    found = [bodies.visit(body) for body in topological_order(motion.model)] + [
+        bodies.particle(one) for one in motion.fictitious_masses
+    ]
     return list(zip(motion.masses, _shortest(motion.algebra, found), strict=True))
 
 
-def _shortest(algebra: Algebra, found: list[Velocity]) -> list[Velocity]:
+def _shortest(algebra: Algebra, found: list[BodyVelocity]) -> list[BodyVelocity]:
     """The velocities with equal functions merged: in the axes in which speeds were chosen, they are the speeds."""
     if not isinstance(algebra, DifferentialAlgebra):
         return found
     flat: list[Array] = []
     for v in found:
         axes = v.V_u.axes
-        flat += [v.V_u.fixed, v.V_u.turned, v.V.fixed, v.V.turned, v.w_u, v.w]
+        flat += [v.V_u.fixed, v.V_u.rotating, v.V.fixed, v.V.rotating, v.w_u, v.w]
         flat += [] if axes is None else [axes.R, axes.w_u, axes.w]
     new = iter(algebra.merged(*flat))
     out = []
     for v in found:
         a, b, c, d, w_u, w = (next(new) for _ in range(6))
         axes = None if v.V_u.axes is None else Axes(next(new), next(new), next(new))
-        out.append(Velocity(Resolved(a, b, axes), Resolved(c, d, axes), w_u, w))
+        out.append(BodyVelocity(Resolved(a, b, axes), Resolved(c, d, axes), w_u, w))
     return out

@@ -84,7 +84,7 @@ def singular_coordinates(
     with np.errstate(all="ignore"):
         A = np.nan_to_num(constraint_matrix(model, levels, state, parameters)[0])
         M = np.nan_to_num(mass_matrices(model, state, parameters)[0])
-        _, free = rank.split(A, unit)
+        _, free = rank.pseudo_inverse_and_null_space(A, unit)
         if not free.size:
             return None
         energies, modes = np.linalg.eigh(free.T @ M @ free)

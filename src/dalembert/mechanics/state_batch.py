@@ -47,12 +47,12 @@ def one_state(q: np.ndarray, qd: np.ndarray | None = None, t: float = 0.0) -> St
     return States(q[:, None], np.zeros((len(q), 1)) if qd is None else qd[:, None], np.array([t]))
 
 
-def joined(*parts: States) -> States:
+def concatenate(*parts: States) -> States:
     """Concatenate batches of states."""
     return States(*(np.concatenate([getattr(s, name) for s in parts], axis=-1) for name in ("q", "qd", "t")))
 
 
-def drawn(
+def random_guesses(
     model: Elements, rng: np.random.Generator, count: int, scales: Scales | None = None, width: float = 1.0
 ) -> States:
     """Random states around the initial state, not yet projected onto the constraints; times within the duration.
@@ -69,13 +69,13 @@ def drawn(
     return States(q, qd, width * end * rng.uniform(0, 1, count))
 
 
-def at(model: Elements, states: States, parameters: Parameters = None) -> Motion:
+def motion_at(model: Elements, states: States, parameters: Parameters = None) -> Motion:
     """The motion of the model, evaluated numerically at a batch of states."""
     return move(model, *_scalars(states), dict(model.parameter_values if parameters is None else parameters))
 
 
-def at_formulas(model: Elements, states: States, parameters: Parameters = None) -> Motion:
-    """Like `at`, without the body recursion: sufficient for formula constraints and speeds."""
+def formulas_at(model: Elements, states: States, parameters: Parameters = None) -> Motion:
+    """Like `motion_at`, without the body recursion: sufficient for formula constraints and speeds."""
     known = dict(model.parameter_values if parameters is None else parameters)
     algebra, t, q, qd = _scalars(states)
     lower = Lowering(algebra, values(model, t, list(q), list(qd), known))
@@ -84,7 +84,7 @@ def at_formulas(model: Elements, states: States, parameters: Parameters = None) 
 
 def constraints_at(model: Elements, facts: Levels, states: States, parameters: Parameters = None) -> Constraints:
     """The constraints at a batch of states; bodies are evaluated only if there are loops."""
-    return Constraints((at if model.loops else at_formulas)(model, states, parameters), facts)
+    return Constraints((motion_at if model.loops else formulas_at)(model, states, parameters), facts)
 
 
 def constraint_matrix(model: Elements, facts: Levels, states: States, parameters: Parameters = None) -> np.ndarray:
@@ -96,15 +96,17 @@ def constraint_matrix(model: Elements, facts: Levels, states: States, parameters
 def mass_matrices(model: Elements, states: States, parameters: Parameters = None) -> np.ndarray:
     """The mass matrix at all states, with shape (K, n, n)."""
     if model.energies is None:
-        return np.moveaxis(numbers(mass_matrix(at(model, states, parameters)), len(states)), -1, 0)
+        return np.moveaxis(numbers(mass_matrix(motion_at(model, states, parameters)), len(states)), -1, 0)
     momenta = tuple(se.diff(model.energies.kinetic, rate(name)) for name in model.coordinate_names)
-    return slopes(model, momenta, states, parameters)
+    return velocity_derivatives(model, momenta, states, parameters)
 
 
-def slopes(model: Elements, formulas: tuple[Formula, ...], states: States, parameters: Parameters = None) -> np.ndarray:
+def velocity_derivatives(
+    model: Elements, formulas: tuple[Formula, ...], states: States, parameters: Parameters = None
+) -> np.ndarray:
     """The derivatives of formulas with respect to the velocities at all states, with shape (K, formulas, n)."""
     out = np.zeros((len(states), len(formulas), len(states.q)))
-    lower = at_formulas(model, states, parameters).lower
+    lower = formulas_at(model, states, parameters).lower
     for i, formula in enumerate(formulas):
         for j, name in enumerate(model.coordinate_names):
             out[:, i, j] = number(lower(se.diff(formula, rate(name))))
@@ -119,7 +121,7 @@ def _scalars(states: States) -> tuple[Algebra, Scalar, Array, Array]:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SampledRows:
     """All constraint rows at sample states, each divided by its size, so that rounding errors are recognized."""
 
     sizes: np.ndarray  # (k,)
@@ -134,11 +136,11 @@ class Rows:
 
 def rows_at(
     model: Elements, facts: Levels, states: States, scales: Scales, chosen: tuple[int, ...] | None = None
-) -> Rows:
+) -> SampledRows:
     """The constraint rows of a model at states; `chosen` are independent rows that were selected before."""
     sizes = row_sizes(model, facts, scales, states)
     A = dimensionless(constraint_matrix(model, facts, states), scales.positions, sizes)
-    return Rows(sizes, A, chosen or rank.independent_rows(A, scales.positions))
+    return SampledRows(sizes, A, chosen or rank.independent_rows(A, scales.positions))
 
 
 def dimensionless(A: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -156,8 +158,10 @@ def row_sizes(
     Evaluated at `states`, by default at the initial state and at random states near it.
     """
     if states is None:
-        states = joined(one_state(*model.initial), drawn(model, np.random.default_rng(_SEED), _NEARBY_STATES, scales))
-    terms, h, formula_rows = _Terms(at_formulas(model, states, parameters).lower), len(facts.phi), []
+        states = concatenate(
+            one_state(*model.initial), random_guesses(model, np.random.default_rng(_SEED), _NEARBY_STATES, scales)
+        )
+    terms, h, formula_rows = _Terms(formulas_at(model, states, parameters).lower), len(facts.phi), []
     with np.errstate(all="ignore"):
         for row in facts.A:
             entries = [

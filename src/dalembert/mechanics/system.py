@@ -14,7 +14,7 @@ from dalembert.mechanics.resolved_velocities import Resolved
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, choose, vector, zeros
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.symbols import Formula, Kind
+from dalembert.symbolic.symbols import Formula, SymbolKind
 
 
 class Notation:
@@ -148,10 +148,10 @@ class System:
 
 def combined(known: Facts, rows: Array) -> Array:
     """The independent rows, or their combinations if they are nearly dependent."""
-    if known.mix is None:
+    if known.row_combinations is None:
         return rows
     out = zeros(*rows.shape)
-    for i, weights in enumerate(known.mix):
+    for i, weights in enumerate(known.row_combinations):
         for weight, row in zip(weights, rows, strict=True):
             out[i] = out[i] + weight * row if weight else out[i]
     return out
@@ -169,5 +169,5 @@ def system_of(
     `numbers` replace the symbols of some parameters.
     """
     scalars = choose(algebra)
-    qdd = scalars.symbols([Kind.ACCELERATION.of(name) for name in model.coordinate_names])
+    qdd = scalars.symbols([SymbolKind.ACCELERATION.of(name) for name in model.coordinate_names])
     return System(model, scalars, known or facts_of(model), move_symbols(model, scalars, numbers), qdd, engine)

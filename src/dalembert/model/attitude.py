@@ -21,18 +21,30 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import symengine as se
 
-from dalembert.arguments import shown
-from dalembert.errors import InputError, Problem, nearest
-from dalembert.model import file_form
+from dalembert.arguments import short_repr
+from dalembert.errors import InputError, Problem, suggest_name
+from dalembert.model import file_entries
 from dalembert.model.evaluation import value
-from dalembert.model.keys import Key, Keys, Kind, array, attempt, constant, direction, fixed_vector, many, table, text
-from dalembert.model.values import Given, Matrix3, Vector3, quarter_turns, several, unit_vector, vector3
+from dalembert.model.keys import (
+    Key,
+    Keys,
+    ValueType,
+    array,
+    constant,
+    direction,
+    fixed_vector,
+    many,
+    problem_of,
+    string,
+    table,
+)
+from dalembert.model.values import ArrayInput, Matrix3, Vector3, is_sequence, snap_right_angles, unit_vector, vector3
 from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
-Rotation: TypeAlias = "Given | Mapping[str, Written | Given]"
+Rotation: TypeAlias = "ArrayInput | Mapping[str, Written | ArrayInput]"
 _AXES = {"x": 0, "y": 1, "z": 2}
 _CLOSE = 1e-9
 _FORMS = ({"axis", "angle"}, {"sequence", "angles"}, {"quaternion"})
@@ -55,10 +67,10 @@ def roll_pitch_yaw(model: Elements, given: object, where: str) -> Vector3:
     """
     if isinstance(given, Mapping):
         return _of_table(model, given, where)
-    if several(given, 3) and all(several(row, 3) for row in given):
+    if is_sequence(given, 3) and all(is_sequence(row, 3) for row in given):
         R = [vector3(model.reader.constant, row, f"{where}[{i}]") for i, row in enumerate(given)]
         return _of_matrix(model, np.array(R, dtype=object), where)
-    return vector3(model.reader.constant, quarter_turns(given), where)
+    return vector3(model.reader.constant, snap_right_angles(given), where)
 
 
 def rotation_matrix(angles: Sequence[Formula]) -> np.ndarray:
@@ -71,7 +83,7 @@ def rotation_matrix(angles: Sequence[Formula]) -> np.ndarray:
     return _about(2, yaw) @ _about(1, pitch) @ _about(0, roll)
 
 
-def turned_inertia(inertia: Matrix3, angles: Vector3) -> Matrix3:
+def rotate_inertia(inertia: Matrix3, angles: Vector3) -> Matrix3:
     """R I Rᵀ: transform an inertia from axes rotated by roll, pitch and yaw to the original axes."""
     if all(angle == 0 for angle in angles):
         return inertia
@@ -92,7 +104,11 @@ def _about(axis: int, angle: Formula) -> np.ndarray:
 def _of_table(model: Elements, given: Mapping[str, object], where: str) -> Vector3:
     if set(given) not in _FORMS:
         unknown = [key for key in given if not any(key in form for form in _FORMS)]
-        hint = nearest(unknown[0], [key for each in _FORMS for key in each]) if unknown else "Use the keys of one form."
+        hint = (
+            suggest_name(unknown[0], [key for each in _FORMS for key in each])
+            if unknown
+            else "Use the keys of one form."
+        )
         raise InputError(
             f"{where}: got {', '.join(map(str, given)) or 'an empty table'}. Expected axis and angle, sequence and angles, or "
             f"quaternion. {hint}"
@@ -119,10 +135,10 @@ def _of_sequence(model: Elements, given: Mapping[str, object], where: str) -> Ve
     letters, values = given["sequence"], given["angles"]
     if not isinstance(letters, str) or not 0 < len(letters) <= 6 or set(letters.lower()) - set(_AXES):
         expected = "1 to 6 letters of x, y and z, such as 'zxz'"
-        raise InputError(f"{where}, sequence: got {shown(letters)}. Expected {expected}.")
-    if not several(values, len(letters)):
+        raise InputError(f"{where}, sequence: got {short_repr(letters)}. Expected {expected}.")
+    if not is_sequence(values, len(letters)):
         expected = f"{len(letters)} angles, one for each axis of '{letters}'"
-        raise InputError(f"{where}, angles: got {shown(values)}. Expected {expected}.")
+        raise InputError(f"{where}, angles: got {short_repr(values)}. Expected {expected}.")
     axes, angles = [_AXES[letter] for letter in letters.lower()], _angles(model, values, f"{where}, angles")
     if axes == sorted(set(axes), reverse=True):  # z, y, x in this order: roll, pitch and yaw themselves
         found = dict(zip(axes, angles, strict=True))
@@ -131,8 +147,8 @@ def _of_sequence(model: Elements, given: Mapping[str, object], where: str) -> Ve
 
 
 def _of_quaternion(model: Elements, given: object, where: str) -> Vector3:
-    if not several(given, 4):
-        raise InputError(f"{where}, quaternion: got {shown(given)}. Expected 4 components (w, x, y, z).")
+    if not is_sequence(given, 4):
+        raise InputError(f"{where}, quaternion: got {short_repr(given)}. Expected 4 components (w, x, y, z).")
     w, x, y, z = (model.reader.constant(part, f"{where}, quaternion") for part in given)
     square = w * w + x * x + y * y + z * z
     if not value(square, model.parameter_values) > 0:
@@ -146,8 +162,8 @@ def _of_quaternion(model: Elements, given: object, where: str) -> Vector3:
 
 
 def _angles(model: Elements, given: Sequence[object], where: str) -> list[Formula]:
-    angles = quarter_turns(list(given))
-    assert several(angles)
+    angles = snap_right_angles(list(given))
+    assert is_sequence(angles)
     return [model.reader.constant(angle, where) for angle in angles]
 
 
@@ -188,7 +204,7 @@ def _snap_quarter(angle: float) -> float:
 _TABLE: Keys = {
     "axis": Key(direction),
     "angle": Key(constant),
-    "sequence": Key(text),
+    "sequence": Key(string),
     "angles": Key(many(constant, "angles")),
     "quaternion": Key(array(4, constant, "numbers (w, x, y, z)")),
 }
@@ -202,8 +218,8 @@ def _check(given: object, where: str, model: Elements) -> Iterator[Problem]:
     else:
         yield from fixed_vector(given, where, model)
         return
-    yield from found or attempt(where, lambda: roll_pitch_yaw(model, given, where))
+    yield from found or problem_of(where, lambda: roll_pitch_yaw(model, given, where))
 
 
-turn = Kind(_check, roll_pitch_yaw, file_form.vector, argument="Rotation")
-PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(turn)}
+rotation_of = ValueType(_check, roll_pitch_yaw, file_entries.vector, argument="Rotation")
+PLACEMENT: Keys = {"position": Key(fixed_vector), "rotation": Key(rotation_of)}

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dalembert.errors import InputError, Problem, nearest
+from dalembert.errors import InputError, Problem, suggest_name
 from dalembert.model import integrator_names
 from dalembert.model.check_elements import body_problems, load_problems, loop_problems
 from dalembert.model.evaluation import Table, at_start, is_affine, is_quadratic, value
 from dalembert.model.keys import quote
 from dalembert.model.values import WORLD
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.symbols import Formula, coordinate, rate
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _description(model: Elements) -> list[Problem]:
 def _parents(model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     return [
-        Problem(f"body '{b.name}'", f"its parent '{b.parent}' does not exist.", nearest(b.parent, {WORLD, *names}))
+        Problem(f"body '{b.name}'", f"its parent '{b.parent}' does not exist.", suggest_name(b.parent, {WORLD, *names}))
         for b in model.bodies
         if b.parent != WORLD and b.parent not in names
     ]
@@ -90,7 +90,7 @@ def _names(model: Elements) -> list[Problem]:
 def _shapes(model: Elements) -> list[Problem]:
     names = {WORLD, *(body.name for body in model.bodies)}
     return [
-        Problem(f"shape of '{shape.body}'", "there is no such body.", nearest(shape.body, names))
+        Problem(f"shape of '{shape.body}'", "there is no such body.", suggest_name(shape.body, names))
         for shape in model.shapes
         if shape.body not in names
     ]
@@ -115,7 +115,9 @@ def _gravity(model: Elements, table: Table) -> list[Problem]:
 def _undefined(path: str, formula: Formula, table: Table) -> Problem:
     symbols = sorted(s.name for s in formula.free_symbols)
     values = ", ".join(f"{name} = {table[name]:g}" for name in symbols[:8])
-    fact = f"{quote(written_out(formula))} has no finite value at the start" + (f", where {values}." if values else ".")
+    fact = f"{quote(formula_string(formula))} has no finite value at the start" + (
+        f", where {values}." if values else "."
+    )
     return Problem(path, fact, "Change the formula, the parameters or the initial state.")
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.errors import InputError, Problem, nearest
+from dalembert.errors import InputError, Problem, suggest_name
 from dalembert.model.contacts.base import Contact
-from dalembert.model.evaluation import CLOSE, Table, at_start, value, violation
+from dalembert.model.evaluation import CONSTRAINT_TOLERANCE, Table, at_start, value, violation
 from dalembert.model.loads.base import Load
-from dalembert.model.reference_model import Place
+from dalembert.model.reference_model import ReferenceFrame
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.symbolic.floats import FLOATS, number
@@ -35,7 +35,7 @@ def body_problems(model: Elements) -> list[Problem]:
     """Negative masses, physically inconsistent inertias, and massless bodies without children or loads."""
     table = at_start(model)
     used = {body.parent for body in model.bodies}
-    used |= {name for element in (*model.loads, *model.contacts) for _, name in element.named}
+    used |= {name for element in (*model.loads, *model.contacts) for _, name in element.referenced_bodies}
     used |= {name for loop in model.loops for name in loop.bodies}
     found = []
     for body in model.bodies:
@@ -57,7 +57,7 @@ def body_problems(model: Elements) -> list[Problem]:
 
 def unknown(path: str, name: str, known: Collection[str]) -> list[Problem]:
     """The problem of a reference to a body that does not exist."""
-    return [] if name in known else [Problem(path, f"there is no body '{name}'.", nearest(name, known))]
+    return [] if name in known else [Problem(path, f"there is no body '{name}'.", suggest_name(name, known))]
 
 
 def _quaternions(model: Elements, table: Table) -> list[Problem]:
@@ -67,7 +67,7 @@ def _quaternions(model: Elements, table: Table) -> list[Problem]:
         for joint in (joint for joint in body.joints if joint.quaternion):
             parts = [value(part, table) for part in joint.values[-4:]]
             length = math.hypot(*parts)
-            if length == 0 or (abs(length - 1) > CLOSE and not model.assemble_start):
+            if length == 0 or (abs(length - 1) > CONSTRAINT_TOLERANCE and not model.assemble_start):
                 entries = ", ".join(f"{part:.10g}" for part in parts)
                 fact = f"its initial quaternion is ({entries}), of norm {length:.10g}."
                 advice = "Start at (1, 0, 0, 0), or at another unit quaternion (w, x, y, z)."
@@ -75,13 +75,13 @@ def _quaternions(model: Elements, table: Table) -> list[Problem]:
     return found
 
 
-def weightless(model: Elements) -> list[str]:
+def massless_bodies(model: Elements) -> list[str]:
     """The moving bodies without mass and inertia that carry no body with mass or inertia.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("knot").coordinates("x", "y")
     >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1)
-    >>> weightless(model.body("knot", parent="cart", joint=model.prismatic((1, 0, 0), "y")))
+    >>> massless_bodies(model.body("knot", parent="cart", joint=model.prismatic((1, 0, 0), "y")))
     ['knot']
     """
     table, heavy = at_start(model), set()
@@ -157,8 +157,8 @@ def _impacts(model: Elements) -> list[Problem]:
 def contact_problems(contact: Contact, model: Elements, table: Table) -> list[Problem]:
     """Unknown bodies, joints and motions; if there are none, the problems of the contact itself."""
     names = {body.name for body in model.bodies}
-    known = names if contact.in_joints or len(contact.named) == 1 else {WORLD, *names}
-    found = [problem for _, name in contact.named for problem in unknown(contact.title, name, known)]
+    known = names if contact.in_joints or len(contact.referenced_bodies) == 1 else {WORLD, *names}
+    found = [problem for _, name in contact.referenced_bodies for problem in unknown(contact.title, name, known)]
     for index in contact.in_joints:
         found += joint_motion(contact.title, *index, model)
     return found or contact.problems(model, table)
@@ -180,10 +180,10 @@ def _without_bodies(model: Elements) -> list[Problem]:
 
 def _bodies(load: Load, names: set[str]) -> list[Problem]:
     found = []
-    for key, name in load.named:
+    for key, name in load.referenced_bodies:
         if name == WORLD and key == "body":
             fact = "it acts on the world, which is fixed."
-            found.append(Problem(f"{load.title}, body", fact, f"Expected a body. {nearest('', names)}"))
+            found.append(Problem(f"{load.title}, body", fact, f"Expected a body. {suggest_name('', names)}"))
         else:
             found += unknown(f"{load.title}, {key}", name, names if key == "body" else {WORLD, *names})
     return found
@@ -214,7 +214,7 @@ def joint_motion(title: str, name: str, joint: int, motion: int, model: Elements
 
 _GAP_TOLERANCE = 1e-8
 _STEP = 1e-30
-_ADVICE = "Change the initial {}, or set `assemble = true` in [simulation] (`dl.assembled(model)` in Python)."
+_ADVICE = "Change the initial {}, or set `assemble = true` in [simulation] (`dl.assemble_model(model)` in Python)."
 
 
 def loop_problems(model: Elements) -> list[Problem]:
@@ -226,36 +226,36 @@ def loop_problems(model: Elements) -> list[Problem]:
         places = _places(model, lower)
         closed = [loop for loop in model.loops if not loop.feedback and set(loop.bodies) <= set(places)]
         found = [problem for loop in closed for problem in _open(loop, places, lower)]
-        kinematics = _Places(model, lower, places)
-        known = [c for c in model.contacts if {name for _, name in c.named} <= set(places)]
+        kinematics = _InitialPoses(model, lower, places)
+        known = [c for c in model.contacts if {name for _, name in c.referenced_bodies} <= set(places)]
         valid = [c for c in known if not contact_problems(c, model, table)]
         return found + [problem for contact in valid for problem in _violated(contact, kinematics)]
 
 
 @dataclass(frozen=True)
-class _Places:
+class _InitialPoses:
     """Initial body frames as complex numbers; the imaginary parts are the rates times a small step."""
 
     model: Elements
     lower: Lowering
-    frames: dict[str, Place]
+    frames: dict[str, ReferenceFrame]
     algebra: Algebra = FLOATS
 
     def point(self, body: str, x: Sequence[Formula]) -> Array:
         return self.frames[body].point(vector([self.lower(each) for each in x]))
 
-    def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
+    def fixed_frame(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> ReferenceFrame:
         return _fixed(self.frames[body], position, rotation, self.lower)
 
     def value(self, body: str, joint: int, motion: int) -> Scalar:
         child = next(each for each in self.model.bodies if each.name == body)
         return self.lower(child.joints[joint].values[motion])
 
-    def started(self, body: str, joint: int, motion: int) -> Scalar:
+    def initial_value(self, body: str, joint: int, motion: int) -> Scalar:
         return np.real(number(self.value(body, joint, motion)))
 
 
-def _violated(contact: Contact, places: _Places) -> Iterator[Problem]:
+def _violated(contact: Contact, places: _InitialPoses) -> Iterator[Problem]:
     """The problem of a contact or coupling that the initial positions or rates violate."""
     rows = contact.parts(places)
     if rows is None:
@@ -277,9 +277,9 @@ def _stepped(model: Elements) -> dict[str, np.complex128]:
     return {**table, **moved, TIME.name: np.complex128(1j * _STEP)}
 
 
-def _places(model: Elements, lower: Lowering) -> dict[str, Place]:
+def _places(model: Elements, lower: Lowering) -> dict[str, ReferenceFrame]:
     """The frames of the bodies that are connected to the world; `check.structure` reports the others."""
-    found = {WORLD: Place(zeros(3), identity(3))}
+    found = {WORLD: ReferenceFrame(zeros(3), identity(3))}
     waiting = list(model.bodies)
     while ready := [body for body in waiting if body.parent in found]:
         for body in ready:
@@ -287,20 +287,22 @@ def _places(model: Elements, lower: Lowering) -> dict[str, Place]:
             for joint in body.joints:
                 place = _fixed(place, joint.position, joint.rotation, lower)
                 if values := [lower(value) for value in joint.values]:
-                    R = place.R @ joint.turn(FLOATS, values)
-                    place = Place(place.point(joint.shift(FLOATS, values)), R)
+                    R = place.R @ joint.rotation_matrix(FLOATS, values)
+                    place = ReferenceFrame(place.point(joint.translation(FLOATS, values)), R)
             found[body.name] = place
         waiting = [body for body in waiting if body.name not in found]
     return found
 
 
-def _fixed(place: Place, position: Sequence[Formula], rotation: Sequence[Formula], lower: Lowering) -> Place:
+def _fixed(
+    place: ReferenceFrame, position: Sequence[Formula], rotation: Sequence[Formula], lower: Lowering
+) -> ReferenceFrame:
     """A frame with a constant position and rotation in another one."""
     R = place.R @ roll_pitch_yaw(FLOATS, [lower(angle) for angle in rotation])
-    return Place(place.point(vector([lower(x) for x in position])), R)
+    return ReferenceFrame(place.point(vector([lower(x) for x in position])), R)
 
 
-def _open(loop: Loop, places: dict[str, Place], lower: Lowering) -> Iterator[Problem]:
+def _open(loop: Loop, places: dict[str, ReferenceFrame], lower: Lowering) -> Iterator[Problem]:
     halves = zip(loop.bodies, (loop.joint, loop), strict=True)
     F, M = (_fixed(places[body], half.position, half.rotation, lower) for body, half in halves)
     # scales of the entire mechanism, since both ends may be at the origin or at rest

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from symengine import Piecewise
 
-from dalembert.arguments import shown
+from dalembert.arguments import short_repr
 from dalembert.docstrings import documented_class
-from dalembert.errors import InputError, NotApplicableError, Problem, nearest, unsound
+from dalembert.errors import InputError, NotApplicableError, Problem, model_error, suggest_name
 from dalembert.model.constraints.base import FormulaConstraint
 from dalembert.model.constraints.canonical import Canonical
 from dalembert.model.constraints.holonomic import Holonomic
@@ -37,17 +37,17 @@ from dalembert.model.elements import (
     named_points,
 )
 from dalembert.model.evaluation import value as evaluate
-from dalembert.model.formulas import Reader
-from dalembert.model.frozen import Frozen, Value
+from dalembert.model.formulas import FormulaReader
+from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.model.loads.base import Load
-from dalembert.model.loads.touching import Unilateral
+from dalembert.model.loads.contact_base import Unilateral
 from dalembert.model.python_laws import Controller, Inputs
 from dalembert.model.values import Values, Vector3
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.lookup_tables import tables_in
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import Formula, Written, decimal
-from dalembert.tables import Table, Tabular, short
+from dalembert.tables import Table, Tabular, format_cell
 
 if TYPE_CHECKING:
     import sympy
@@ -62,7 +62,7 @@ class Elements(Tabular, ABC):
     """The elements of a model, each an immutable record, and properties derived from them."""
 
     name: str
-    gravity_given: tuple[Written, ...] = (0, 0, 0)  # read on access, since parameters may be declared later
+    gravity_input: tuple[Written, ...] = (0, 0, 0)  # read on access, since parameters may be declared later
     text: str = ""  # description by the user
     declared_parameters: tuple[Parameter, ...] = ()
     generalized_coordinates: tuple[Coordinate, ...] = ()
@@ -102,10 +102,10 @@ class Elements(Tabular, ABC):
         """Return a copy with some elements replaced, by attribute name."""
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> FormulaReader:
         """The reader of formulas of the declared names."""
         parameters = tuple(p.name for p in self.declared_parameters)
-        return Reader(self.coordinate_names, parameters, self.symbols, named_points(self))
+        return FormulaReader(self.coordinate_names, parameters, self.symbols, named_points(self))
 
     # properties
 
@@ -218,11 +218,11 @@ class Elements(Tabular, ABC):
         """The inputs: parameters computed by control laws in Python, and these laws."""
         return Inputs(self.controllers, self.coordinate_names, tuple(p.name for p in self.declared_parameters))
 
-    def without_laws(self) -> Self:
+    def without_controllers(self) -> Self:
         """Return a copy without control laws in Python: their inputs u(name) become parameters of default value 1."""
         return self.replaced(controllers=()) if self.controllers else self
 
-    def pressed(self) -> Self:
+    def with_unit_contact_forces(self) -> Self:
         """Return a copy with all rigid contact forces set to 1; they are 0 unless a simulation computes them."""
         names = {name for known in self.rigid for name in known.parameters}
         return self.with_parameters(dict.fromkeys(names, 1.0)) if names else self
@@ -246,7 +246,7 @@ class Elements(Tabular, ABC):
     def gravity(self) -> Vector3:
         """The acceleration of gravity in world axes, as formulas."""
         where, read = f"model '{self.name}', gravity", self.reader.constant
-        x, y, z = (read(value, f"{where}[{i}]") for i, value in enumerate(self.gravity_given))
+        x, y, z = (read(value, f"{where}[{i}]") for i, value in enumerate(self.gravity_input))
         return (x, y, z)
 
     def number(self, value: Any, where: str) -> float:
@@ -263,7 +263,7 @@ class Elements(Tabular, ABC):
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if isinstance(value, bool) or not math.isfinite(number):
-            got = value if isinstance(value, str | Number) else shown(value)
+            got = value if isinstance(value, str | Number) else short_repr(value)
             raise InputError(f"{where}: the value is {got}. Expected a finite number.")
         return number
 
@@ -275,17 +275,17 @@ class Elements(Tabular, ABC):
 
         return problems(self)
 
-    def require_sound(self) -> None:
+    def require_valid(self) -> None:
         """Raise one `ModelError` with all problems that prevent the derivation of equations."""
         found = [problem for problem in self.check() if problem.blocking]
         if found:
-            raise unsound(self.name, found)
+            raise model_error(self.name, found)
 
     # modified copies
 
     def with_parameters(self, values: Values | None = None, **more: float | str) -> Self:
         """Return a copy with other default parameter values, by name or SymPy symbol."""
-        changes = parameter_changes(self, {**(values or {}), **more})
+        changes = validated_parameters(self, {**(values or {}), **more})
         known = (replace(p, value=changes.get(p.name, p.value)) for p in self.declared_parameters)
         return self.replaced(declared_parameters=tuple(known))
 
@@ -308,7 +308,7 @@ class Elements(Tabular, ABC):
 
 @documented_class
 @dataclass(repr=False)
-class Description(Value, Elements):
+class Description(FrozenValue, Elements):
     """Immutable description of a model: compared and hashed by content, can be pickled.
 
     Its attributes are those of `Model`, without the methods that add elements.
@@ -355,7 +355,7 @@ class Description(Value, Elements):
 FIELDS = tuple(each.name for each in fields(Description))
 
 
-def parameter_changes(model: Elements, values: Values) -> dict[str, float]:
+def validated_parameters(model: Elements, values: Values) -> dict[str, float]:
     """Validate new parameter values and return them by name; keys may be SymPy symbols."""
     known, out = {p.name for p in model.declared_parameters}, {}
     laws = {name: controller for controller in model.controllers for name in controller.inputs}
@@ -365,7 +365,7 @@ def parameter_changes(model: Elements, values: Values) -> dict[str, float]:
             fact = f"{name} is computed by {laws[name].title}"
             raise InputError(f"model '{model.name}': {fact}. Use model.without_laws() to choose its value.")
         if name not in known:
-            raise InputError(f"model '{model.name}': there is no parameter '{name}'. {nearest(name, known)}")
+            raise InputError(f"model '{model.name}': there is no parameter '{name}'. {suggest_name(name, known)}")
         out[name] = model.number(value, f"parameter '{name}'")
     return out
 
@@ -382,17 +382,19 @@ def tables_of(model: Elements) -> tuple[Table, ...]:
     m          2
     """
     bodies = [
-        (body.name, body.parent, ", ".join(joint.kind for joint in body.joints) or "fixed", written_out(body.mass))
+        (body.name, body.parent, ", ".join(joint.kind for joint in body.joints) or "fixed", formula_string(body.mass))
         for body in model.bodies
     ]
     coordinates = [
-        (c.name, short(float(c.start)), short(float(c.start_rate)), c.unit, c.description)
+        (c.name, format_cell(float(c.start)), format_cell(float(c.start_rate)), c.unit, c.description)
         for c in model.generalized_coordinates
     ]
     skip = {name for controller in model.controllers for name in controller.inputs}
     skip |= {name for known in model.rigid for name in known.parameters}
     parameters = [
-        (p.name, short(float(p.value)), p.unit, p.description) for p in model.declared_parameters if p.name not in skip
+        (p.name, format_cell(float(p.value)), p.unit, p.description)
+        for p in model.declared_parameters
+        if p.name not in skip
     ]
     constraints = [(name, kind) for kind, names in _constraints(model).items() for name in names]
     found = (

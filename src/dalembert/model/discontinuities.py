@@ -22,15 +22,15 @@ from dalembert.errors import NotApplicableError
 from dalembert.model.description import Description
 from dalembert.model.elements import Body, Parameter
 from dalembert.model.evaluation import at_start
-from dalembert.model.frozen import mapped
-from dalembert.model.loads.base import Load, Motion
+from dalembert.model.immutable import map_formulas
+from dalembert.model.loads.base import Load, LoadKinematics
 from dalembert.model.loads.force_laws import plain
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.formula_writer import written_out
-from dalembert.symbolic.lookup_tables import Table, split_interpolation, tables_in
+from dalembert.symbolic.formula_writer import formula_string
+from dalembert.symbolic.lookup_tables import LookupTable, split_interpolation, tables_in
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, Formula, Kind, compare
+from dalembert.symbolic.symbols import TIME, Formula, SymbolKind, compare
 
 _FORMULA_FIELDS = (
     "bodies",
@@ -44,8 +44,10 @@ _FORMULA_FIELDS = (
     "energies",
     "non_ideal_forces",
 )
-_MODE = f"{Kind.HELD.value}("
-LONG = 2000  # points of a table: a longer one is not frozen by segments, since every point would end a step
+_MODE = f"{SymbolKind.FROZEN.value}("
+MAX_FROZEN_POINTS = (
+    2000  # points of a table: a longer one is not frozen by segments, since every point would end a step
+)
 _GRID = 4097  # times at which conditions are evaluated
 _BISECTIONS = 60
 _OFFSET = 1e-9  # of the span: distance from an instant at which rates are compared
@@ -54,7 +56,7 @@ _JUMP_TOLERANCE = 1e-9  # of the largest rate
 
 
 @dataclass(frozen=True)
-class Surface:
+class SwitchingFormula:
     """A formula of the motion whose sign selects the branch of an element."""
 
     formula: Formula
@@ -64,7 +66,7 @@ class Surface:
     kinematic: bool = field(default=False, kw_only=True)
     timed: bool = field(default=False, kw_only=True)  # a function of time alone
 
-    def at(self, motion: Motion) -> Scalar:
+    def at(self, motion: LoadKinematics) -> Scalar:
         """Its value."""
         if self.load is None:
             return motion.lower(self.formula)
@@ -73,26 +75,26 @@ class Surface:
 
 
 @dataclass(frozen=True)
-class Switch(Surface):
+class Switch(SwitchingFormula):
     """A condition g > 0, or ≥ 0, with the formula g, and the parameter of its mode."""
 
     parameter: str
-    given: Formula  # the formula before conditions in it were frozen
+    n_primary: Formula  # the formula before conditions in it were frozen
     # range of mixtures that hold on the surface, if it is wider than that of the two branches
     grip: tuple[Formula, Formula] | None = None
 
     @cached_property
     def title(self) -> str:
         """Its name in messages."""
-        return f"the switch at {written_out(plain(self.given))} = 0 of {self.owner}"
+        return f"the switch at {formula_string(plain(self.n_primary))} = 0 of {self.owner}"
 
 
 @dataclass(frozen=True)
-class TableSwitch(Surface):
+class TableSwitch(SwitchingFormula):
     """A table replaced by one of its line segments, low + slope (x − start), with the formula x."""
 
     parameters: tuple[str, str, str]  # start, low, slope
-    table: Table
+    table: LookupTable
 
     @property
     def title(self) -> str:
@@ -115,7 +117,7 @@ class TableSwitch(Surface):
 
 
 @dataclass(frozen=True)
-class Held:
+class FrozenModel:
     """A description with frozen conditions and tables, and their switches."""
 
     description: Description
@@ -123,20 +125,20 @@ class Held:
     tables: tuple[TableSwitch, ...]
 
     @property
-    def surfaces(self) -> tuple[Surface, ...]:
+    def surfaces(self) -> tuple[SwitchingFormula, ...]:
         """The switches and the tables."""
         return (*self.switches, *self.tables)
 
-    def felt(self, modes: Mapping[str, float]) -> tuple[bool, ...]:
+    def effective_switches(self, modes: Mapping[str, float]) -> tuple[bool, ...]:
         """Whether each switch has an effect if the others have the `modes`, by their parameters: the force of a stop
         without contact is zero for any values of its other arguments.
 
         >>> from dalembert.model.model import Model
         >>> model = Model("bead").coordinates("x")
         >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
-        >>> found = held(model.force("bead", ("-sign(dot(x))*max(x - 5, 0)", 0, 0)).description)
+        >>> found = freeze_conditions(model.force("bead", ("-sign(dot(x))*max(x - 5, 0)", 0, 0)).description)
         >>> meets, rubs = (each.parameter for each in found.switches)
-        >>> found.felt({rubs: 1.0, meets: 0.0}), found.felt({rubs: 1.0, meets: 1.0})
+        >>> found.effective_switches({rubs: 1.0, meets: 0.0}), found.effective_switches({rubs: 1.0, meets: 1.0})
         ((True, False), (True, True))
         """
         found: set[str] = set()
@@ -151,21 +153,21 @@ class Held:
         return [(formula, sorted(names)) for formula, names in modes.items() if names]
 
 
-def held(model: Description) -> Held:
+def freeze_conditions(model: Description) -> FrozenModel:
     """Replace every condition of coordinates, velocities or time in a description by a parameter.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bead").coordinates("x")
     >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
-    >>> found = held(model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper").description)
+    >>> found = freeze_conditions(model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper").description)
     >>> [each.title for each in found.switches], found.description.parameter_values
     (["the switch at -5 + x = 0 of force 'bumper'"], {'held(switch 1)': 0.0})
     """
     freezer = _Freezer(model)
-    changed = {name: mapped(getattr(model, name), freezer.turned, freezer.enter) for name in _FORMULA_FIELDS}
+    changed = {name: map_formulas(getattr(model, name), freezer.turned, freezer.enter) for name in _FORMULA_FIELDS}
     changed["loads"] = tuple(freezer.load(load) for load in model.loads)
     known = tuple(Parameter(name, 0.0, "", "") for name in freezer.parameters)
-    return Held(
+    return FrozenModel(
         model.replaced(**changed, declared_parameters=(*model.declared_parameters, *known)),
         tuple(freezer.switches.values()),
         tuple(freezer.tables.values()),
@@ -188,7 +190,7 @@ def kinematic_names(model: Description) -> frozenset[str]:
         return formula
 
     for name in _FORMULA_FIELDS:
-        mapped(getattr(model, name), collect)
+        map_formulas(getattr(model, name), collect)
     return frozenset(found)
 
 
@@ -198,7 +200,7 @@ class _Freezer:
     def __init__(self, model: Description) -> None:
         self._constant = {parameter.name for parameter in model.declared_parameters}
         self.switches: dict[tuple[Formula, str | None], Switch] = {}
-        self.tables: dict[tuple[Table, Formula, str | None], TableSwitch] = {}
+        self.tables: dict[tuple[LookupTable, Formula, str | None], TableSwitch] = {}
         self._owner = "the model"
         self._load: str | None = None
         self._grip: tuple[Formula, Formula] | None = None
@@ -212,8 +214,8 @@ class _Freezer:
             yield from one.parameters
 
     def load(self, load: Load) -> Load:
-        self._owner, self._load, self._grip, self._in_load = load.title, load.name, load.grip, True
-        out = load.held(self.turned)
+        self._owner, self._load, self._grip, self._in_load = load.title, load.name, load.sliding_range, True
+        out = load.frozen(self.turned)
         self._load, self._grip, self._in_load = None, None, False
         return out
 
@@ -231,20 +233,20 @@ class _Freezer:
 
     def _freeze(self, formula: Formula, known: Mapping[Formula, bool]) -> Formula:
         if (found := split_interpolation(formula)) is not None:
-            return self._line(*found, known) if len(found[0]) <= LONG else formula
+            return self._line(*found, known) if len(found[0]) <= MAX_FROZEN_POINTS else formula
         if isinstance(formula, se.Piecewise):
             return self._select(list(formula.args), known)
         if not formula.args:
             return formula
         return formula.func(*(self._freeze(part, known) for part in formula.args))
 
-    def _line(self, table: Table, x: Formula, known: Mapping[Formula, bool]) -> Formula:
+    def _line(self, table: LookupTable, x: Formula, known: Mapping[Formula, bool]) -> Formula:
         """The line segment that replaces a table, or its slope."""
         x, value = self._freeze(x, known), replace(table, order=0)
         key = value, x, self._scope(x)
         if key not in self.tables:
             k = len(self.tables) + 1
-            start, low, slope = (Kind.HELD.of(f"table {k}, {what}") for what in ("start", "value", "slope"))
+            start, low, slope = (SymbolKind.FROZEN.of(f"table {k}, {what}") for what in ("start", "value", "slope"))
             names = (start, low, slope)
             self.tables[key] = TableSwitch(x, self._owner, self._scope(x), names, value, **self._nature(x))
         start, low, slope = map(se.Symbol, self.tables[key].parameters)
@@ -293,7 +295,7 @@ class _Freezer:
 
     def _scope(self, formula: Formula) -> str | None:
         """The load whose measures a formula contains."""
-        measures = any(symbol.name.startswith(f"{Kind.MEASURE.value}(") for symbol in formula.free_symbols)
+        measures = any(symbol.name.startswith(f"{SymbolKind.MEASURE.value}(") for symbol in formula.free_symbols)
         return self._load if measures else None
 
     def _switch(self, g: Formula, given: Formula) -> tuple[Formula, bool]:
@@ -302,7 +304,7 @@ class _Freezer:
         if (-g, scope) in self.switches:
             return se.Symbol(self.switches[-g, scope].parameter), False
         if (g, scope) not in self.switches:
-            name = Kind.HELD.of(f"switch {len(self.switches) + 1}")
+            name = SymbolKind.FROZEN.of(f"switch {len(self.switches) + 1}")
             self.switches[g, scope] = Switch(g, self._owner, scope, name, given, self._grip, **self._nature(g))
         return se.Symbol(self.switches[g, scope].parameter), True
 
@@ -401,7 +403,7 @@ def _prescribed(model: Description, long_tables: bool) -> Iterator[tuple[str, Fo
     for found, derive in ((motions, True), (direct, False)):
         for title, formula in found:
             longest = max((len(each) for each in tables_in(formula)), default=0)
-            if longest > LONG if long_tables else bool(longest) or bool(formula.atoms(se.Piecewise)):
+            if longest > MAX_FROZEN_POINTS if long_tables else bool(longest) or bool(formula.atoms(se.Piecewise)):
                 yield title, se.diff(formula, TIME) if derive else formula
 
 
@@ -412,11 +414,11 @@ def _instants(
     for title, formula in model.titled_formulas:
         if title.startswith(("joint of ", "constraint ")):
             for each in tables_in(formula):
-                if len(each) > LONG:
+                if len(each) > MAX_FROZEN_POINTS:
                     yield from each.times.tolist()
     if long_tables:
         return
-    known, grid = held(model), np.linspace(start, end, _GRID)
+    known, grid = freeze_conditions(model), np.linspace(start, end, _GRID)
     for surface in known.surfaces:
         if surface.kinematic and surface.timed:
             levels = surface.table.times if isinstance(surface, TableSwitch) else np.zeros(1)
@@ -427,7 +429,11 @@ def _instants(
 
 
 def _roots(
-    surface: Surface, levels: np.ndarray, grid: np.ndarray, table: Mapping[str, float], parameters: Mapping[str, float]
+    surface: SwitchingFormula,
+    levels: np.ndarray,
+    grid: np.ndarray,
+    table: Mapping[str, float],
+    parameters: Mapping[str, float],
 ) -> Iterator[float]:
     """The times at which a function of time crosses one of the levels, by bisection."""
     values = {**parameters, **table}

@@ -14,29 +14,29 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import symengine as se
 
-from dalembert.arguments import shown
-from dalembert.errors import InputError, Problem, nearest
-from dalembert.model.frozen import Frozen
+from dalembert.arguments import short_repr
+from dalembert.errors import InputError, Problem, suggest_name
+from dalembert.model.immutable import Frozen
 from dalembert.model.initial_state import coordinate_name
 from dalembert.model.joints.base import Joint
 from dalembert.model.keys import (
     Key,
-    Kind,
+    ValueType,
     body_name,
     constant,
-    fitting,
     fixed_vector,
+    integer,
+    invalid_value,
     moving,
     name,
+    satisfying,
     switch,
     table,
-    whole,
-    wrong,
 )
 from dalembert.model.record import Arguments, Named, argument, record
 from dalembert.model.values import WORLD, ZERO, Matrix3, Vector3
 from dalembert.symbolic.algebra_base import Array, vector
-from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.rotations import roll_pitch_yaw
 from dalembert.symbolic.symbols import TIME, Formula, coordinate, is_identifier, kind_of, rate
 from dalembert.symbolic.symengine_algebra import SYMBOLIC
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Direction = Literal["up", "down", "both"]
 DIRECTIONS: tuple[str, ...] = get_args(Direction)
-_direction = fitting(lambda x: x in DIRECTIONS, "'up', 'down' or 'both'", "Direction")
+_direction = satisfying(lambda x: x in DIRECTIONS, "'up', 'down' or 'both'", "Direction")
 
 
 @dataclass(frozen=True)
@@ -115,12 +115,12 @@ class Rotor(Named):
     """
 
     kind = family = "rotor"
-    stored = "rotors"
+    model_attribute = "rotors"
 
     name: str = argument(name, None, about="the name of the rotor", absent="numbered")
     body: str = argument(body_name, positional=True, about="the body whose joint is driven")
-    joint: int = argument(whole, 0, about="which of the body's joints, counted from 0")
-    motion: int = argument(whole, 0, about="which of the joint's motions, counted from 0")
+    joint: int = argument(integer, 0, about="which of the body's joints, counted from 0")
+    motion: int = argument(integer, 0, about="which of the joint's motions, counted from 0")
     inertia: Formula = argument(
         constant, positional=True, about="a constant: the inertia of the rotor about its own axis"
     )
@@ -170,20 +170,20 @@ class Point(Named):
 
     kind = family = "point"
     numbered = False
-    stored = "points"
+    model_attribute = "points"
 
     name: str = argument(name, positional=True, about="an identifier")
     body: str = argument(body_name, positional=True, about="the body, declared before")
     position: Vector3 = argument(fixed_vector, ZERO, positional=True, about="three constants")
 
     @classmethod
-    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """Its name must be an identifier, and its body must exist."""
         body, bodies = given["body"], [WORLD, *(each.name for each in model.bodies)]
         if not is_identifier(given["name"]):
             raise InputError(f"{where}: invalid point name. Expected letters, digits and _.")
         if body not in bodies:
-            raise InputError(f"{where}: there is no body '{body}' yet. {nearest(body, bodies)}")
+            raise InputError(f"{where}: there is no body '{body}' yet. {suggest_name(body, bodies)}")
         return given
 
 
@@ -219,13 +219,13 @@ def _position(model: Elements, point: Point) -> Array:
         for joint in reversed(known[at].joints):
             if joint.values:
                 values = list(joint.values)
-                place = joint.shift(SYMBOLIC, values) + joint.turn(SYMBOLIC, values) @ place
+                place = joint.translation(SYMBOLIC, values) + joint.rotation_matrix(SYMBOLIC, values) @ place
             place = vector(list(joint.position)) + roll_pitch_yaw(SYMBOLIC, list(joint.rotation)) @ place
         at = known[at].parent
     return place
 
 
-def _assignments(what: str) -> Kind:
+def _assignments(what: str) -> ValueType:
     """A table from names of parameters or coordinates to formulas."""
 
     def names(model: Elements) -> tuple[str, ...]:
@@ -237,23 +237,23 @@ def _assignments(what: str) -> Kind:
 
     def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         if not isinstance(value, dict):
-            yield wrong(where, f"a table from names of {what}s to formulas", value)
+            yield invalid_value(where, f"a table from names of {what}s to formulas", value)
             return
         yield from table(value, dict.fromkeys(names(model), Key(moving)), where, model)
 
     def read(model: Elements, value: object, where: str) -> Frozen[str, Formula]:
         if not isinstance(value, Mapping):
-            raise InputError(f"{where}: got {shown(value)}. Expected a mapping of {what}s to formulas.")
+            raise InputError(f"{where}: got {short_repr(value)}. Expected a mapping of {what}s to formulas.")
         found = {coordinate_name(key): formula for key, formula in value.items()}
         for key in found:
             if key not in names(model):
-                raise InputError(f"{where}: there is no {what} '{key}'. {nearest(key, names(model))}")
+                raise InputError(f"{where}: there is no {what} '{key}'. {suggest_name(key, names(model))}")
         return Frozen({key: model.reader.read(formula, f"{where}, {key}") for key, formula in found.items()})
 
-    return Kind(
+    return ValueType(
         check,
         read,
-        lambda x, where: {key: written(formula, where) for key, formula in x.items()},
+        lambda x, where: {key: write_formula(formula, where) for key, formula in x.items()},
         argument="Mapping[str, Written]",
     )
 
@@ -278,7 +278,7 @@ class Event(Named):
 
     kind = family = "event"
     numbered = False
-    stored = "events"
+    model_attribute = "events"
 
     name: str = argument(name, positional=True, about="its name")
     when: Formula = argument(moving, positional=True, about="a formula of coordinates, rates, parameters and `t`")
@@ -302,10 +302,12 @@ class Event(Named):
     )
 
     @classmethod
-    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """The direction must exist; `set` and `reset` are empty by default."""
         if given["direction"] not in DIRECTIONS:
-            raise InputError(f"{where}, direction: got {shown(given['direction'])}. Expected 'up', 'down' or 'both'.")
+            raise InputError(
+                f"{where}, direction: got {short_repr(given['direction'])}. Expected 'up', 'down' or 'both'."
+            )
         return {**given, "set": given["set"] or {}, "reset": given["reset"] or {}}
 
     @property

@@ -46,10 +46,10 @@ def value(formula: Formula, table: Table) -> float:
     return math.nan if np.iscomplexobj(number) or not np.isfinite(number) else float(np.real(number))
 
 
-def slope(formula: Formula, table: Table, name: str) -> float:
+def derivative_of(formula: Formula, table: Table, name: str) -> float:
     """The derivative of a formula with respect to one symbol, nan if it is not finite.
 
-    >>> slope(se.Symbol("x") ** 2, {"x": 3.0}, "x")
+    >>> derivative_of(se.Symbol("x") ** 2, {"x": 3.0}, "x")
     6.0
     """
     number = np.imag(_evaluate(formula, {**table, name: table[name] + 1j * _STEP})) / _STEP
@@ -111,25 +111,25 @@ def _evaluate(formula: Formula, table: Mapping[str, Scalar]) -> Number:
         return math.nan
 
 
-CLOSE = 1e-8
+CONSTRAINT_TOLERANCE = 1e-8
 
 
-def unfulfilled(
+def constraint_problems(
     path: str, letter: str, formula: Formula, unknowns: set[Formula], what: str, table: Table
 ) -> list[Problem]:
     """The problem of a constraint formula that is nonzero at the start, with a corrected value of `what`."""
     amount, terms = value(formula, table), size(formula, table)
-    if not abs(amount) > CLOSE * terms:
+    if not abs(amount) > CONSTRAINT_TOLERANCE * terms:
         return []
     return [violation(path, letter, amount, terms, f"Change the initial {what}{_solution(formula, unknowns, table)}.")]
 
 
 def open_rate(path: str, phi: Formula, q: set[Formula], table: Table) -> list[Problem]:
     """The problem of initial rates that violate φ̇ = ∂φ/∂t + (∂φ/∂q) q̇ = 0."""
-    slopes = {x.name: slope(phi, table, x.name) for x in sorted(phi.free_symbols & q, key=str)}
-    parts = [slopes[name] * table[rate(name).name] for name in slopes] + [slope(phi, table, TIME.name)]
+    slopes = {x.name: derivative_of(phi, table, x.name) for x in sorted(phi.free_symbols & q, key=str)}
+    parts = [slopes[name] * table[rate(name).name] for name in slopes] + [derivative_of(phi, table, TIME.name)]
     amount, terms = sum(parts), sum(map(abs, parts))
-    if not abs(amount) > CLOSE * terms:
+    if not abs(amount) > CONSTRAINT_TOLERANCE * terms:
         return []
     name = max(slopes, key=lambda name: abs(slopes[name]))
     old = table[rate(name).name]
@@ -146,15 +146,15 @@ def violation(path: str, letter: str, amount: float, terms: float, advice: str) 
 def _solution(formula: Formula, unknowns: set[Formula], table: Table) -> str:
     """One initial value that satisfies the constraint with all others unchanged, by Newton's method."""
     names = sorted(x.name for x in formula.free_symbols & unknowns)
-    slopes = {name: abs(slope(formula, table, name)) for name in names}
+    slopes = {name: abs(derivative_of(formula, table, name)) for name in names}
     name = max(names, key=lambda name: -1.0 if math.isnan(slopes[name]) else slopes[name])
     trial = dict(table)
     for _ in range(30):
-        amount, derivative = value(formula, trial), slope(formula, trial, name)
+        amount, derivative = value(formula, trial), derivative_of(formula, trial, name)
         if amount == 0 or not abs(derivative) > 0:
             break
         trial[name] -= amount / derivative
-    solved = abs(value(formula, trial)) <= CLOSE * size(formula, trial)
+    solved = abs(value(formula, trial)) <= CONSTRAINT_TOLERANCE * size(formula, trial)
     return _suggestion(name, trial[name], table[name]) if solved else ""
 
 

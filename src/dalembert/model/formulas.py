@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import FormulaError, InputError
-from dalembert.model.profiles import Profile, sampled, spline
+from dalembert.model.profiles import Profile, spline, spline_from_function
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import Formula, Written
 from dalembert.symbolic.sympy_bridge import from_sympy
@@ -27,7 +27,7 @@ TimeLaw: TypeAlias = (
 
 
 @dataclass(frozen=True)
-class Reader:
+class FormulaReader:
     """Converts user input to formulas of the declared names."""
 
     coordinates: tuple[str, ...]
@@ -63,7 +63,7 @@ class Reader:
             if not {"times", "values"} <= {*given} <= {"times", "values", "bends"}:
                 keys = ", ".join(map(str, given))
                 raise InputError(f"{where}: got the keys {keys}. Expected times, values and bends.")
-            return self.law(spline(given["times"], given["values"], bends=given.get("bends")), where, duration)
+            return self.law(spline(given["times"], given["values"], accelerations=given.get("bends")), where, duration)
         if isinstance(given, tuple | list | np.ndarray):
             if len(given) != 2:
                 got = f"got {len(given)} values"
@@ -71,7 +71,7 @@ class Reader:
             return self.law(spline(*given), where, duration)
         if callable(given) and not hasattr(given, "free_symbols"):  # SymPy expressions are callable, too
             function: Callable[[float], Any] = given
-            return self.law(sampled(function, duration), where, duration)
+            return self.law(spline_from_function(function, duration), where, duration)
         known = replace(self, coordinates=(), points={}).read(given, where, rates=False)
         return Profile((known,), -np.inf, np.inf, scalar=True)
 

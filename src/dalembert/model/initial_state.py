@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dalembert.arguments import shown
-from dalembert.errors import InputError, nearest
-from dalembert.model.values import several
+from dalembert.arguments import short_repr
+from dalembert.errors import InputError, suggest_name
+from dalembert.model.values import is_sequence
 from dalembert.symbolic.symbols import Written
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ def by_coordinate(names: Sequence[str], given: ByCoordinate, where: str) -> dict
         found = {coordinate_name(key): value for key, value in given.items()}
         for name in found:
             if name not in names:
-                raise InputError(f"{where}: there is no coordinate '{name}'. {nearest(name, names)}")
+                raise InputError(f"{where}: there is no coordinate '{name}'. {suggest_name(name, names)}")
         return found
-    if not several(given, len(names)) or any(several(x) for x in given):
+    if not is_sequence(given, len(names)) or any(is_sequence(x) for x in given):
         raise InputError(f"{where}: got {_shape(given)}. Expected {len(names)} values, for {', '.join(names)}.")
     return dict(zip(names, given, strict=True))
 
@@ -59,9 +59,9 @@ def by_coordinate(names: Sequence[str], given: ByCoordinate, where: str) -> dict
 def _shape(given: object) -> str:
     """The shape of an array, or the repr of another value."""
     try:
-        return f"shape {np.shape(np.asarray(given, dtype=float))}" if several(given) else shown(given)
+        return f"shape {np.shape(np.asarray(given, dtype=float))}" if is_sequence(given) else short_repr(given)
     except (TypeError, ValueError, OverflowError):  # not numbers, or rows of different lengths
-        return shown(given)
+        return short_repr(given)
 
 
 def coordinate_name(key: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dalembert.errors import InputError, Problem, nearest
+from dalembert.errors import InputError, Problem, suggest_name
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -24,7 +24,7 @@ def require_method(name: str, *, step: float | None = None) -> None:
     >>> require_method("rk4", step=0.01)
     """
     if name not in METHODS:
-        raise InputError(f"there is no integrator '{name}'. {nearest(name, METHODS)}")
+        raise InputError(f"there is no integrator '{name}'. {suggest_name(name, METHODS)}")
     if step is not None and name not in FIXED:
         raise InputError(
             f"step is {step:g}, but the integrator {name} has adaptive steps. "

@@ -12,24 +12,24 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dalembert.errors import InputError, Problem, nearest
-from dalembert.model import file_form
-from dalembert.model.file_form import Element, Value, unless
+from dalembert.errors import InputError, Problem, suggest_name
+from dalembert.model import file_entries
+from dalembert.model.file_entries import Element, Value, omit_default
 from dalembert.model.values import (
     MAX_NAME,
     is_name,
-    is_text,
+    is_printable_text,
+    is_sequence,
     motion,
     motions,
     names_of,
     pair,
-    places_of,
     points,
-    several,
+    read_indices,
     unit_vector,
     vector3,
 )
-from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import Formula
 
@@ -45,17 +45,17 @@ Check: TypeAlias = "Callable[[object, str, Elements], Iterator[Problem]]"  # yie
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class ValueType:
     """A kind of value: its check in a file, how a model reads it, and how it is written back (default: unchanged).
 
-    Elements have at most one value of a kind with `alone`, so messages omit its key. `argument` is the annotation of an
+    Elements have at most one value of a kind with `unnamed`, so messages omit its key. `argument` is the annotation of an
     argument of this kind.
     """
 
     check: Check
     read: Callable[[Elements, Any, str], object] = lambda model, value, where: value
     write: Callable[[Any, str], Value] = lambda value, where: value
-    alone: bool = False
+    unnamed: bool = False
     argument: str = "Written"
 
     def __call__(self, value: object, where: str, model: Elements) -> Iterator[Problem]:
@@ -65,27 +65,27 @@ class Kind:
 
 @dataclass(frozen=True)
 class Key:
-    """One key of an element: its kind, and whether it is required; a file omits it if it has the `usual` value.
+    """One key of an element: its kind, and whether it is required; a file omits it if it has the `default_in_file` value.
 
     The motions of a joint (`motion`) may be omitted in a loop-closing joint, and some keys are not allowed there (`loop`).
-    `default` is the default argument of the method, and `positional` whether it may be passed by position. `about` and
-    `absent` are the descriptions of the key and of its default in the documentation.
+    `default` is the default argument of the method, and `positional` whether it may be passed by position. `description` and
+    `default_description` are the descriptions of the key and of its default in the documentation.
     """
 
     check: Check
     required: bool = False
     motion: bool = False
     loop: bool = True
-    usual: Value | None = None
+    default_in_file: Value | None = None
     default: Any = None
     positional: bool = False
-    about: str = ""
-    absent: str = ""
+    description: str = ""
+    default_description: str = ""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ValueType:
         """The kind of its values."""
-        return self.check if isinstance(self.check, Kind) else Kind(self.check)
+        return self.check if isinstance(self.check, ValueType) else ValueType(self.check)
 
     @property
     def annotation(self) -> str:
@@ -102,7 +102,11 @@ def entries(element: object, keys: Keys, where: str, **instead: Element) -> dict
     out: dict[str, Value | None] = {}
     for key, about in keys.items():
         value = getattr(element, key)
-        entry = None if value is None or key in instead else unless(about.kind.write(value, where), about.usual)
+        entry = (
+            None
+            if value is None or key in instead
+            else omit_default(about.kind.write(value, where), about.default_in_file)
+        )
         out |= instead.get(key, {key: entry})
     return out
 
@@ -110,11 +114,11 @@ def entries(element: object, keys: Keys, where: str, **instead: Element) -> dict
 def table(given: object, keys: Keys, where: str, model: Elements) -> Iterator[Problem]:
     """The problems of an element: unknown keys, missing keys and invalid values."""
     if not isinstance(given, dict):
-        yield wrong(where, f"a table with the keys {', '.join(keys)}", given)
+        yield invalid_value(where, f"a table with the keys {', '.join(keys)}", given)
         return
     for key, value in given.items():
         if key not in keys:
-            yield Problem(where, f"there is no key {quote(key)} here.", nearest(key[:MAX_NAME], keys))
+            yield Problem(where, f"there is no key {quote(key)} here.", suggest_name(key[:MAX_NAME], keys))
         else:
             yield from keys[key].check(value, f"{where}, {key}", model)
     for key, about in keys.items():
@@ -122,10 +126,11 @@ def table(given: object, keys: Keys, where: str, model: Elements) -> Iterator[Pr
             yield Problem(where, f"the key '{key}' is missing.", f"Add a line {key} = ... to it.")
 
 
-def fitting(fits: Callable[[object], bool], expected: str, argument: str) -> Kind:
+def satisfying(fits: Callable[[object], bool], expected: str, argument: str) -> ValueType:
     """A value that satisfies a predicate."""
-    return Kind(
-        lambda value, where, model: iter(() if fits(value) else [wrong(where, expected, value)]), argument=argument
+    return ValueType(
+        lambda value, where, model: iter(() if fits(value) else [invalid_value(where, expected, value)]),
+        argument=argument,
     )
 
 
@@ -134,9 +139,9 @@ def readable(expected: str, read: Callable[[Elements, str | float, str], object]
 
     def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            yield wrong(where, expected, value)
+            yield invalid_value(where, expected, value)
         elif not (isinstance(value, float) and isfinite(value)):
-            yield from attempt(where, lambda: read(model, value, where))
+            yield from problem_of(where, lambda: read(model, value, where))
 
     return check
 
@@ -149,7 +154,7 @@ def formula(*, rates: bool = True, constant: bool = False) -> Check:
     )
 
 
-def optional(kind: Kind) -> Kind:
+def optional(kind: ValueType) -> ValueType:
     """A value of this kind, or none."""
     return replace(kind, read=lambda model, x, where: None if x is None else kind.read(model, x, where))
 
@@ -159,7 +164,7 @@ def _entries(each: Check, min_length: int, max_length: int, expected: str) -> Ch
 
     def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         if not isinstance(value, list) or not min_length <= len(value) <= max_length:
-            yield wrong(where, expected, value)
+            yield invalid_value(where, expected, value)
             return
         for i, entry in enumerate(value):
             yield from each(entry, f"{where}[{i}]", model)
@@ -177,18 +182,20 @@ def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
     return _entries(each, 1, most, f"an array of 1 to {most} {what}")
 
 
-def moves(count: int, what: str = "formulas") -> Kind:
+def moves(count: int, what: str = "formulas") -> ValueType:
     """The formulas of several motions of a joint."""
     check = array(count, position, what)
-    return Kind(check, lambda model, x, where: motions(model, x, count, where), file_form.vector, argument="Given")
+    return ValueType(
+        check, lambda model, x, where: motions(model, x, count, where), file_entries.vector, argument="Given"
+    )
 
 
 def _text(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """A string without control characters, which could corrupt a terminal."""
     if not isinstance(value, str):
-        yield wrong(where, "a string in quotation marks", value)
-    elif not is_text(value):
-        yield wrong(where, "a string without control characters", value)
+        yield invalid_value(where, "a string in quotation marks", value)
+    elif not is_printable_text(value):
+        yield invalid_value(where, "a string without control characters", value)
 
 
 def limit(value: object, where: str, model: Elements) -> Iterator[Problem]:
@@ -204,23 +211,23 @@ def inertia(value: object, where: str, model: Elements) -> Iterator[Problem]:
     elif isinstance(value, list) and len(value) in (3, 6):
         yield from array(len(value), constant, "numbers or formulas")(value, where, model)
     else:
-        yield wrong(where, "3 moments, 6 entries (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) or 3 rows of 3", value)
+        yield invalid_value(where, "3 moments, 6 entries (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) or 3 rows of 3", value)
 
 
 def number(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """A number, no formula."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return constant(value, where, model) if is_number else iter([wrong(where, "a number", value)])
+    return constant(value, where, model) if is_number else iter([invalid_value(where, "a number", value)])
 
 
-text = Kind(_text, argument="str")
-name = fitting(is_name, f"a name in quotation marks, of 1 to {MAX_NAME} characters", "str")
-whole = fitting(
+string = ValueType(_text, argument="str")
+name = satisfying(is_name, f"a name in quotation marks, of 1 to {MAX_NAME} characters", "str")
+integer = satisfying(
     lambda x: isinstance(x, int) and not isinstance(x, bool) and 0 <= x <= MAX_SAMPLES,
     f"an integer from 0 to {MAX_SAMPLES}",
     "int",
 )
-switch = fitting(lambda x: isinstance(x, bool), "true or false", "bool")
+switch = satisfying(lambda x: isinstance(x, bool), "true or false", "bool")
 # of coordinates, time and momenta p(x)
 of_momenta = readable("a formula in quotation marks", lambda model, x, where: model.formula(x, where, momenta=True))
 of_time = readable(
@@ -228,54 +235,57 @@ of_time = readable(
     lambda model, x, where: parse(x, coordinates=(), parameters=model.parameter_values, where=where, rates=False),
 )
 
-constant = Kind(formula(constant=True), lambda model, x, where: model.reader.constant(x, where), written)
+constant = ValueType(formula(constant=True), lambda model, x, where: model.reader.constant(x, where), write_formula)
 constant_length, constant_stiffness = replace(constant), replace(constant)
 CONSTANTS = (constant, constant_length, constant_stiffness)
-size = Kind(constant.check, lambda model, x, where: model.number(x, where), argument="float | str")
-position = Kind(formula(rates=False), motion, written)
-moving = Kind(formula(), lambda model, x, where: model.reader.read(x, where), written, alone=True)
-direction = Kind(
+size = ValueType(constant.check, lambda model, x, where: model.number(x, where), argument="float | str")
+position = ValueType(formula(rates=False), motion, write_formula)
+moving = ValueType(formula(), lambda model, x, where: model.reader.read(x, where), write_formula, unnamed=True)
+direction = ValueType(
     array(3, number, "numbers"),
     lambda model, x, where: unit_vector(x, where),
-    lambda x, where: file_form.direction(x),
-    alone=True,
+    lambda x, where: file_entries.direction(x),
+    unnamed=True,
     argument="Given",
 )
-fixed_vector = Kind(
+fixed_vector = ValueType(
     array(3, constant, "numbers or formulas"),
     lambda model, x, where: vector3(model.reader.constant, x, where),
-    file_form.vector,
+    file_entries.vector,
     argument="Given",
 )
-moving_vector = Kind(
+moving_vector = ValueType(
     array(3, moving, "numbers or formulas"),
     lambda model, x, where: vector3(model.reader.read, x, where),
-    file_form.vector,
-    alone=True,
+    file_entries.vector,
+    unnamed=True,
     argument="Given",
 )
 optional_point = optional(fixed_vector)
-two_points = Kind(
-    array(2, fixed_vector, "points"), points, lambda x, where: [file_form.vector(p, where) for p in x], argument="Given"
+two_points = ValueType(
+    array(2, fixed_vector, "points"),
+    points,
+    lambda x, where: [file_entries.vector(p, where) for p in x],
+    argument="Given",
 )
 body_name = replace(name)
-two_bodies = Kind(
+two_bodies = ValueType(
     array(2, name, "names of bodies"),
     lambda model, x, where: pair(x, where),
     lambda x, where: list(x),
-    alone=True,
+    unnamed=True,
     argument="tuple[str, str]",
 )
-several_bodies = Kind(
+several_bodies = ValueType(
     many(name, "names of bodies"),
     lambda model, x, where: names_of(x, where),
     lambda x, where: list(x),
-    alone=True,
+    unnamed=True,
     argument="Sequence[str]",
 )
-counted = Kind(
-    many(whole, "integers"),
-    lambda model, x, where: places_of(x, where),
+index_list = ValueType(
+    many(integer, "integers"),
+    lambda model, x, where: read_indices(x, where),
     lambda x, where: list(x),
     argument="Given",
 )  # indices of joints of bodies, or of motions of joints; empty if all are 0
@@ -284,28 +294,28 @@ Pair = tuple[Formula, Formula]
 optional_constant = optional(constant)
 
 
-def one_or_two(first: str, second: str) -> Kind:
+def one_or_two(first: str, second: str) -> ValueType:
     """One constant for both, or one for each; None if there is none."""
     both = array(2, constant, f"numbers or formulas ({first}, {second})")
 
     def read(model: Elements, given: object, where: str) -> Pair | None:
         if given is None:
             return None
-        values = list(given) if several(given) else [given]
+        values = list(given) if is_sequence(given) else [given]
         if len(values) > 2:
             raise InputError(f"{where}: got {len(values)} values. Expected one for both, or two: ({first}, {second}).")
         known = [model.reader.constant(x, where) for x in values]
         return known[0], known[-1]
 
-    return Kind(
+    return ValueType(
         lambda value, where, model: (both if isinstance(value, list) else constant)(value, where, model),
         read,
-        lambda pair, where: written(pair[0], where) if pair[0] == pair[1] else file_form.vector(pair, where),
+        lambda pair, where: write_formula(pair[0], where) if pair[0] == pair[1] else file_entries.vector(pair, where),
         argument="Written | Given",
     )
 
 
-def attempt(where: str, work: Callable[[], object]) -> Iterator[Problem]:
+def problem_of(where: str, work: Callable[[], object]) -> Iterator[Problem]:
     """The problem of an error that `work` raises, without a repeated path."""
     try:
         work()
@@ -315,7 +325,7 @@ def attempt(where: str, work: Callable[[], object]) -> Iterator[Problem]:
         yield Problem(where, fact)
 
 
-def wrong(where: str, expected: str, got: object) -> Problem:
+def invalid_value(where: str, expected: str, got: object) -> Problem:
     """The problem of an invalid value of a key."""
     return Problem(where, f"got {_described(got)}.", f"Expected {expected}.")
 

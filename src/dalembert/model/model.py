@@ -14,29 +14,29 @@ from typing import Any, Self
 
 import numpy as np
 
-from dalembert.arguments import checked, shown
-from dalembert.errors import InputError, nearest
+from dalembert.arguments import short_repr, validate_arguments
+from dalembert.errors import InputError, suggest_name
 from dalembert.model import constraints, contacts, joints, loads
-from dalembert.model.attitude import Rotation, roll_pitch_yaw, turned_inertia
+from dalembert.model.attitude import Rotation, roll_pitch_yaw, rotate_inertia
 from dalembert.model.description import FIELDS, Description, Elements
 from dalembert.model.elements import Body, Coordinate, Energies, Event, Limits, Parameter, Point, Rotor, Shape, Speed
 from dalembert.model.evaluation import value as evaluate
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.model.initial_state import Start, by_coordinate, coordinate_name, start_state
 from dalembert.model.joints.base import Joint, joints_of
 from dalembert.model.record import Record, builders
-from dalembert.model.solids import Matter, solid, together
+from dalembert.model.solids import MassProperties, combine, solid
 from dalembert.model.values import (
     WORLD,
-    Given,
+    ArrayInput,
     Name,
     Values,
     Vector3,
-    is_text,
+    is_printable_text,
+    is_sequence,
     require_name,
-    require_new_texts,
+    require_new_printable,
     row_of,
-    several,
     vector3,
 )
 from dalembert.symbolic.symbols import Written, is_identifier
@@ -76,9 +76,9 @@ class Model(Elements):
 
     _value: Description
 
-    def __init__(self, name: str, gravity: Given = (0, 0, 0), description: str = "") -> None:
+    def __init__(self, name: str, gravity: ArrayInput = (0, 0, 0), description: str = "") -> None:
         require_name(name, "model")
-        if not is_text(description):
+        if not is_printable_text(description):
             raise InputError(f"model '{name}', description: got {description[:60]!a}. Expected no control characters.")
         g = tuple(row_of(gravity, f"model '{name}', gravity", "3 components, e.g. (0, -9.81, 0)"))
         if len(g) != 3:
@@ -95,13 +95,13 @@ class Model(Elements):
         return self
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"a model has no attribute '{name}'. {nearest(name, (*FIELDS, *dir(type(self))))}")
+        raise AttributeError(f"a model has no attribute '{name}'. {suggest_name(name, (*FIELDS, *dir(type(self))))}")
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in FIELDS:
-            raise AttributeError(f"a model has no element '{name}' to set. {nearest(name, FIELDS)}")
+            raise AttributeError(f"a model has no element '{name}' to set. {suggest_name(name, FIELDS)}")
         if isinstance(value, tuple):
-            require_new_texts(value, getattr(self, name))
+            require_new_printable(value, getattr(self, name))
         self._set(self.description.replaced(**{name: Frozen(value) if isinstance(value, dict) else value}))
 
     @classmethod
@@ -119,7 +119,7 @@ class Model(Elements):
 
     # declarations
 
-    @checked
+    @validate_arguments
     def parameter(self, name: Name, value: float | str, description: str = "", unit: str = "") -> Self:
         """Declare a parameter with its default value, description and unit."""
         key = self._declare(name, "parameter")
@@ -136,7 +136,7 @@ class Model(Elements):
             self.parameter(name, value)
         return self
 
-    @checked
+    @validate_arguments
     def coordinate(
         self, name: Name, start: float | str = 0.0, start_rate: float | str = 0.0, description: str = "", unit: str = ""
     ) -> Self:
@@ -158,14 +158,14 @@ class Model(Elements):
             self.coordinate(name)
         return self
 
-    @checked
+    @validate_arguments
     def start(self, q: Start, qd: Start) -> Self:
         """Set the default initial positions and velocities, by name or in the order of the coordinates."""
         states = zip(self.generalized_coordinates, *start_state(self, q, qd, "start", ("q", "qd")), strict=True)
         self.generalized_coordinates = tuple(replace(c, start=float(x), start_rate=float(v)) for c, x, v in states)
         return self
 
-    @checked
+    @validate_arguments
     def simulation(
         self,
         duration: float | str = 10.0,
@@ -202,9 +202,9 @@ class Model(Elements):
 
     # bodies
 
-    solid = checked(solid)
+    solid = validate_arguments(solid)
 
-    @checked
+    @validate_arguments
     def body(
         self,
         name: str,
@@ -212,10 +212,10 @@ class Model(Elements):
         joint: Joint | Sequence[Joint],
         parent: str = WORLD,
         mass: Written = 0,
-        center: Given = (0, 0, 0),
-        inertia: Given = (0, 0, 0),
+        center: ArrayInput = (0, 0, 0),
+        inertia: ArrayInput = (0, 0, 0),
         inertia_axes: Rotation = (0, 0, 0),
-        solid: Matter | Sequence[Matter] = (),
+        solid: MassProperties | Sequence[MassProperties] = (),
         description: str = "",
     ) -> Self:
         """Add a body, connected to `parent` by one joint or a sequence of joints.
@@ -232,10 +232,10 @@ class Model(Elements):
         joints = joints_of(joint, where)
         for i, each in enumerate(joints):
             each.require_motions(f"{where}, joint {i}")
-        matter = Matter(
+        matter = MassProperties(
             self.reader.constant(mass, f"{where}, mass"),
             vector3(self.reader.constant, center, f"{where}, center"),
-            turned_inertia(
+            rotate_inertia(
                 _inertia(self, inertia, f"{where}, inertia"),
                 roll_pitch_yaw(self, inertia_axes, f"{where}, inertia_axes"),
             ),
@@ -243,11 +243,11 @@ class Model(Elements):
         if solids := _solids(solid, where):
             if any(x != 0 for x in (matter.mass, *matter.center, *(entry for row in matter.inertia for entry in row))):
                 raise InputError(f"{where}: both `solid` and mass, center or inertia are set. Give one or the other.")
-            matter = together(solids)
+            matter = combine(solids)
         self.bodies += (Body(name, parent, joints, matter.mass, matter.center, matter.inertia, description),)
         return self
 
-    @checked
+    @validate_arguments
     def limit(
         self,
         coordinate: str,
@@ -263,45 +263,45 @@ class Model(Elements):
         """
         where = f"limit of '{coordinate}'"
         if coordinate not in self.coordinate_names:
-            raise InputError(f"{where}: there is no such coordinate. {nearest(coordinate, self.coordinate_names)}")
+            raise InputError(f"{where}: there is no such coordinate. {suggest_name(coordinate, self.coordinate_names)}")
         limits = (("lower", lower), ("upper", upper), ("velocity", velocity), ("effort", effort))
         values = {key: None if x is None else self.number(x, f"{where}, {key}") for key, x in limits}
         self.limits = self.limits | {coordinate: Limits(**values)}
         return self
 
-    @checked
+    @validate_arguments
     def shape(
         self,
         body: str,
         kind: str,
-        size: Given = (),
+        size: ArrayInput = (),
         *,
-        position: Given = (0.0, 0.0, 0.0),
+        position: ArrayInput = (0.0, 0.0, 0.0),
         rotation: Rotation = (0.0, 0.0, 0.0),
-        color: Given | None = None,
+        color: ArrayInput | None = None,
         mesh: str = "",
     ) -> Self:
         """Add a visual shape to a body; it is used in drawings only, not in the equations."""
         where = f"shape of '{body}'"
         counts = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1, "mesh": 3}
         if kind not in counts:
-            raise InputError(f"{where}: there is no shape '{kind}'. {nearest(kind, counts)}")
+            raise InputError(f"{where}: there is no shape '{kind}'. {suggest_name(kind, counts)}")
         numbers = tuple(self.number(x, where) for x in row_of(size, where, f"{counts[kind]} sizes"))
         if len(numbers) != counts[kind]:
             raise InputError(f"{where}: got {len(numbers)} sizes. Expected {counts[kind]} for a {kind}.")
-        if not several(position, 3):
-            raise InputError(f"{where}, position: got {shown(position)}. Expected 3 numbers.")
+        if not is_sequence(position, 3):
+            raise InputError(f"{where}, position: got {short_repr(position)}. Expected 3 numbers.")
         at = tuple(self.number(x, f"{where}, position") for x in position)
         angles = roll_pitch_yaw(self, rotation, f"{where}, rotation")
         rpy = tuple(evaluate(angle, self.parameter_values) for angle in angles)
-        if color is not None and not several(color, 4):
-            count = len(color) if several(color) else repr(color)
+        if color is not None and not is_sequence(color, 4):
+            count = len(color) if is_sequence(color) else repr(color)
             raise InputError(f"{where}, color: got {count} values. Expected 4: red, green, blue, alpha.")
         rgba = None if color is None else tuple(self.number(x, f"{where}, color") for x in color)
         self.shapes += (Shape(body, kind, numbers, at, rpy, rgba, mesh),)
         return self
 
-    @checked
+    @validate_arguments
     def note(self, sentence: str) -> Self:
         """Add a note about the model, such as what an importer ignored."""
         self.notes += (sentence,)
@@ -309,7 +309,7 @@ class Model(Elements):
 
     # speeds and energies
 
-    @checked
+    @validate_arguments
     def speed(self, value: Written, name: str | None = None, description: str = "") -> Self:
         """Add a generalized speed (quasi-velocity), a formula linear in the velocities."""
         key = name or f"u{len(self.generalized_speeds) + 1}"
@@ -324,13 +324,13 @@ class Model(Elements):
             self.speed(value)
         return self
 
-    @checked
+    @validate_arguments
     def set_energies(
         self, kinetic: Written, potential: Written = 0, forces: Mapping[str, Written] | Sequence[Written] = ()
     ) -> Self:
         """Describe the system by T(q, q̇, t), V(q, t) and applied forces Q, in the order of q or by coordinate."""
         names = self.coordinate_names
-        applied = {} if several(forces, 0) else by_coordinate(names, forces, "energies, forces")
+        applied = {} if is_sequence(forces, 0) else by_coordinate(names, forces, "energies, forces")
         read = self.reader.read
         self.energies = Energies(
             read(kinetic, "kinetic energy"),
@@ -339,7 +339,7 @@ class Model(Elements):
         )
         return self
 
-    @checked
+    @validate_arguments
     def non_ideal(self, forces: Mapping[str, Written] | Sequence[Written]) -> Self:
         """Set non-ideal constraint forces C(q, q̇, t) with virtual work wᵀC, by coordinate name or one per coordinate."""
         entries = by_coordinate(self.coordinate_names, forces, "non_ideal").items()
@@ -385,16 +385,16 @@ class Model(Elements):
         return model.speeds(*speeds)
 
 
-def _solids(solid: object, where: str) -> list[Matter]:
-    parts = list(solid) if several(solid) else [solid]
-    found = [part for part in parts if isinstance(part, Matter)]
+def _solids(solid: object, where: str) -> list[MassProperties]:
+    parts = list(solid) if is_sequence(solid) else [solid]
+    found = [part for part in parts if isinstance(part, MassProperties)]
     if len(found) != len(parts):
         expected = "solids such as model.solid('box', (1, 2, 3), mass=4)"
-        raise InputError(f"{where}, solid: got {shown(solid)}. Expected {expected}.")
+        raise InputError(f"{where}, solid: got {short_repr(solid)}. Expected {expected}.")
     return found
 
 
-def _inertia(model: Model, values: Given, where: str) -> tuple[Vector3, Vector3, Vector3]:
+def _inertia(model: Model, values: ArrayInput, where: str) -> tuple[Vector3, Vector3, Vector3]:
     """Return the inertia matrix of three moments, six entries or a matrix."""
     expected = "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3"
     rows = row_of(values, where, f"{expected} numbers")

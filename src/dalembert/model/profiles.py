@@ -1,4 +1,4 @@
-"""Motion profiles as formulas of time: cycloidal, quintic, trapezoidal velocity, spline and sampled."""
+"""Motion profiles as formulas of time: cycloidal, quintic, trapezoidal velocity, spline and spline of a function."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import symengine as se
 
-from dalembert.arguments import checked, is_real, numbers_given, shown
+from dalembert.arguments import as_finite_array, is_real, short_repr, validate_arguments
 from dalembert.docstrings import documented_class
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.floats import number as as_number
 from dalembert.symbolic.lookup_tables import piecewise_cubic
@@ -25,7 +25,7 @@ _MIN_SAMPLES, _MAX_SAMPLES = 33, 16385  # of a function
 Ends = tuple[npt.ArrayLike, npt.ArrayLike]
 
 
-@checked
+@validate_arguments
 def cycloidal(
     start: npt.ArrayLike, end: npt.ArrayLike, duration: float, *, after: float = 0.0, names: tuple[str, ...] = ()
 ) -> Profile:
@@ -58,7 +58,7 @@ def cycloidal(
     return _between("cycloidal", start, end, duration, after, names, lambda u: u - se.sin(2 * se.pi * u) / (2 * se.pi))
 
 
-@checked
+@validate_arguments
 def quintic(
     start: npt.ArrayLike,
     end: npt.ArrayLike,
@@ -114,7 +114,7 @@ def quintic(
     return Profile(tuple(formulas), t0, t1, scalar, names)
 
 
-@checked
+@validate_arguments
 def trapezoidal(
     start: npt.ArrayLike,
     end: npt.ArrayLike,
@@ -175,7 +175,7 @@ def trapezoidal(
             (low - rise + rate * begins, t1 - ramp_time),
             (high - bend * ends**2, t1),
         ]
-        formulas.append(in_turn(parts, last))
+        formulas.append(piecewise_in_time(parts, last))
     return Profile(tuple(formulas), t0, t1, scalar, names)
 
 
@@ -185,7 +185,7 @@ def _durations(
     """The duration of a trapezoidal profile and of its ramps."""
     for name, given in (("duration", duration), ("speed", speed), ("acceleration", acceleration)):
         if given is not None and not is_real(given):
-            raise InputError(f"trapezoidal, {name}: got {shown(given)}. Expected a finite number.")
+            raise InputError(f"trapezoidal, {name}: got {short_repr(given)}. Expected a finite number.")
     if duration is not None:
         if speed is not None or acceleration is not None:
             raise InputError(
@@ -229,30 +229,30 @@ def _between(
 def share(start: float, end: float) -> Formula:
     """(t − start) / (end − start), 0 before and 1 after; as a formula that can be written to model files.
 
-    >>> from dalembert.symbolic.formula_writer import written
-    >>> written(share(1.0, 3.0))
+    >>> from dalembert.symbolic.formula_writer import write_formula
+    >>> write_formula(share(1.0, 3.0))
     'piecewise(0, t < 1, (t - 1)/2, t < 3, 1)'
     """
     t0, t1 = number(start, "start"), number(end, "end")
     return se.Piecewise((0, t0 > TIME), ((TIME - t0) / (t1 - t0), t1 > TIME), (1, True))
 
 
-def in_turn(parts: Sequence[tuple[Formula, float]], last: float) -> Formula:
+def piecewise_in_time(parts: Sequence[tuple[Formula, float]], last: float) -> Formula:
     """A piecewise formula: each part until its end time, then a constant.
 
-    >>> in_turn([(TIME**2, 1.0), (2 * TIME - 1, 2.0)], 3.0)
+    >>> piecewise_in_time([(TIME**2, 1.0), (2 * TIME - 1, 2.0)], 3.0)
     Piecewise((t**2, t < 1), (-1 + 2*t, t < 2), (3, True))
     """
     return se.Piecewise(*((part, number(end, "time") > TIME) for part, end in parts), (number(last, "end"), True))
 
 
-@checked
+@validate_arguments
 def spline(
     times: npt.ArrayLike,
     points: npt.ArrayLike,
     *,
     rates: Ends | None = None,
-    bends: npt.ArrayLike | None = None,
+    accelerations: npt.ArrayLike | None = None,
     names: tuple[str, ...] = (),
 ) -> Profile:
     """Cubic spline through points, with continuous acceleration.
@@ -265,7 +265,7 @@ def spline(
         Positions at the times.
     rates : tuple of two array_like, optional
         Rates at both ends; without them, the not-a-knot conditions apply.
-    bends : array_like, same shape as `points`, optional
+    accelerations : array_like, same shape as `points`, optional
         Accelerations at the points, if they are known, as in a model file; not with `rates`.
     names : tuple of str
         Names of the n coordinates.
@@ -281,38 +281,42 @@ def spline(
     >>> profile.position([1, 2]).round(12).tolist(), profile.rate(4.0).round(12).tolist()
     ([[1.0, 0.0], [1.0, 1.0]], [0.0, 0.0])
     """
-    t, values = numbers_given(times, "spline, times"), numbers_given(points, "spline, points")
+    t, values = as_finite_array(times, "spline, times"), as_finite_array(points, "spline, points")
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise InputError(f"spline, times: got shape {t.shape}. Expected two or more increasing times.")
     if values.ndim not in (1, 2) or values.shape[-1] != len(t):
         raise InputError(f"spline, points: got shape {values.shape}. Expected ({len(t)},) or (n, {len(t)}), as times.")
     rows = np.atleast_2d(values)
-    known = _bends(t, rows, rates) if bends is None else np.atleast_2d(numbers_given(bends, "spline, bends"))
-    if known.shape != rows.shape or (bends is not None and rates is not None):
+    known = (
+        _accelerations(t, rows, rates)
+        if accelerations is None
+        else np.atleast_2d(as_finite_array(accelerations, "spline, accelerations"))
+    )
+    if known.shape != rows.shape or (accelerations is not None and rates is not None):
         raise InputError(
-            f"spline, bends: got shape {np.shape(known)}{' and rates' * (rates is not None)}. Expected one for each point, "
-            f"{values.shape}, and no rates."
+            f"spline, accelerations: got shape {np.shape(known)}{' and rates' * (rates is not None)}. Expected one for each "
+            f"point, {values.shape}, and no rates."
         )
     formulas = tuple(piecewise_cubic(t, row, bend) for row, bend in zip(rows, known, strict=True))
     return Profile(formulas, float(t[0]), float(t[-1]), values.ndim == 1, names)
 
 
-def _bends(t: np.ndarray, rows: np.ndarray, rates: Ends | None) -> np.ndarray:
+def _accelerations(t: np.ndarray, rows: np.ndarray, rates: Ends | None) -> np.ndarray:
     """The second derivatives at the knots, (n, K)."""
     from scipy.interpolate import CubicSpline
 
     if rates is None:
         ends: object = "not-a-knot"
     else:
-        found = [numbers_given(rate, "spline, rates") for rate in both(rates, "spline, rates")]
+        found = [as_finite_array(rate, "spline, rates") for rate in both(rates, "spline, rates")]
         if any(rate.shape not in ((), (len(rows),)) for rate in found):
             raise InputError(f"spline, rates: expected a number or ({len(rows)},) for each end.")
         ends = tuple((1, np.broadcast_to(rate, len(rows))) for rate in found)
     return CubicSpline(t, rows.T, bc_type=ends)(t, 2).T  # type: ignore[arg-type]
 
 
-@checked
-def sampled(
+@validate_arguments
+def spline_from_function(
     function: Callable[[float], npt.ArrayLike],
     duration: float,
     *,
@@ -345,21 +349,23 @@ def sampled(
     Examples
     --------
     >>> import math
-    >>> profile = sampled(math.sin, 3.0)
+    >>> profile = spline_from_function(math.sin, 3.0)
     >>> abs(profile.position(1.2345) - math.sin(1.2345)) < 1e-8, abs(profile.rate(1.0) - math.cos(1.0)) < 1e-5
     (np.True_, np.True_)
     """
     if not callable(function):
-        raise InputError(f"sampled: got {shown(function)}. Expected a function of time.")
+        raise InputError(f"spline_from_function: got {short_repr(function)}. Expected a function of time.")
     if not duration > 0:
-        raise InputError(f"sampled, duration: got {duration!r}. Expected a positive number of seconds.")
+        raise InputError(f"spline_from_function, duration: got {duration!r}. Expected a positive number of seconds.")
     known: dict[float, np.ndarray] = {}
 
     def value(t: float) -> np.ndarray:
         if t not in known:
-            known[t] = numbers_given(function(t), f"sampled, at t = {t:.6g}")
+            known[t] = as_finite_array(function(t), f"spline_from_function, at t = {t:.6g}")
             if known[t].ndim > 1 or not known[t].size:
-                raise InputError(f"sampled, at t = {t:.6g}: got shape {known[t].shape}. Expected a number or (n,).")
+                raise InputError(
+                    f"spline_from_function, at t = {t:.6g}: got shape {known[t].shape}. Expected a number or (n,)."
+                )
         return known[t]
 
     count, error = _MIN_SAMPLES, np.inf
@@ -373,12 +379,12 @@ def sampled(
             return Profile(found.formulas, found.start, found.end, found.scalar, names, error)
         count = 2 * count - 1
     raise InputError(
-        f"sampled: with {_MAX_SAMPLES} samples the error of the spline is still {error:.3g}. Expected a smooth function; "
-        "split it into smooth parts, or give a larger `accuracy`."
+        f"spline_from_function: with {_MAX_SAMPLES} samples the error of the spline is still {error:.3g}. Expected a smooth "
+        "function; split it into smooth parts, or give a larger `accuracy`."
     )
 
 
-class Moment(NamedTuple):
+class ProfileState(NamedTuple):
     """Position, rate and acceleration of a profile, each a number, (n,), (K,) or (n, K)."""
 
     position: np.ndarray
@@ -428,16 +434,16 @@ class Profile:
         """One of its values, by index or name."""
         if isinstance(entry, str):
             if entry not in self.names:
-                raise InputError(f"profile: there is no coordinate '{entry}'. {nearest(entry, self.names)}")
+                raise InputError(f"profile: there is no coordinate '{entry}'. {suggest_name(entry, self.names)}")
             entry = self.names.index(entry)
         if not -len(self) <= entry < len(self):
             raise IndexError(f"profile: index {entry} is out of range. It has {len(self)} values.")
         names = self.names[entry : entry + 1] if entry >= 0 or not self.names else (self.names[entry],)
         return replace(self, formulas=(self.formulas[entry],), scalar=True, names=names)
 
-    def __call__(self, t: npt.ArrayLike) -> Moment:
+    def __call__(self, t: npt.ArrayLike) -> ProfileState:
         """Position, rate and acceleration at a time, or at times (K,) along the last axis."""
-        return Moment(*(self._at(level, t) for level in range(3)))
+        return ProfileState(*(self._at(level, t) for level in range(3)))
 
     def position(self, t: npt.ArrayLike) -> np.ndarray:
         """The position at one time or several."""
@@ -462,7 +468,7 @@ class Profile:
         return self.formulas, first, tuple(se.diff(f, TIME) for f in first)
 
     def _at(self, level: int, t: npt.ArrayLike) -> np.ndarray:
-        times = numbers_given(t, "profile, t")
+        times = as_finite_array(t, "profile, t")
         if times.ndim > 1:
             raise InputError(f"profile, t: got shape {times.shape}. Expected a time or (K,).")
         if level:  # left-hand limits at the end
@@ -474,7 +480,7 @@ class Profile:
 
 def numbers_of(ends: Sequence[npt.ArrayLike], where: str) -> tuple[list[np.ndarray], bool]:
     """Broadcast scalars or arrays (n,) to arrays of equal shape, and report whether all are scalars."""
-    found = [numbers_given(end, where) for end in ends]
+    found = [as_finite_array(end, where) for end in ends]
     shape = max((x.shape for x in found), key=len)
     if len(shape) > 1 or not all(x.shape in ((), shape) for x in found):
         shapes = ", ".join(str(x.shape) for x in found)
@@ -485,7 +491,7 @@ def numbers_of(ends: Sequence[npt.ArrayLike], where: str) -> tuple[list[np.ndarr
 def both(given: object, where: str) -> tuple[npt.ArrayLike, npt.ArrayLike]:
     """The values for the start and for the end."""
     if not isinstance(given, tuple | list) or len(given) != 2:
-        raise InputError(f"{where}: got {shown(given)}. Expected two values, for the start and for the end.")
+        raise InputError(f"{where}: got {short_repr(given)}. Expected two values, for the start and for the end.")
     return given[0], given[1]
 
 

@@ -18,16 +18,16 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
-from dalembert.arguments import is_real, shown
-from dalembert.errors import InputError, nearest
-from dalembert.symbolic.symbols import Kind
+from dalembert.arguments import is_real, short_repr
+from dalembert.errors import InputError, suggest_name
+from dalembert.symbolic.symbols import SymbolKind
 
-USUAL = 1.0  # value of an input if no law is called, as in structural analysis: any nonzero number
+DEFAULT_INPUT = 1.0  # value of an input if no law is called, as in structural analysis: any nonzero number
 Law: TypeAlias = Callable[[Any, "State"], Any]
 
 
 @runtime_checkable
-class Remembering(Protocol):
+class StatefulLaw(Protocol):
     """A law with internal state, such as an integral, which is reset at the start of every simulation."""
 
     def reset(self, t0: float, state: State) -> None:
@@ -48,7 +48,7 @@ class State:
 
     The arrays are read-only views of the arrays of the integrator.
 
-    >>> state = State(places(("x", "phi")), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> state = State(state_indices(("x", "phi")), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     >>> float(state["phi"]), float(state["dot(x)"]), state.q.tolist()
     (2.0, 3.0, [1.0, 2.0])
     """
@@ -62,7 +62,7 @@ class State:
         try:
             rate, row = self._places[name]
         except KeyError:
-            raise InputError(f"the state has no '{name}'. {nearest(name, self._places)}") from None
+            raise InputError(f"the state has no '{name}'. {suggest_name(name, self._places)}") from None
         return self.qd[row] if rate else self.q[row]
 
     def __repr__(self) -> str:
@@ -76,9 +76,9 @@ def _read_only(numbers: np.ndarray) -> np.ndarray:
     return view
 
 
-def places(names: Sequence[str]) -> dict[str, tuple[int, int]]:
+def state_indices(names: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Indices of coordinates and rates in a state, by name."""
-    return {name: (0, i) for i, name in enumerate(names)} | {Kind.RATE.of(x): (1, i) for i, x in enumerate(names)}
+    return {name: (0, i) for i, name in enumerate(names)} | {SymbolKind.RATE.of(x): (1, i) for i, x in enumerate(names)}
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,9 @@ class Controller:
         except (TypeError, ValueError):
             expected = "one number" if count == 1 else f"{count} numbers"
             many = f" for each of {batch[0]} states" if batch else ""
-            raise InputError(f"{self.title}{_when(t)} returned {shown(given)}. Expected {expected}{many}.") from None
+            raise InputError(
+                f"{self.title}{_when(t)} returned {short_repr(given)}. Expected {expected}{many}."
+            ) from None
         return self._finite(shaped, batch, t)
 
     def _finite(self, found: np.ndarray, batch: tuple[int, ...], t: float | np.ndarray) -> np.ndarray:
@@ -184,9 +186,9 @@ class Inputs:
     parameters: tuple[str, ...]
 
     @cached_property
-    def places(self) -> dict[str, tuple[int, int]]:
+    def indices(self) -> dict[str, tuple[int, int]]:
         """Indices of coordinates and rates in a state."""
-        return places(self.coordinates)
+        return state_indices(self.coordinates)
 
     @cached_property
     def continuous(self) -> tuple[tuple[Controller, list[int]], ...]:
@@ -207,14 +209,14 @@ class Inputs:
         if not self.continuous:
             return values
         if q.ndim == 1:
-            out, state = values.copy(), State(self.places, q, qd)
+            out, state = values.copy(), State(self.indices, q, qd)
             for controller, rows in self.continuous:
                 out[rows] = controller.at(float(t), state)
             return out
         times = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])
         out = np.repeat(values[:, None], q.shape[1], axis=1) if values.ndim == 1 else values.copy()
         for controller, rows in self.continuous:
-            out[rows] = controller.along(times, self.places, q, qd)
+            out[rows] = controller.along(times, self.indices, q, qd)
         return out
 
     def refuse_sampled(self, who: str) -> None:
@@ -232,23 +234,23 @@ def controller_of(
     """Validate a law of a user; each load has one input for each suffix in `ends`."""
     where, (period, delay, vectorized) = f"the law of '{name}'", timing
     if not callable(law):
-        raise InputError(f"{where}: got {shown(law)}. Expected a function law(t, state).")
+        raise InputError(f"{where}: got {short_repr(law)}. Expected a function law(t, state).")
     if hasattr(law, "py_func") and (len(inspect.signature(law).parameters) != 4 or vectorized):
         raise InputError(
             f"{where}: it is compiled by Numba. Expected law(t, q, qd, out), which writes to `out`, and vectorized=False."
         )
     if period is not None and not (is_real(period) and period > 0):
-        raise InputError(f"{where}, period: got {shown(period)}. Expected a positive number of seconds, or None.")
+        raise InputError(f"{where}, period: got {short_repr(period)}. Expected a positive number of seconds, or None.")
     if not (is_real(delay) and delay >= 0):
-        raise InputError(f"{where}, delay: got {shown(delay)}. Expected a number >= 0 of seconds.")
+        raise InputError(f"{where}, delay: got {short_repr(delay)}. Expected a number >= 0 of seconds.")
     if period is None and delay:
         raise InputError(f"{where}: delay is {delay:g} and there is no period. A delay needs a period.")
-    if period is None and isinstance(law, Remembering):
+    if period is None and isinstance(law, StatefulLaw):
         raise InputError(
             f"{where}: it has internal state (`reset`), and there is no period. A continuous law is called at trial states of "
             "the integrator, not in the order of time. Give a period, such as period=0.001."
         )
-    inputs = tuple(Kind.INPUT.of(f"{load}{end}") for load in loads for end in ends)
+    inputs = tuple(SymbolKind.INPUT.of(f"{load}{end}") for load in loads for end in ends)
     return Controller(
         name, tuple(loads), inputs, law, None if period is None else float(period), float(delay), vectorized
     )

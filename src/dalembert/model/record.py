@@ -9,7 +9,7 @@ form of the studio, the table of the documentation and the type stub are generat
         kind = "damper"
         damping: Formula = argument(constant)
 
-A record whose method does more than read its arguments has a separate function, marked with `builds`.
+A record whose method does more than read its arguments has a separate function, marked with `builder_of`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from dalembert.arguments import checked
+from dalembert.arguments import validate_arguments
 from dalembert.errors import InputError
-from dalembert.model.file_form import Element, Value
+from dalembert.model.file_entries import Element, Value
 from dalembert.model.keys import (
     REQUIRED,
     Check,
     Key,
     Keys,
-    Kind,
+    ValueType,
     body_name,
     constant_length,
     entries,
@@ -50,7 +50,7 @@ _WIDTH = 116  # of a generated docstring
 
 def argument(
     kind: Check,
-    usual: object = REQUIRED,
+    method_default: object = REQUIRED,
     *,
     saved: Value | None = REQUIRED,
     required: bool | None = None,
@@ -67,10 +67,10 @@ def argument(
     ----------
     kind
         Allowed values, reading and writing.
-    usual
+    method_default
         Default value; without it the argument is required.
     saved
-        The value that a file omits, if it is not `usual`.
+        The value that a file omits, if it is not `method_default`.
     required
         Whether a file must contain it, if that differs from the method.
     positional
@@ -84,14 +84,14 @@ def argument(
     """
     key = Key(
         kind,
-        required=(usual is REQUIRED) if required is None else required,
+        required=(method_default is REQUIRED) if required is None else required,
         motion=motion,
         loop=loop,
-        usual=_as_lists(usual) if saved is REQUIRED else saved,
-        default=usual,
+        default_in_file=_as_lists(method_default) if saved is REQUIRED else saved,
+        default=method_default,
         positional=positional,
-        about=about,
-        absent=absent,
+        description=about,
+        default_description=absent,
     )
     return field(metadata={"key": key}, **options)
 
@@ -126,8 +126,8 @@ class Record(ABC):
     """An element of a model."""
 
     kind: ClassVar[str]
-    sentences: ClassVar[Mapping[str, str]] = {}  # documentation of inherited arguments
-    functions: ClassVar[dict[str, Builder]] = {}  # methods that are not generated: see `builds`
+    descriptions: ClassVar[Mapping[str, str]] = {}  # documentation of inherited arguments
+    functions: ClassVar[dict[str, Builder]] = {}  # methods that are not generated: see `builder_of`
     generated: ClassVar[bool] = True  # False: built by methods of other records
 
     def __init_subclass__(cls) -> None:
@@ -171,7 +171,7 @@ class Record(ABC):
         raise NotImplementedError
 
     @classmethod
-    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """Complete the arguments with defaults that depend on others; raise if they are inconsistent."""
         return given
 
@@ -180,9 +180,9 @@ class Record(ABC):
         """Create the record from user arguments, each read by its kind; messages begin with `where`."""
         known = _arguments(cls)
         values = dict(given)
-        for key, value in cls.completed(model, dict(given), where).items():
+        for key, value in cls.complete_arguments(model, dict(given), where).items():
             if (about := known.get(key)) is not None and key != "name":
-                path = where if about.kind.alone else f"{where}, {key}"
+                path = where if about.kind.unnamed else f"{where}, {key}"
                 values[key] = about.kind.read(model, value, path)
         return cls(**values)
 
@@ -191,7 +191,7 @@ class Named(Record):
     """A named element that a model stores with the others of its family."""
 
     family: ClassVar[str]  # name of the family in messages
-    stored: ClassVar[str]  # attribute of the model that stores the family
+    model_attribute: ClassVar[str]  # attribute of the model that stores the family
     numbered: ClassVar[bool] = True  # False: the name is required
 
     name: str
@@ -199,20 +199,20 @@ class Named(Record):
     @classmethod
     def build(cls, model: Model, **given: object) -> Model:
         """Add it to the model; without a name it is numbered."""
-        earlier = getattr(model, cls.stored)
+        earlier = getattr(model, cls.model_attribute)
         name = given.pop("name")
         if cls.numbered:
             name = name or f"{cls.kind}{len(earlier) + 1}"
         where = f"{cls.kind} '{name}'"
-        if name in cls.taken(model):
+        if name in cls.used_names(model):
             raise InputError(f"{where}: declared twice. Give each {cls.family} a unique name.")
-        setattr(model, cls.stored, (*earlier, cls.read(model, {"name": name, **given}, where)))
+        setattr(model, cls.model_attribute, (*earlier, cls.read(model, {"name": name, **given}, where)))
         return model
 
     @classmethod
-    def taken(cls, model: Model) -> Collection[str]:
+    def used_names(cls, model: Model) -> Collection[str]:
         """The names already in use."""
-        return {each.name for each in getattr(model, cls.stored)}
+        return {each.name for each in getattr(model, cls.model_attribute)}
 
     @property
     def title(self) -> str:
@@ -220,7 +220,7 @@ class Named(Record):
         return f"{self.kind} '{self.name}'"
 
     @property
-    def named(self) -> list[tuple[str, str]]:
+    def referenced_bodies(self) -> list[tuple[str, str]]:
         """The bodies it refers to, each with its key."""
         found = [(key, value) for kind in (body_name, two_bodies, several_bodies) for key, value in self._of(kind)]
         return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names or ())]
@@ -230,7 +230,7 @@ class Named(Record):
         """A length among its constants, if there is one."""
         return next((value for _, value in self._of(constant_length)), None)
 
-    def _of(self, kind: Kind) -> list[tuple[str, Any]]:
+    def _of(self, kind: ValueType) -> list[tuple[str, Any]]:
         """The fields of a kind."""
         return [(key, getattr(self, key)) for key, about in self.keys().items() if about.kind is kind]
 
@@ -243,7 +243,7 @@ class Named(Record):
 def _arguments(cls: type[Record]) -> Keys:
     known: dict[str, Key] = {x.name: x.metadata["key"] for x in fields(cls) if "key" in x.metadata}  # type: ignore[arg-type]
     own = dict.fromkeys(name for base in cls.__mro__ for name in inspect.get_annotations(base) if name in known)
-    known |= {name: replace(known[name], about=about) for name, about in cls.sentences.items()}
+    known |= {name: replace(known[name], description=about) for name, about in cls.descriptions.items()}
     first = [name for name in known if known[name].positional and known[name].default is REQUIRED]
     first += [name for name in own if known[name].positional and known[name].default is not REQUIRED]
     others = sorted(own, key=lambda name: name == "name")
@@ -267,7 +267,7 @@ def _generate_method(cls: type[Record]) -> Builder:
     method.__qualname__, method.__module__ = f"Model.{cls.kind}", cls.__module__
     method.__doc__ = _docstring(cls)
     method.__signature__ = signature_of(cls)  # type: ignore[attr-defined]
-    return Builder(cls.kind, checked(method, by_name=True), cls.keys())
+    return Builder(cls.kind, validate_arguments(method, by_name=True), cls.keys())
 
 
 def signature_of(cls: type[Record]) -> inspect.Signature:
@@ -282,16 +282,19 @@ def signature_of(cls: type[Record]) -> inspect.Signature:
 
 def _docstring(cls: type[Record]) -> str:
     """The docstring of a record with its parameters."""
-    described = [(name, key) for name, key in cls.arguments().items() if key.about]
+    described = [(name, key) for name, key in cls.arguments().items() if key.description]
     if not described:
         return cls.__doc__ or ""
     lines = ["", "Parameters", "----------"]
     for name, key in described:
-        lines += [f"{name} : {key.annotation}", *textwrap.indent(textwrap.fill(key.about, _WIDTH), "    ").splitlines()]
+        lines += [
+            f"{name} : {key.annotation}",
+            *textwrap.indent(textwrap.fill(key.description, _WIDTH), "    ").splitlines(),
+        ]
     return inspect.cleandoc(cls.__doc__ or "") + "\n" + "\n".join(lines) + "\n"
 
 
-def builds(kind: type[Record], keys: Keys | None = None, *, in_files: bool = True) -> Callable[[F], F]:
+def builder_of(kind: type[Record], keys: Keys | None = None, *, in_files: bool = True) -> Callable[[F], F]:
     """Register a function as the model method that builds records of a kind.
 
     `keys` are those of its table in a file, by default the record's; without `in_files` it has no table.
@@ -300,7 +303,7 @@ def builds(kind: type[Record], keys: Keys | None = None, *, in_files: bool = Tru
     def mark(function: F) -> F:
         name = function.__name__
         known = kind.keys() if keys is None else keys
-        kind.functions[name] = Builder(name, checked(function), known if in_files else None)
+        kind.functions[name] = Builder(name, validate_arguments(function), known if in_files else None)
         return function
 
     return mark

@@ -23,7 +23,7 @@ from dalembert.symbolic.symbols import Formula
 
 
 @dataclass(frozen=True)
-class Place:
+class ReferenceFrame:
     """A frame: its origin p and its axes, the columns of R, both in world axes."""
 
     p: Array
@@ -38,7 +38,7 @@ class Place:
         return self.R @ vector(list(axis))
 
 
-def turned(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Array:
+def rotation_about(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Array:
     """Rotation matrix by an angle about a unit vector."""
     half = angle * 0.5
     return rotation(algebra.cos(half), slid(axis, algebra.sin(half)))
@@ -62,29 +62,29 @@ def rotation(w: Scalar, u: Array) -> Array:
     return matrix(rows)
 
 
-def apart(F: Place, M: Place) -> list[Scalar]:
+def apart(F: ReferenceFrame, M: ReferenceFrame) -> list[Scalar]:
     """The vector from the origin of F to the origin of M."""
     return list(M.p - F.p)
 
 
-def beside(F: Place, axis: Sequence[Component], v: Sequence[Scalar]) -> list[Scalar]:
+def cross_with_axis(F: ReferenceFrame, axis: Sequence[Component], v: Sequence[Scalar]) -> list[Scalar]:
     """The cross product of a vector and an axis of F, zero if they are parallel."""
     (a, b, c), (x, y, z) = F.along(axis), v
     return [y * c - z * b, z * a - x * c, x * b - y * a]
 
 
-def parallel(F: Place, M: Place, axis: Sequence[Component]) -> list[Scalar]:
+def parallel(F: ReferenceFrame, M: ReferenceFrame, axis: Sequence[Component]) -> list[Scalar]:
     """Residual of an axis that is parallel in both frames, in the same or the opposite direction."""
-    return beside(F, axis, list(M.along(axis)))
+    return cross_with_axis(F, axis, list(M.along(axis)))
 
 
-def twisted(F: Place, M: Place) -> list[Scalar]:
+def twisted(F: ReferenceFrame, M: ReferenceFrame) -> list[Scalar]:
     """The difference of the axes of two frames."""
     return list((F.R - M.R).ravel())
 
 
 @dataclass(frozen=True)
-class Traced:
+class Derivatives:
     """A quantity at K states: value and time derivatives (..., K), and derivative with each coordinate (..., n, K)."""
 
     value: np.ndarray
@@ -93,7 +93,7 @@ class Traced:
     change: np.ndarray
 
 
-class Places(Protocol):
+class ReferencePoses(Protocol):
     """The poses of all bodies, over one algebra."""
 
     @property
@@ -102,7 +102,7 @@ class Places(Protocol):
         ...
 
     @property
-    def frames(self) -> Mapping[str, Place]:
+    def frames(self) -> Mapping[str, ReferenceFrame]:
         """The frames of the world and the bodies, by name."""
         ...
 
@@ -115,7 +115,7 @@ class Places(Protocol):
         """World position of a point of a body."""
         ...
 
-    def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
+    def fixed_frame(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> ReferenceFrame:
         """A frame fixed on a body, with its origin at `position` and rotated by roll, pitch and yaw about the body axes."""
         ...
 
@@ -123,12 +123,12 @@ class Places(Protocol):
         """The value of one motion of a joint."""
         ...
 
-    def started(self, body: str, joint: int, motion: int) -> Scalar:
+    def initial_value(self, body: str, joint: int, motion: int) -> Scalar:
         """The value of the motion in the initial state of the model."""
         ...
 
 
-class Watch(Protocol):
+class MotionProbe(Protocol):
     """Numerical derivatives of functions of the positions along a motion."""
 
     @property
@@ -144,8 +144,8 @@ class Watch(Protocol):
         """The values of several formulas; the last axis is that of the states."""
         ...
 
-    def traced(self, quantity: Callable[[Places], Array | Scalar]) -> Traced:
-        """The value and the derivatives of a function of `Places`."""
+    def traced(self, quantity: Callable[[ReferencePoses], Array | Scalar]) -> Derivatives:
+        """The value and the derivatives of a function of `ReferencePoses`."""
         ...
 
     def center(self, body: str) -> Vector3:
@@ -157,22 +157,22 @@ class Watch(Protocol):
         ...
 
 
-def point_of(watch: Watch, body: str, x: Sequence[Formula]) -> Traced:
+def point_of(watch: MotionProbe, body: str, x: Sequence[Formula]) -> Derivatives:
     """A point of a body."""
     return watch.traced(lambda places: places.point(body, x))
 
 
-def axes_of(watch: Watch, body: str) -> Traced:
+def axes_of(watch: MotionProbe, body: str) -> Derivatives:
     """The axes of a body, the columns of R."""
     return watch.traced(lambda places: places.frames[body].R)
 
 
-def in_world(watch: Watch, components: Sequence[Formula], frame: str) -> np.ndarray:
+def in_world(watch: MotionProbe, components: Sequence[Formula], frame: str) -> np.ndarray:
     """World components of a vector in axes of `frame`."""
     return np.einsum("xak,ak->xk", axes_of(watch, frame).value, watch.numbers(components))
 
 
-def turn_of(axes: Traced) -> np.ndarray:
+def turn_of(axes: Derivatives) -> np.ndarray:
     """The infinitesimal rotation of a variation of the axes, (3, n, K): half the sum of R_a × δR_a."""
     return 0.5 * np.cross(axes.value[:, :, None, :], axes.change, axis=0).sum(axis=1)
 
@@ -181,7 +181,7 @@ def turn_of(axes: Traced) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Work:
+class VirtualWork:
     """The virtual work of one element (n, K), and its magnitude before cancellation."""
 
     name: str
@@ -199,16 +199,16 @@ class Action:
     couple: np.ndarray
 
 
-def on_point(name: str, force: np.ndarray, point: Traced) -> Work:
+def on_point(name: str, force: np.ndarray, point: Derivatives) -> VirtualWork:
     """Force (x, K) times the variation of its point (x, n, K); the magnitude ignores the angle between them."""
     value = np.einsum("xk,xnk->nk", force, point.change)
-    return Work(name, value, np.linalg.norm(force, axis=0) * np.linalg.norm(point.change, axis=0))
+    return VirtualWork(name, value, np.linalg.norm(force, axis=0) * np.linalg.norm(point.change, axis=0))
 
 
-def product(name: str, force: np.ndarray, scalar: Traced) -> Work:
+def product(name: str, force: np.ndarray, scalar: Derivatives) -> VirtualWork:
     """A generalized force times the variation of its scalar."""
     value = force * scalar.change
-    return Work(name, value, np.abs(value))
+    return VirtualWork(name, value, np.abs(value))
 
 
 # constraints
@@ -233,10 +233,10 @@ class Condition:
     acceleration: Level
 
 
-def held(
+def position_condition(
     name: str,
-    watch: Watch,
-    gap: Traced,
+    watch: MotionProbe,
+    gap: Derivatives,
     feedback: Sequence[Formula] = (),
     sizes: Sequence[float | np.ndarray] = (0.0, 0.0, 0.0),
 ) -> Condition:

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import symengine as se
 
-from dalembert.model.evaluation import at_start, slope, value
+from dalembert.model.evaluation import at_start, derivative_of, value
 from dalembert.model.joints.base import Joint
 from dalembert.model.loads.base import InJoint
 from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.lookup_tables import interpolations_in
-from dalembert.symbolic.symbols import TIME, Formula, Kind, kind_of
+from dalembert.symbolic.symbols import TIME, Formula, SymbolKind, kind_of
 
 if TYPE_CHECKING:
     from dalembert.model.description import Description, Elements
@@ -194,7 +194,7 @@ def _turning(model: Elements, motions: Sequence[Motion]) -> set[str]:
 
 def _waves(model: Elements) -> list[Formula]:
     """The arguments of sine, cosine and tangent; formulas of measures do not contain coordinates."""
-    formulas = [f for f in model.formulas if not any(kind_of(s.name) is Kind.MEASURE for s in f.free_symbols)]
+    formulas = [f for f in model.formulas if not any(kind_of(s.name) is SymbolKind.MEASURE for s in f.free_symbols)]
     return [wave.args[0] for formula in formulas for wave in formula.atoms(se.sin, se.cos, se.tan)]
 
 
@@ -210,7 +210,7 @@ def turns(joint: Joint, motion: int) -> bool:
         start[-4] = 1.0
         if motion >= len(start) - 4:
             return True
-    return bool(np.any(numbers(joint.angular(FLOATS, start), 1)[:, motion]))
+    return bool(np.any(numbers(joint.angular_motion_subspace(FLOATS, start), 1)[:, motion]))
 
 
 def _steepest(model: Elements, motions: Sequence[Motion], turning: set[str]) -> dict[str, float]:
@@ -226,7 +226,7 @@ def _steepest(model: Elements, motions: Sequence[Motion], turning: set[str]) -> 
     for name in model.coordinate_names:
         turns = name in turning
         found = jointed[name, turns] or (waving[name] if turns else [])
-        out[name] = max(filter(math.isfinite, (abs(slope(f, table, name)) for f in found)), default=0.0) or 1.0
+        out[name] = max(filter(math.isfinite, (abs(derivative_of(f, table, name)) for f in found)), default=0.0) or 1.0
     return out
 
 

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import symengine as se
 
-from dalembert.errors import InputError, Problem, nearest
-from dalembert.model.attitude import PLACE, Rotation, placement, rotation_matrix, turned_inertia
+from dalembert.errors import InputError, Problem, suggest_name
+from dalembert.model.attitude import PLACEMENT, Rotation, placement, rotate_inertia, rotation_matrix
 from dalembert.model.evaluation import value
-from dalembert.model.keys import Key, Keys, attempt, constant, many, name, table, wrong
-from dalembert.model.values import ZERO, Given, Matrix3, Vector3, row_of
+from dalembert.model.keys import Key, Keys, constant, invalid_value, many, name, problem_of, table
+from dalembert.model.values import ZERO, ArrayInput, Matrix3, Vector3, row_of
 from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ FORMS: dict[str, tuple[int, Callable[..., _Form]]] = {
 
 
 @dataclass(frozen=True)
-class Matter:
+class MassProperties:
     """Mass, mass center and central inertia, in body axes."""
 
     mass: Formula
@@ -96,12 +96,12 @@ class Matter:
     inertia: Matrix3
 
 
-def together(parts: Sequence[Matter]) -> Matter:
+def combine(parts: Sequence[MassProperties]) -> MassProperties:
     """Combine several into one by the parallel-axis theorem.
 
     >>> one = se.Integer(1)
-    >>> ball = [Matter(one, (x * one, 0 * one, 0 * one), ((one,) * 3,) * 3) for x in (-2, 4)]
-    >>> together(ball).mass, together(ball).center, together(ball).inertia[1][1]
+    >>> ball = [MassProperties(one, (x * one, 0 * one, 0 * one), ((one,) * 3,) * 3) for x in (-2, 4)]
+    >>> combine(ball).mass, combine(ball).center, combine(ball).inertia[1][1]
     (2, (1, 0, 0), 20)
     """
     if len(parts) == 1:
@@ -116,21 +116,21 @@ def together(parts: Sequence[Matter]) -> Matter:
         total = total + np.array(part.inertia, dtype=object) + moved
     x, y, z = total
     center = (middle[0], middle[1], middle[2])
-    return Matter(mass, center, ((x[0], x[1], x[2]), (x[1], y[1], y[2]), (x[2], y[2], z[2])))
+    return MassProperties(mass, center, ((x[0], x[1], x[2]), (x[1], y[1], y[2]), (x[2], y[2], z[2])))
 
 
 def solid(
     model: Model,
     kind: str,
-    size: Given,
+    size: ArrayInput,
     *,
     density: Written | None = None,
     mass: Written | None = None,
-    inner: Given | None = None,
-    position: Given = ZERO,
+    inner: ArrayInput | None = None,
+    position: ArrayInput = ZERO,
     rotation: Rotation = ZERO,
     where: str = "solid",
-) -> Matter:
+) -> MassProperties:
     """Create a homogeneous solid for `body(..., solid=...)` from its kind, size, and density or mass.
 
     Kinds and sizes: box (three edges), cylinder (radius, length), sphere (radius), ellipsoid (three semi-axes), capsule
@@ -147,7 +147,7 @@ def solid(
     """
     where = f"{where} ({kind})"
     if kind not in FORMS:
-        raise InputError(f"{where}: there is no such solid. {nearest(str(kind), FORMS)}")
+        raise InputError(f"{where}: there is no such solid. {suggest_name(str(kind), FORMS)}")
     if (density is None) == (mass is None):
         both = "neither density nor mass" if mass is None else "both density and mass"
         raise InputError(f"{where}: got {both}. Give one of them.")
@@ -161,11 +161,11 @@ def solid(
     masses = [rho * outer.volume, *(-rho * form.volume for form in forms[1:])]
     if inner is None and total is not None:
         masses = [total]
-    found = together([_centered(form, each) for form, each in zip(forms, masses, strict=True)])
+    found = combine([_centered(form, each) for form, each in zip(forms, masses, strict=True)])
     return _moved(found, *placement(model, where, position, rotation))
 
 
-def _form(model: Model, kind: str, size: Given, where: str) -> _Form:
+def _form(model: Model, kind: str, size: ArrayInput, where: str) -> _Form:
     count, form = FORMS[kind]
     entries = row_of(size, where, f"{count} lengths")
     if len(entries) != count:
@@ -177,14 +177,14 @@ def _form(model: Model, kind: str, size: Given, where: str) -> _Form:
     return form(*lengths)
 
 
-def _centered(form: _Form, mass: Formula) -> Matter:
+def _centered(form: _Form, mass: Formula) -> MassProperties:
     a, b, c = (mass * moment for moment in form.moments)
-    return Matter(mass, (_ZERO, _ZERO, form.height), ((a, _ZERO, _ZERO), (_ZERO, b, _ZERO), (_ZERO, _ZERO, c)))
+    return MassProperties(mass, (_ZERO, _ZERO, form.height), ((a, _ZERO, _ZERO), (_ZERO, b, _ZERO), (_ZERO, _ZERO, c)))
 
 
-def _moved(matter: Matter, position: Vector3, angles: Vector3) -> Matter:
+def _moved(matter: MassProperties, position: Vector3, angles: Vector3) -> MassProperties:
     x, y, z = np.array(position, dtype=object) + rotation_matrix(angles) @ np.array(matter.center, dtype=object)
-    return Matter(matter.mass, (x, y, z), turned_inertia(matter.inertia, angles))
+    return MassProperties(matter.mass, (x, y, z), rotate_inertia(matter.inertia, angles))
 
 
 _LENGTHS = many(constant, "lengths")
@@ -194,7 +194,7 @@ SOLID: Keys = {
     "density": Key(constant),
     "mass": Key(constant),
     "inner": Key(_LENGTHS),
-    **PLACE,
+    **PLACEMENT,
 }
 
 
@@ -202,9 +202,9 @@ def solids_in_file(given: object, where: str, model: Any) -> Iterator[Problem]:
     """Validate one solid or several in a file."""
     parts: list[Any] = given if isinstance(given, list) else [given]
     if not 1 <= len(parts) <= MAX_SOLIDS:
-        yield wrong(where, f"1 to {MAX_SOLIDS} solids", given)
+        yield invalid_value(where, f"1 to {MAX_SOLIDS} solids", given)
         return
     for i, part in enumerate(parts):
         path = f"{where} {i}" if isinstance(given, list) else where
         found = [*table(part, SOLID, path, model)]
-        yield from found or attempt(path, lambda part=part, path=path: model.solid(**part, where=path))
+        yield from found or problem_of(path, lambda part=part, path=path: model.solid(**part, where=path))

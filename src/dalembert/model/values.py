@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from dalembert.arguments import shown
+from dalembert.arguments import short_repr
 from dalembert.errors import InputError
 from dalembert.symbolic.operations import exact
 from dalembert.symbolic.surds import Component, unit
@@ -31,18 +31,18 @@ UnitVector = tuple[Component, Component, Component]  # exact to its square roots
 
 WORLD = "world"
 # a sequence of user values: numbers, str or SymPy expressions in a list, tuple or array
-Given: TypeAlias = "Sequence[Written | Given] | np.ndarray"
+ArrayInput: TypeAlias = "Sequence[Written | ArrayInput] | np.ndarray"
 ZERO = (0, 0, 0)
 
 
 def row_of(values: object, where: str, expected: str) -> list[Written]:
     """The values as a list; raise if they are not a sequence."""
-    if not several(values):
-        raise InputError(f"{where}: got {shown(values)}. Expected {expected}.")
+    if not is_sequence(values):
+        raise InputError(f"{where}: got {short_repr(values)}. Expected {expected}.")
     return list(values)
 
 
-def several(values: object, count: int | None = None) -> TypeGuard[Sequence[Written]]:
+def is_sequence(values: object, count: int | None = None) -> TypeGuard[Sequence[Written]]:
     """Whether the values are a sequence, of length `count` if it is set; a str is not."""
     if isinstance(values, Sequence) or (isinstance(values, np.ndarray) and np.ndim(values)):
         return not isinstance(values, str | bytes) and count in (None, len(values))
@@ -51,8 +51,8 @@ def several(values: object, count: int | None = None) -> TypeGuard[Sequence[Writ
 
 def vector3(read: Callable[[Written, str], Formula], values: object, where: str) -> Vector3:
     """Three components, each read as a formula."""
-    if not several(values, 3):
-        raise InputError(f"{where}: got {shown(values)}. Expected 3 components.")
+    if not is_sequence(values, 3):
+        raise InputError(f"{where}: got {short_repr(values)}. Expected 3 components.")
     x, y, z = (read(v, f"{where}[{i}]") for i, v in enumerate(values))
     return (x, y, z)
 
@@ -61,8 +61,8 @@ def motions(model: Elements, formulas: object, count: int, where: str) -> tuple[
     """Motions of a joint; None for free motions, as in a loop-closing joint."""
     if formulas is None:
         return (None,) * count
-    if not several(formulas, count):
-        raise InputError(f"{where}: got {shown(formulas)}. Expected {count} formulas.")
+    if not is_sequence(formulas, count):
+        raise InputError(f"{where}: got {short_repr(formulas)}. Expected {count} formulas.")
     return tuple(motion(model, formula, f"{where}[{i}]") for i, formula in enumerate(formulas))
 
 
@@ -73,16 +73,16 @@ def motion(model: Elements, formula: object, where: str) -> Formula | None:
 
 def points(model: Elements, given: object, where: str) -> TwoPoints:
     """Two points, one on each of two bodies."""
-    if not several(given, 2):
-        count = len(given) if several(given) else repr(given)
+    if not is_sequence(given, 2):
+        count = len(given) if is_sequence(given) else repr(given)
         raise InputError(f"{where}: got {count}. Expected 2 points, one on each body.")
     first, second = (vector3(model.reader.constant, p, f"{where}[{i}]") for i, p in enumerate(given))
     return first, second
 
 
-def quarter_turns(angles: object) -> object:
+def snap_right_angles(angles: object) -> object:
     """The angles, with multiples of π/2 (to rounding) written with π, so that sines and cosines are exact."""
-    return tuple(map(_quarter_turn, angles)) if several(angles) else angles
+    return tuple(map(_quarter_turn, angles)) if is_sequence(angles) else angles
 
 
 def _quarter_turn(angle: Written) -> Written:
@@ -95,19 +95,19 @@ def _quarter_turn(angle: Written) -> Written:
 
 def unit_vector(axis: object, where: str) -> UnitVector:
     """A unit vector along `axis`, exact with square roots; integer components stay integers."""
-    if several(axis) and len(axis) != 3:
+    if is_sequence(axis) and len(axis) != 3:
         raise InputError(f"{where}: the axis has {len(axis)} components. Expected 3.")
-    entries = tuple(axis) if several(axis) else axis
-    numbers = [a for a in axis if _is_number(a)] if several(axis) else []
+    entries = tuple(axis) if is_sequence(axis) else axis
+    numbers = [a for a in axis if _is_number(a)] if is_sequence(axis) else []
     if len(numbers) != 3:
-        raise InputError(f"{where}: the axis is {shown(entries)}. Expected 3 numbers, e.g. (0, 0, 1).")
+        raise InputError(f"{where}: the axis is {short_repr(entries)}. Expected 3 numbers, e.g. (0, 0, 1).")
     try:
         length = math.hypot(*numbers)
     except OverflowError:
         length = math.inf
     if not (0 < length < math.inf):
         raise InputError(
-            f"{where}: the axis has length {length:g}. Expected a nonzero vector, got {shown(entries)}. "
+            f"{where}: the axis has length {length:g}. Expected a nonzero vector, got {short_repr(entries)}. "
             "Give `axis` a finite, nonzero direction."
         )
     return unit([exact(float(a)) for a in numbers])
@@ -119,26 +119,26 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 def pair(bodies: object, where: str) -> tuple[str, str]:
     """Two names of bodies."""
-    match list(bodies) if several(bodies) else bodies:
+    match list(bodies) if is_sequence(bodies) else bodies:
         case [str(first), str(second)]:
             return first, second
-    raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected two names, of bodies or 'world'.")
+    raise InputError(f"{where}, bodies: got {short_repr(bodies)}. Expected two names, of bodies or 'world'.")
 
 
 def names_of(bodies: object, where: str) -> tuple[str, ...]:
     """Names of bodies, two or more."""
-    match list(bodies) if several(bodies) else bodies:
+    match list(bodies) if is_sequence(bodies) else bodies:
         case [str(), str(), *_] as names if all(isinstance(name, str) for name in names):
             return tuple(map(str, names))
-    raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected the names of two or more bodies.")
+    raise InputError(f"{where}, bodies: got {short_repr(bodies)}. Expected the names of two or more bodies.")
 
 
-def places_of(given: object, where: str) -> tuple[int, ...]:
+def read_indices(given: object, where: str) -> tuple[int, ...]:
     """Indices of joints or motions, counted from 0; empty if all are 0."""
     row = row_of(given, where, "int values, counted from 0")
     found = tuple(int(x) for x in row if isinstance(x, Integral) and not isinstance(x, bool) and int(x) >= 0)
     if len(found) < len(row):
-        raise InputError(f"{where}: got {shown(given)}. Expected int values, counted from 0.")
+        raise InputError(f"{where}: got {short_repr(given)}. Expected int values, counted from 0.")
     return found if any(found) else ()
 
 
@@ -154,7 +154,7 @@ def is_name(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable()
 
 
-def is_text(value: str) -> bool:
+def is_printable_text(value: str) -> bool:
     """True if there are no control characters except line breaks and tabs, and no lone surrogates."""
     return all(c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") for c in value)
 
@@ -168,26 +168,26 @@ def require_name(name: object, what: str) -> None:
     dalembert.errors.InputError: model 'a\\nb': invalid name. Expected 1 to 100 printable characters.
     """
     if not isinstance(name, str):
-        raise InputError(f"{what}: the name is {shown(name)}. Expected a str.")
+        raise InputError(f"{what}: the name is {short_repr(name)}. Expected a str.")
     if not is_name(name):
         shown_name = ascii(name) if len(name) <= MAX_NAME else f"{name[:20]!a}... of {len(name)} characters"
         expected = f"Expected 1 to {MAX_NAME} printable characters."
         raise InputError(f"{what} {shown_name}: invalid name. {expected}")
 
 
-def require_texts(element: object) -> None:
+def require_printable(element: object) -> None:
     """Raise if the name, description or unit of an element cannot be written to a file."""
     what, name = type(element).__name__.lower(), getattr(element, "name", None)
     if isinstance(name, str):
         require_name(name, what)
     for key in ("description", "unit"):
         text = getattr(element, key, None)
-        if isinstance(text, str) and not is_text(text):
+        if isinstance(text, str) and not is_printable_text(text):
             expected = "Expected a str without control characters; line breaks and tabs are allowed."
             raise InputError(f"{what} '{name}', {key}: got {text[:60]!a}. {expected}")
 
 
-def require_new_texts(elements: tuple[object, ...], known: tuple[object, ...]) -> None:
-    """Apply `require_texts` to the elements after the known ones, or to all if none was added."""
+def require_new_printable(elements: tuple[object, ...], known: tuple[object, ...]) -> None:
+    """Apply `require_printable` to the elements after the known ones, or to all if none was added."""
     for element in elements[len(known) :] or elements:
-        require_texts(element)
+        require_printable(element)

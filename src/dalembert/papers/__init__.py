@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TypeVar
 
-from dalembert.arguments import checked
-from dalembert.errors import InputError, nearest
-from dalembert.papers.printed_values import Figure, Paper, Printed, Recipe, Table, labelled, printed
+from dalembert.arguments import validate_arguments
+from dalembert.errors import InputError, suggest_name
+from dalembert.papers.printed_values import ComparedTable, Figure, Paper, Printed, Recipe, printed, title_of
 
-__all__ = ["NAMES", "Figure", "Paper", "Table", "choices", "paper", "printed"]
+__all__ = ["NAMES", "ComparedTable", "Figure", "Paper", "choices", "paper", "printed"]
 
 NAMES = ("volterra", "phong", "poincare", "denoc", "desapio")
 _Result = TypeVar("_Result")
 
 
-@checked
+@validate_arguments
 def paper(
     name: str,
     *,
@@ -74,7 +74,7 @@ def paper(
         tuple(known.figures[number].filled(number, compute(recipe.figures, number)) for number in selected[1]),
     )
     judged = (tables is None and figures is None) if claims is None else claims
-    verdicts = [each.judged(key, recipe.claims[key]()) for key, each in known.claims.items()] if judged else []
+    verdicts = [each.with_finding(key, recipe.claims[key]()) for key, each in known.claims.items()] if judged else []
     report(1.0)
     return Paper(name, known.title, known.source, *found, known.remarks, tuple(verdicts))
 
@@ -86,7 +86,7 @@ def choices(name: str) -> Printed:
     ['1', '2', '3', '4', '5', '6']
     """
     if name not in NAMES:
-        raise InputError(f"there is no paper '{name}'. {nearest(name, NAMES)} Expected one of {', '.join(NAMES)}.")
+        raise InputError(f"there is no paper '{name}'. {suggest_name(name, NAMES)} Expected one of {', '.join(NAMES)}.")
     return printed(name)
 
 
@@ -109,7 +109,7 @@ def _selected(
     numbers = {number.lower(): number for number in known}
     for number in map(str, requested):
         if number.lower() not in numbers:
-            hint = f"It has {', '.join(labelled(kind, each) for each in known)}." if known else f"It has no {kind}s."
+            hint = f"It has {', '.join(title_of(kind, each) for each in known)}." if known else f"It has no {kind}s."
             raise InputError(f"paper '{name}' has no {kind} '{number}'. {hint}")
     chosen = {str(number).lower() for number in requested}
     return [number for low, number in numbers.items() if low in chosen]

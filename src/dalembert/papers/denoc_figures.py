@@ -12,13 +12,13 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import dalembert as dl
-from dalembert.analysis.tracking import designed
+from dalembert.analysis.tracking import desired_motion
 from dalembert.io import gallery
 from dalembert.model.description import Elements
 from dalembert.model.model import Model
 from dalembert.model.profiles import cycloidal
-from dalembert.papers.mechanism import Placed, placed
-from dalembert.papers.printed_values import Frame, Line, Panel, Stroke, published, word
+from dalembert.papers.mechanism import BodyPoses, pose_bodies
+from dalembert.papers.printed_values import FigurePanel, MechanismSnapshot, PrintedLine, Stroke, published, text_label
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.traced import task_program
 
@@ -30,7 +30,7 @@ GAINS = (225.0, 40.0)  # of ReDySim's controller
 Torques = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # of (t, q, q̇)
 
 
-def undriven(name: str) -> Elements:
+def without_drives(name: str) -> Elements:
     """Return a gallery model without its drives."""
     model = dl.load(name)
     return model.with_parameters(_DRIVES[name]) if name in _DRIVES else model
@@ -43,18 +43,18 @@ def _numbered(letter: str, i: int) -> str:
 # Figures 4–6: the Stanford arm
 
 
-def stanford() -> list[Frame]:
+def stanford() -> list[MechanismSnapshot]:
     """Return the arm with its boom extended."""
-    at = placed("stanford-arm", (0.9, 1.0, 0.6, 0.4, 0.9, 0.0))
+    at = pose_bodies("stanford-arm", (0.9, 1.0, 0.6, 0.4, 0.9, 0.0))
     corners = [np.zeros(3), *(at.points(name, [(0, 0, 0)])[0] for name in ("waist", "shoulder", "boom"))]
     corners.append(at.points("hand", [(0, 0, 0.25)])[0])
     rear = at.points("boom", [(0, 0, -0.8)])[0]
     plate = np.array([(-0.15, -0.15, 0), (0.15, -0.15, 0), (0.15, 0.15, 0), (-0.15, 0.15, 0)])
-    strokes = [Stroke(plate, closed=True, thin=True), Stroke(np.array([rear, corners[3]]), colour=2)]
+    strokes = [Stroke(plate, closed=True, thin=True), Stroke(np.array([rear, corners[3]]), color=2)]
     for k, name in enumerate(("#1", "#2", "#3", "#4–#6")):
-        strokes.append(Stroke(np.array(corners[k : k + 2]), colour=k, joint=True))
-        strokes.append(word(np.array(corners[k : k + 2]).mean(axis=0), name))
-    return [Frame("", tuple(strokes))]
+        strokes.append(Stroke(np.array(corners[k : k + 2]), color=k, joint=True))
+        strokes.append(text_label(np.array(corners[k : k + 2]).mean(axis=0), name))
+    return [MechanismSnapshot("", tuple(strokes))]
 
 
 def cycloid(ends: Sequence[float], T: float, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -74,28 +74,28 @@ def stanford_motion() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return t, *cycloid(ends, values["T"], t)
 
 
-def stanford_torques() -> list[Panel]:
+def stanford_torques() -> list[FigurePanel]:
     """Figure 5."""
     t, *motion = stanford_motion()
-    tau = dl.dynamics(undriven("stanford-arm")).inverse(*motion)
+    tau = dl.dynamics(without_drives("stanford-arm")).inverse(*motion)
     titles = ["f₃ [N]" if i == 2 else f"{_numbered('τ', i + 1)} [N·m]" for i in range(6)]
-    return [Panel(title, (Line("", t, row),)) for title, row in zip(titles, tau, strict=True)]
+    return [FigurePanel(title, (PrintedLine("", t, row),)) for title, row in zip(titles, tau, strict=True)]
 
 
-def stanford_fall() -> list[Panel]:
+def stanford_fall() -> list[FigurePanel]:
     """Figure 6: free fall with all joints at zero, without drives."""
-    run = dl.simulate(undriven("stanford-arm"), 1.0, formalism="denoc", samples=101)
-    angles = [Line(_numbered("θ", i + 1), run.t, np.round(run.q[i], 12)) for i in (0, 1, 3, 4, 5)]
-    return [Panel("b₃ [m]", (Line("", run.t, run.q[2]),)), Panel("θ [rad]", tuple(angles))]
+    run = dl.simulate(without_drives("stanford-arm"), 1.0, formalism="denoc", samples=101)
+    angles = [PrintedLine(_numbered("θ", i + 1), run.t, np.round(run.q[i], 12)) for i in (0, 1, 3, 4, 5)]
+    return [FigurePanel("b₃ [m]", (PrintedLine("", run.t, run.q[2]),)), FigurePanel("θ [rad]", tuple(angles))]
 
 
 # Figures 11–15: the biped
 
 
-def walking(step: Step) -> list[Frame]:
+def walking(step: DesignedStep) -> list[MechanismSnapshot]:
     """Figure 11: the biped at six times of its step."""
     at = np.arange(0, 2001, 400)
-    return [Frame(f"t = {step.t[k]:.1f} s", _biped(placed(step.model, step.q[:, k]))) for k in at]
+    return [MechanismSnapshot(f"t = {step.t[k]:.1f} s", _biped(pose_bodies(step.model, step.q[:, k]))) for k in at]
 
 
 def _forward_up(points: np.ndarray) -> np.ndarray:
@@ -103,21 +103,21 @@ def _forward_up(points: np.ndarray) -> np.ndarray:
     return np.stack([-points[:, 1], points[:, 2], points[:, 0]], axis=1)
 
 
-def _biped(at: Placed) -> tuple[Stroke, ...]:
+def _biped(at: BodyPoses) -> tuple[Stroke, ...]:
     """Draw both legs, their feet and the trunk in side view."""
     legs = (("ankle-roll", "thigh", "hip-roll"), ("swing-ankle", "swing-shank", "swing-hip-yaw"))
     limbs = [_forward_up(np.concatenate([at.points(name, [(0, 0, 0)]) for name in names]))[:, ::2] for names in legs]
     trunk = limbs[0][-1] + np.array([(-0.05, 0), (0.05, 0), (0.06, 0.3), (-0.06, 0.3)])
-    feet = [Stroke(limb[0] + np.array([(-0.06, 0), (0.12, 0)]), colour=k) for k, limb in enumerate(limbs)]
+    feet = [Stroke(limb[0] + np.array([(-0.06, 0), (0.12, 0)]), color=k) for k, limb in enumerate(limbs)]
     ground = Stroke(np.array([(-0.5, -0.01), (0.6, -0.01)]), thin=True)
-    limb_strokes = [Stroke(limb, colour=k, joint=True) for k, limb in reversed(list(enumerate(limbs)))]
-    return (ground, *feet, Stroke(trunk, closed=True, colour=5), *limb_strokes)
+    limb_strokes = [Stroke(limb, color=k, joint=True) for k, limb in reversed(list(enumerate(limbs)))]
+    return (ground, *feet, Stroke(trunk, closed=True, color=5), *limb_strokes)
 
 
-def designed_paths(step: Step) -> list[Panel]:
+def designed_paths(step: DesignedStep) -> list[FigurePanel]:
     """Figure 12: trunk mass center and swing ankle from the joint angles, and the designed hip and ankle paths as points."""
     few, sparse = slice(None, None, 20), slice(None, None, 200)
-    t, states = step.t[few], [placed(step.model, q) for q in step.q[:, few].T]
+    t, states = step.t[few], [pose_bodies(step.model, q) for q in step.q[:, few].T]
     trunk = _forward_up(np.array([at.center("trunk") for at in states]))
     ankle = _forward_up(np.array([at.points("swing-ankle", [(0, 0, 0)])[0] for at in states]))
     dots = step.t[sparse]
@@ -126,15 +126,15 @@ def designed_paths(step: Step) -> list[Panel]:
     panels = []
     for k, axis in enumerate(("forward", "sideways", "up")):
         lines = (
-            Line("trunk mass center", t, trunk[:, k]),
-            Line("swing ankle", t, ankle[:, k]),
-            Line("designed ankle path", dots, design[:, k], points=True),
+            PrintedLine("trunk mass center", t, trunk[:, k]),
+            PrintedLine("swing ankle", t, ankle[:, k]),
+            PrintedLine("designed ankle path", dots, design[:, k], points=True),
         )
-        panels.append(Panel(f"{axis} [m]", lines))
+        panels.append(FigurePanel(f"{axis} [m]", lines))
     return panels
 
 
-def designed_joints(step: Step) -> list[Panel]:
+def designed_joints(step: DesignedStep) -> list[FigurePanel]:
     """Figure 13, and ReDySim's controlled run at the six printed times."""
     redysim = published("denoc")["biped"]
     known, times = np.array(redysim["q"]).T, np.array(redysim["t"])
@@ -143,17 +143,17 @@ def designed_joints(step: Step) -> list[Panel]:
     return _by_joint("θ", "rad", few, curves, (times, known))
 
 
-def designed_torques(step: Step) -> list[Panel]:
+def designed_torques(step: DesignedStep) -> list[FigurePanel]:
     """Figure 14."""
     few = slice(None, None, 10)
-    curves = {"of the design": step.torques[:, few], "with ReDySim's errors": step.slipped_torques[:, few]}
+    curves = {"of the design": step.torques[:, few], "with ReDySim's errors": step.redysim_torques[:, few]}
     return _by_joint("τ", "N·m", step.t[few], curves)
 
 
-def left_design(step: Step) -> list[Panel]:
+def left_design(step: DesignedStep) -> list[FigurePanel]:
     """Figure 15: open-loop simulation with the torques of Figure 14."""
     few = step.t[::20]
-    slipped, right = (step.open_loop(torques, few) for torques in (step.slipped_torques, step.torques))
+    slipped, right = (step.open_loop(torques, few) for torques in (step.redysim_torques, step.torques))
     curves = {
         "desired": step.q[:, ::20],
         "simulated, with ReDySim's errors": slipped,
@@ -168,32 +168,32 @@ def _by_joint(
     t: np.ndarray,
     curves: Mapping[str, np.ndarray],
     published: tuple[np.ndarray, np.ndarray] | None = None,
-) -> list[Panel]:
+) -> list[FigurePanel]:
     """Return a panel for each joint: curves (joints, times), and the points printed by ReDySim."""
     panels = []
     for i in range(len(next(iter(curves.values())))):
-        lines = [Line(label, t, rows[i]) for label, rows in curves.items()]
+        lines = [PrintedLine(label, t, rows[i]) for label, rows in curves.items()]
         if published is not None:
-            lines.append(Line("ReDySim", published[0], published[1][i], points=True))
-        panels.append(Panel(f"{_numbered(letter, i + 1)} [{unit}]", tuple(lines)))
+            lines.append(PrintedLine("ReDySim", published[0], published[1][i], points=True))
+        panels.append(FigurePanel(f"{_numbered(letter, i + 1)} [{unit}]", tuple(lines)))
     return panels
 
 
 # Figures 16–18: the four-bar linkage
 
 
-def four_bar() -> list[Frame]:
+def four_bar() -> list[MechanismSnapshot]:
     """Draw the closed loop, and the two chains after cutting joint 4."""
     model = dl.load("four-bar")
     q = model.initial[0]
-    closed, cut = placed(model, q), placed(model, q + np.array([0.5, 0.15, 0.3]))
+    closed, cut = pose_bodies(model, q), pose_bodies(model, q + np.array([0.5, 0.15, 0.3]))
     return [
-        Frame("(a) closed loop", _bars(closed)),
-        Frame("(b) cut at joint 4", _bars(cut, ("#1, θ₁", "#2, θ₂", "#3, θ₃"))),
+        MechanismSnapshot("(a) closed loop", _bars(closed)),
+        MechanismSnapshot("(b) cut at joint 4", _bars(cut, ("#1, θ₁", "#2, θ₂", "#3, θ₃"))),
     ]
 
 
-def _bars(at: Placed, names: Sequence[str] = ("#1", "#2", "#3")) -> tuple[Stroke, ...]:
+def _bars(at: BodyPoses, names: Sequence[str] = ("#1", "#2", "#3")) -> tuple[Stroke, ...]:
     values = at.model.parameter_values
     parts = [("crank", "a"), ("output", "c"), ("coupler", "b")]
     pivots = np.concatenate([at.points(name, [(0, 0, 0)])[:, :2] for name in ("crank", "output")])
@@ -201,8 +201,8 @@ def _bars(at: Placed, names: Sequence[str] = ("#1", "#2", "#3")) -> tuple[Stroke
         at.points(name, [(0, 0, 0), (values[length] / 2, 0, 0), (values[length], 0, 0)])[:, :2]
         for name, length in parts
     ]
-    strokes = [Stroke(bar[::2], colour=k, joint=True) for k, bar in enumerate(bars)]
-    words = [word(bar[1], name) for bar, name in zip(bars, names, strict=True)]
+    strokes = [Stroke(bar[::2], color=k, joint=True) for k, bar in enumerate(bars)]
+    words = [text_label(bar[1], name) for bar, name in zip(bars, names, strict=True)]
     return (Stroke(pivots, thin=True), *strokes, *words)
 
 
@@ -213,18 +213,21 @@ def _driven() -> Model:
     return model.drive("q1", "2*pi*(t/T - sin(2*pi*t/T)/(2*pi))", name="motor")
 
 
-def four_bar_driven() -> list[Panel]:
+def four_bar_driven() -> list[FigurePanel]:
     """Figure 17: one revolution of the crank by (34), and the required torque."""
     run = dl.simulate(_driven(), TURN, samples=201)
     torque = run.multipliers[run.constraint_names.index("motor")]
-    return [Panel("θ₁ [rad]", (Line("", run.t, run.q[0]),)), Panel("τ₁ [N·m]", (Line("", run.t, torque),))]
+    return [
+        FigurePanel("θ₁ [rad]", (PrintedLine("", run.t, run.q[0]),)),
+        FigurePanel("τ₁ [N·m]", (PrintedLine("", run.t, torque),)),
+    ]
 
 
-def four_bar_fall() -> list[Panel]:
+def four_bar_fall() -> list[FigurePanel]:
     """Figure 18: the linkage falls from rest."""
     run = dl.simulate("four-bar", 1.0, samples=401)
     return [
-        Panel(title, tuple(Line(_numbered(letter, i + 1), run.t, rows[i]) for i in range(3)))
+        FigurePanel(title, tuple(PrintedLine(_numbered(letter, i + 1), run.t, rows[i]) for i in range(3)))
         for title, letter, rows in (("angles [rad]", "θ", run.q), ("rates [rad/s]", "θ̇", run.qd))
     ]
 
@@ -278,13 +281,13 @@ def forward_counts(joints: tuple[int, ...], n: int) -> dict[str, int]:
     return {"recursion (28)–(33)": cost["forward"], "I by (21), then Cholesky": composite}
 
 
-def counts(of_chain: Callable[[tuple[int, ...], int], dict[str, int]]) -> list[Panel]:
+def counts(of_chain: Callable[[tuple[int, ...], int], dict[str, int]]) -> list[FigurePanel]:
     """Figures 19 and 20: operation counts over the degrees of freedom for four kinds of chains."""
     panels = []
     for letter, joints in JOINTS.items():
         found = [of_chain(joints, n) for n in SIZES]
-        lines = [Line(name, np.array(SIZES), np.array([each[name] for each in found])) for name in found[0]]
-        panels.append(Panel(f"operations ({letter})", tuple(lines), along="degrees of freedom"))
+        lines = [PrintedLine(name, np.array(SIZES), np.array([each[name] for each in found])) for name in found[0]]
+        panels.append(FigurePanel(f"operations ({letter})", tuple(lines), along="degrees of freedom"))
     return panels
 
 
@@ -299,7 +302,7 @@ def kuka_torques(times: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarra
     return rows[1:7], dl.dynamics("kuka-kr5").inverse(*motion)
 
 
-def kuka() -> list[Panel]:
+def kuka() -> list[FigurePanel]:
     """Torques of the KUKA KR5 in a motion by (34), and those printed by ReDySim."""
     fine = np.linspace(0, 1, 501)
     redysim, computed = kuka_torques(fine)
@@ -320,10 +323,10 @@ def lift(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return f * (1 - np.cos(omega * t)), f * omega * np.sin(omega * t), f * omega**2 * np.cos(omega * t)
 
 
-class Step:
+class DesignedStep:
     """The designed step at many times, and runs of the model.
 
-    >>> Step().q.shape
+    >>> DesignedStep().q.shape
     (12, 2001)
     """
 
@@ -331,10 +334,10 @@ class Step:
         self.model = dl.load("biped")
         self.dynamics = dl.dynamics(self.model)
         self.t = np.linspace(0, T, 2001)
-        self.q, self.qd, self.qdd = designed(self.model, gallery.expected("biped")["motion"], self.t)
+        self.q, self.qd, self.qdd = desired_motion(self.model, gallery.expected("biped")["motion"], self.t)
 
     @cached_property
-    def slipped(self) -> tuple[np.ndarray, np.ndarray]:
+    def redysim_rates(self) -> tuple[np.ndarray, np.ndarray]:
         """q̇ and q̈ with the errors in ReDySim's example, for the roll angle a of a leg: tan a = y/z from ankle to hip.
 
         ȧ = (ẏ − ż tan a) cos²a/z and ä = ((ÿ − z̈ tan a) cos²a − 2 ż ȧ)/z − 2 ȧ² tan a. ReDySim has ẏ + ż tan a in ȧ, and
@@ -356,9 +359,9 @@ class Step:
         return self.dynamics.inverse(self.q, self.qd, self.qdd)
 
     @cached_property
-    def slipped_torques(self) -> np.ndarray:
+    def redysim_torques(self) -> np.ndarray:
         """The torques with ReDySim's errors."""
-        return self.dynamics.inverse(self.q, *self.slipped)
+        return self.dynamics.inverse(self.q, *self.redysim_rates)
 
     def open_loop(self, torques: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Return q (12, k) with torques as functions of time, without feedback, Figure 15."""
@@ -367,7 +370,7 @@ class Step:
 
     def controlled(self, times: np.ndarray) -> np.ndarray:
         """Return q and q̇ (24, k) with ReDySim's controller, which tracks the design with ReDySim's errors."""
-        goal = CubicSpline(self.t, np.concatenate([self.q, *self.slipped]).T)
+        goal = CubicSpline(self.t, np.concatenate([self.q, *self.redysim_rates]).T)
 
         def torques(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
             aim, rate, pull = goal(t).reshape(3, 12)
@@ -375,7 +378,7 @@ class Step:
 
         return self._run(torques, times)
 
-    def leaving(self, torques: np.ndarray, distance: float) -> float:
+    def divergence_time(self, torques: np.ndarray, distance: float) -> float:
         """Return the time at which an open-loop run deviates from the design by more than this distance."""
         found = self.open_loop(torques, self.t[:1201])  # the first 0.3 s
         off = np.abs(found - self.q[:, :1201]).max(axis=0)

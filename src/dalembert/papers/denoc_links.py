@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.model.description import Elements
-from dalembert.papers.mechanism import walked
+from dalembert.papers.mechanism import evaluate_motion
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Links:
     """Links of a tree with one single-degree-of-freedom joint each, at a state (θ, θ̇)."""
 
     parents: tuple[int, ...]  # −1 for the ground
-    turns: tuple[bool, ...]  # True: revolute, False: prismatic
+    is_revolute: tuple[bool, ...]  # True: revolute, False: prismatic
     e: np.ndarray  # (n, 3) axes
     origins: np.ndarray  # (n, 3) O of the joints
     C: np.ndarray  # (n, 3) mass centers
@@ -35,9 +35,9 @@ class Links:
         """Number of links."""
         return len(self.parents)
 
-    def above(self, i: int) -> list[int]:
+    def ancestors(self, i: int) -> list[int]:
         """Return the link and its ancestors, the link first."""
-        return [i, *self.above(self.parents[i])] if i >= 0 else []
+        return [i, *self.ancestors(self.parents[i])] if i >= 0 else []
 
     def B(self, i: int, j: int) -> np.ndarray:
         """Twist propagation from link j to link i, (5) and (36b)."""
@@ -46,14 +46,16 @@ class Links:
     def p(self, i: int) -> np.ndarray:
         """Joint-rate propagation: (5), (7) and (36b)."""
         e = self.e[i]
-        return np.concatenate([e, np.cross(e, self.P[i] - self.origins[i])] if self.turns[i] else [np.zeros(3), e])
+        return np.concatenate(
+            [e, np.cross(e, self.P[i] - self.origins[i])] if self.is_revolute[i] else [np.zeros(3), e]
+        )
 
     @cached_property
     def N_l(self) -> np.ndarray:
         """(9b), (44)."""
         N = np.zeros((6 * self.n, 6 * self.n))
         for i in range(self.n):
-            for j in self.above(i):
+            for j in self.ancestors(i):
                 N[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = self.B(i, j)
         return N
 
@@ -91,7 +93,7 @@ class Links:
         for i, j in enumerate(self.parents):
             w, v, e = t[i, :3], t[i, 3:], self.e[i]
             e_dot = np.cross(t[j, :3], e) if j >= 0 else np.zeros(3)
-            if self.turns[i]:
+            if self.is_revolute[i]:
                 hinge = t[j, 3:] + np.cross(t[j, :3], self.origins[i] - self.P[j]) if j >= 0 else np.zeros(3)
                 p_dot = np.concatenate([e_dot, np.cross(e_dot, self.P[i] - self.origins[i]) + np.cross(e, v - hinge)])
             else:
@@ -137,13 +139,13 @@ class Links:
         """The generalized inertia matrix by its entries (21)."""
         out = np.zeros((self.n, self.n))
         for i in range(self.n):
-            for j in self.above(i):
+            for j in self.ancestors(i):
                 out[i, j] = out[j, i] = self.p(i) @ self.composite[i] @ self.B(i, j) @ self.p(j)
         return out
 
 
 @dataclass(frozen=True)
-class Elimination:
+class ReverseElimination:
     """2.7: Reverse Gaussian elimination of a serial chain, link by link."""
 
     links: Links
@@ -151,7 +153,7 @@ class Elimination:
     m_hat: np.ndarray
 
     @classmethod
-    def of(cls, links: Links) -> Elimination:
+    def of(cls, links: Links) -> ReverseElimination:
         """ψ and m̂ of articulated bodies, (30) and (31)."""
         M_hat, psi, m_hat = links.M.copy(), np.zeros((links.n, 6)), np.zeros(links.n)
         for i in reversed(range(links.n)):
@@ -198,7 +200,7 @@ def links_of(model: Elements, q: np.ndarray, qd: np.ndarray, *, at_joints: bool 
     >>> links_of(dl.load("kuka-kr5"), np.zeros(6), np.ones(6)).N.shape
     (36, 6)
     """
-    here = walked(model, q)
+    here = evaluate_motion(model, q)
     bodies = here.bodies
     names = [body.name for body in bodies]
     parents = tuple(names.index(body.parent) if body.parent in names else -1 for body in model.bodies)

@@ -15,11 +15,11 @@ from dalembert.api.dynamics import Dynamics
 from dalembert.mechanics.motion import move_symbols
 from dalembert.model.description import Elements
 from dalembert.papers import denoc_figures as figures
-from dalembert.papers.denoc_figures import Step
-from dalembert.papers.denoc_links import Elimination, Links, links_of
-from dalembert.papers.mechanism import distance, placed, slope, walked
-from dalembert.papers.printed_values import Computed, Finding, Picture, Recipe, filled, printed
-from dalembert.papers.tables_of_cells import Cell, Entry
+from dalembert.papers.denoc_figures import DesignedStep
+from dalembert.papers.denoc_links import Links, ReverseElimination, links_of
+from dalembert.papers.mechanism import derivative, evaluate_motion, pose_bodies, relative_difference
+from dalembert.papers.printed_values import ClaimResult, Computed, Picture, Recipe, keyed_rows, printed
+from dalembert.papers.table_cells import Cell, Entry
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.frames import Pose
 from dalembert.symbolic.symengine_algebra import SYMBOLIC
@@ -31,7 +31,7 @@ _STATES = 5
 
 def recipe() -> Recipe:
     """Return the functions that compute the tables and figures; the step of the biped is shared."""
-    step = cache(Step)
+    step = cache(DesignedStep)
     tables: dict[str, Callable[[], Computed]] = {
         "Sizes": _sizes,
         "Section 2": partial(_identities, "Section 2", SERIAL, _serial_errors),
@@ -51,12 +51,12 @@ def recipe() -> Recipe:
     return Recipe(tables, _figures(step), claims)
 
 
-def _linear_cost() -> Finding:
+def _linear_cost() -> ClaimResult:
     """Check that the operations of the recursion are linear in the degrees of freedom: second differences vanish."""
     found = [figures.costs((1,), n)["forward"] for n in figures.SIZES]
     bend = max(abs(c - 2 * b + a) for a, b, c in zip(found, found[1:], found[2:], strict=False)) / (found[1] - found[0])
     sizes = ", ".join(f"n = {n}: {count}" for n, count in zip(figures.SIZES, found, strict=True))
-    return Finding(bend < 0.02, f"operations {sizes}; the increments differ by {100 * bend:.1f} %.")
+    return ClaimResult(bend < 0.02, f"operations {sizes}; the increments differ by {100 * bend:.1f} %.")
 
 
 def _gains() -> dict[str, list[float]]:
@@ -68,25 +68,27 @@ def _gains() -> dict[str, list[float]]:
     return found
 
 
-def _fewest_operations() -> Finding:
+def _fewest_operations() -> ClaimResult:
     """Compare with I of composite bodies and Cholesky factorization, the only alternative computed here."""
     gains = _gains()
     texts = "; ".join(f"({letter}) {', '.join(f'{gain:.2f}' for gain in of)}" for letter, of in gains.items())
     sizes = ", ".join(map(str, figures.SIZES))
     words = f"ratio of operations, composite bodies with Cholesky to recursion, n = {sizes}: {texts}."
-    return Finding(
+    return ClaimResult(
         min(map(min, gains.values())) > 1, f"{words} Other algorithms of the literature are not computed here."
     )
 
 
-def _gain_of_axes() -> Finding:
+def _gain_of_axes() -> ClaimResult:
     """Compare the gain of the recursion for joints of 1, 2 and 3 axes at the largest size."""
     last = {letter: of[-1] for letter, of in _gains().items()}
     texts = ", ".join(f"{count} axes {last[letter]:.2f}" for letter, count in (("a", 1), ("b", 2), ("c", 3)))
-    return Finding(last["a"] < last["b"] < last["c"], f"gain over composite bodies, n = {figures.SIZES[-1]}: {texts}.")
+    return ClaimResult(
+        last["a"] < last["b"] < last["c"], f"gain over composite bodies, n = {figures.SIZES[-1]}: {texts}."
+    )
 
 
-def _figures(step: Callable[[], Step]) -> Mapping[str, Callable[[], Picture]]:
+def _figures(step: Callable[[], DesignedStep]) -> Mapping[str, Callable[[], Picture]]:
     pictures: dict[str, Callable[[], Picture]] = {
         "4": figures.stanford,
         "5": figures.stanford_torques,
@@ -141,34 +143,34 @@ def _identities(number: str, models: tuple[str, ...], errors: Callable[..., list
     """Compute the largest relative difference of the two sides at random states, by model."""
     random, columns = np.random.default_rng(2013), []
     for name in models:
-        model = figures.undriven(name)
+        model = figures.without_drives(name)
         dynamics = dl.dynamics(model)
         states = random.uniform(-1, 1, (_STATES, 3, len(model.coordinate_names)))
         columns.append(np.max([errors(model, dynamics, *state) for state in states], axis=0).tolist())
-    return filled("denoc", number, zip(*columns, strict=True))
+    return keyed_rows("denoc", number, zip(*columns, strict=True))
 
 
 def _serial_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[float]:
     links = links_of(model, q, qd)
     tau, w = dynamics.inverse(q, qd, qdd), links.wrenches(qdd)
-    factors, n = Elimination.of(links), links.n
+    factors, n = ReverseElimination.of(links), links.n
     tau_hat = factors.first(tau - links.torques(links.wrenches(0 * qdd)))  # φ of (27) including gravity
     found = factors.last(tau_hat / factors.m_hat)  # (32), (33)
     chains = [(i, j, k) for i in range(n) for j in range(i + 1) for k in range(j + 1)]
     return [
-        max(distance(links.B(i, j) @ links.B(j, k), links.B(i, k)) for i, j, k in chains),
-        distance(links.t, _velocities(model, links, q, qd)),
-        distance(
+        max(relative_difference(links.B(i, j) @ links.B(j, k), links.B(i, k)) for i, j, k in chains),
+        relative_difference(links.t, _velocities(model, links, q, qd)),
+        relative_difference(
             links.twist_rates(qdd, weight=False),
-            slope(lambda x: links_of(model, q + x * qd + x * x / 2 * qdd, qd + x * qdd).t),
+            derivative(lambda x: links_of(model, q + x * qd + x * x / 2 * qdd, qd + x * qdd).t),
         ),
-        distance(links.inertia, dynamics.mass_matrix(q)),
-        distance(links.torques(w, as_printed=True), tau),
-        distance(links.torques(w), tau),
-        distance(factors.U @ np.diag(factors.m_hat) @ factors.U.T, links.inertia),
-        distance(factors.U.T @ tau_hat, tau_hat / factors.m_hat),
-        distance(factors.U.T @ found, tau_hat / factors.m_hat),
-        distance(found, dynamics.forward(q, qd, tau)),
+        relative_difference(links.inertia, dynamics.mass_matrix(q)),
+        relative_difference(links.torques(w, as_printed=True), tau),
+        relative_difference(links.torques(w), tau),
+        relative_difference(factors.U @ np.diag(factors.m_hat) @ factors.U.T, links.inertia),
+        relative_difference(factors.U.T @ tau_hat, tau_hat / factors.m_hat),
+        relative_difference(factors.U.T @ found, tau_hat / factors.m_hat),
+        relative_difference(found, dynamics.forward(q, qd, tau)),
     ]
 
 
@@ -178,18 +180,18 @@ def _tree_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.ndar
     misprinted = w.copy()  # (46b) with v_k instead of v̇_k
     misprinted[:, 3:] += links.m[:, None] * (links.t - links.twist_rates(qdd))[:, 3:]
     return [
-        distance(links.t, _velocities(model, links, q, qd)),
-        distance(links.torques(misprinted), tau),
-        distance(links.torques(w), tau),
-        distance(links.N.T @ w.ravel(), tau),
-        distance(links.inertia, dynamics.mass_matrix(q)),
+        relative_difference(links.t, _velocities(model, links, q, qd)),
+        relative_difference(links.torques(misprinted), tau),
+        relative_difference(links.torques(w), tau),
+        relative_difference(links.N.T @ w.ravel(), tau),
+        relative_difference(links.inertia, dynamics.mass_matrix(q)),
     ]
 
 
 def _velocities(model: Elements, links: Links, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Return ω and v (n, 6) of the points of the links, by the kinematics of the model."""
     out = np.zeros((links.n, 6))
-    for i, body in enumerate(walked(model, q).bodies):
+    for i, body in enumerate(evaluate_motion(model, q).bodies):
         w = np.array(body.R_WB @ (body.D @ qd), dtype=float)
         out[i] = *w, *(np.array(body.B @ qd, dtype=float) + np.cross(w, links.P[i] - links.C[i]))
     return out
@@ -214,12 +216,12 @@ def _stanford() -> Computed:
 def _rows_of_dh() -> Computed:
     """Return θ, d, a and α of each link from the frames, Rz(θ) Tz(d) Tx(a) Rx(α); a variable entry is named."""
     model = dl.load("stanford-arm")
-    rest, moved = (_steps(placed(model, np.full(6, value)).poses.values()) for value in (0.0, 0.1))
+    rest, moved = (_steps(pose_bodies(model, np.full(6, value)).poses.values()) for value in (0.0, 0.1))
     rows: list[list[Entry]] = [
         [here if np.isclose(here, there) else f"q{i}" for here, there in zip(*both, strict=True)]
         for i, both in enumerate(zip(rest, moved, strict=True), start=1)
     ]
-    return filled("denoc", "DH parameters", rows)
+    return keyed_rows("denoc", "DH parameters", rows)
 
 
 def _steps(poses: Iterable[Pose]) -> list[list[float]]:
@@ -235,18 +237,18 @@ def _steps(poses: Iterable[Pose]) -> list[list[float]]:
     return out
 
 
-def _biped(step: Step) -> Computed:
+def _biped(step: DesignedStep) -> Computed:
     """Compute section 3.5: the foot on the ground is the seventh link."""
     return {
-        "links": [1 + sum(body.mass != 0 for body in walked(step.model, step.q[:, 0]).bodies)],
-        "time until which the angles match (s)": [step.leaving(step.slipped_torques, LEFT)],
+        "links": [1 + sum(body.mass != 0 for body in evaluate_motion(step.model, step.q[:, 0]).bodies)],
+        "time until which the angles match (s)": [step.divergence_time(step.redysim_torques, LEFT)],
     }
 
 
 def _four_bar() -> Computed:
     """Return the values of section 4.1 from the model."""
     values = dl.load("four-bar").parameter_values
-    return filled("denoc", "Section 4.1", ([values[name]] for name in ("a", "c", "b", "d", "m1", "m2", "m3")))
+    return keyed_rows("denoc", "Section 4.1", ([values[name]] for name in ("a", "c", "b", "d", "m1", "m2", "m3")))
 
 
 def _jacobian() -> Computed:
@@ -267,7 +269,7 @@ def _jacobian() -> Computed:
         for f, letter in ((sp.sin, "s"), (sp.cos, "c"))
         for i, k in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3))
     }
-    return filled("denoc", "Section 4", ([str(entry.subs(short)) for entry in row] for row in rows))
+    return keyed_rows("denoc", "Section 4", ([str(entry.subs(short)) for entry in row] for row in rows))
 
 
 _ENDS = (("crank", "a"), ("coupler", "b"))  # the bodies connected by joint 4
@@ -281,4 +283,4 @@ def _kuka() -> Computed:
         sum(abs(a - b) <= small or Cell("", "", f"{b:.6e}", float(a)).same for a, b in zip(ours, theirs, strict=True))
         for ours, theirs in zip(computed, redysim, strict=True)
     ]
-    return filled("denoc", "KUKA KR5", ([count] for count in same))
+    return keyed_rows("denoc", "KUKA KR5", ([count] for count in same))

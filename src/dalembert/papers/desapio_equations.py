@@ -15,7 +15,7 @@ from dalembert.api.equations import Equations
 from dalembert.api.load import Source
 from dalembert.mechanics import random_states
 from dalembert.mechanics.motion import Motion
-from dalembert.papers.mechanism import slope, walked
+from dalembert.papers.mechanism import derivative, evaluate_motion
 from dalembert.papers.printed_values import Computed, printed
 
 _STATES = 5
@@ -25,7 +25,7 @@ _TORQUES = (2.0, -3.0, 5.0)  # of the elbow motors of 3-rrr
 
 
 @dataclass(frozen=True)
-class State:
+class LagrangeState:
     """A state of a model: q̈ and λ by Lagrange's equations, other quantities by d'Alembert's principle."""
 
     equations: Equations  # by dalembert
@@ -67,11 +67,11 @@ class State:
 
     def moved(self, x: float) -> Motion:
         """Return the bodies at the time x along the motion."""
-        return walked(self.equations.model, self.position(x))
+        return evaluate_motion(self.equations.model, self.position(x))
 
     def slope(self, f: Callable[[float], np.ndarray]) -> np.ndarray:
         """Return f′(0) along the motion by fourth-order central differences."""
-        return slope(f, _STEP / max(1.0, float(np.abs(self.qd).max()), float(np.sqrt(np.abs(self.qdd).max()))))
+        return derivative(f, _STEP / max(1.0, float(np.abs(self.qd).max()), float(np.sqrt(np.abs(self.qdd).max()))))
 
 
 def residuals() -> Computed:
@@ -81,7 +81,7 @@ def residuals() -> Computed:
     for i, torque in enumerate(_TORQUES, start=1):
         driven.joint_torque(f"far{i}", torque)
     loops = _states(driven)
-    pairs: list[tuple[list[State], tuple[Callable[[State], float], ...]]] = [
+    pairs: list[tuple[list[LagrangeState], tuple[Callable[[LagrangeState], float], ...]]] = [
         (arm, (_particle, _particle_corrected)),
         (arm, (_bodies,)),
         (gyro, (lambda s: _gap(s.at.M @ s.qdd, s.push),)),
@@ -108,14 +108,14 @@ def residuals() -> Computed:
     }
 
 
-def _states(model: Source) -> list[State]:
+def _states(model: Source) -> list[LagrangeState]:
     """Return random states that satisfy the constraints."""
     lagrange, dalembert = (dl.derive(model, key) for key in ("lagrange", "dalembert"))
-    found = random_states.consistent(dalembert.model, _STATES)
+    found = random_states.consistent_states(dalembert.model, _STATES)
     states = []
     for q, qd in zip(found.q.T, found.qd.T, strict=True):
         qdd, lam = lagrange.accelerations(q, qd), lagrange.multipliers(q, qd)
-        states.append(State(dalembert, q, qd, qdd, lam, dalembert.constraint_space(q, qd)))
+        states.append(LagrangeState(dalembert, q, qd, qdd, lam, dalembert.constraint_space(q, qd)))
     return states
 
 
@@ -134,19 +134,19 @@ def _jacobians(at: Motion) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(body.B, dtype=float), np.asarray(body.D, dtype=float)
 
 
-def _particle(s: State) -> float:
+def _particle(s: LagrangeState) -> float:
     """(5.26) for the mass center of the last link."""
     velocity = s.slope(lambda x: _jacobians(s.moved(x))[0] @ (s.qd + x * s.qdd))
     return _gap(velocity, _jacobians(s.moved(0))[0] @ s.qdd)
 
 
-def _particle_corrected(s: State) -> float:
+def _particle_corrected(s: LagrangeState) -> float:
     acceleration = s.slope(lambda x: s.slope(lambda y: np.asarray(s.moved(x + y).bodies[-1].p_WG, dtype=float)))
     rate = s.slope(lambda x: _jacobians(s.moved(x))[0] @ s.qd)  # Γ̇q̇
     return _gap(acceleration, _jacobians(s.moved(0))[0] @ s.qdd + rate)
 
 
-def _bodies(s: State) -> float:
+def _bodies(s: LagrangeState) -> float:
     """(5.54): a of the mass center and α of the last link."""
     gaps = [_particle_corrected(s)]
     alpha = s.slope(lambda x: _jacobians(s.moved(x))[1] @ (s.qd + x * s.qdd))
@@ -157,29 +157,29 @@ def _bodies(s: State) -> float:
 # constraints
 
 
-def _work(s: State, inertia: np.ndarray) -> float:
+def _work(s: LagrangeState, inertia: np.ndarray) -> float:
     """(5.85) for all δq with Φδq = 0."""
     return float(np.linalg.norm(null_space(s.at.Phi).T @ (inertia - s.push)) / np.linalg.norm(s.push))
 
 
-def _accelerations(s: State) -> float:
+def _accelerations(s: LagrangeState) -> float:
     """(5.92)."""
     free = np.linalg.solve(s.at.M, s.push)
     return _gap(s.qdd, -s.at.Phi_bar @ s.Phi_rate + s.at.Theta @ free)
 
 
-def _multipliers(s: State, more: np.ndarray) -> float:
+def _multipliers(s: LagrangeState, more: np.ndarray) -> float:
     """(5.93) with its last term `more`."""
     return _gap(s.lam, -s.at.Phi_bar.T @ s.push - more)
 
 
-def _generalized(s: State) -> float:
+def _generalized(s: LagrangeState) -> float:
     """(5.154)."""
     at = s.at
     return _gap(at.Theta.T @ at.tau, at.M @ s.qdd + at.b + at.g - at.Phi.T @ (at.alpha + at.rho), at.tau)
 
 
-def _projected(s: State) -> float:
+def _projected(s: LagrangeState) -> float:
     """(5.301)."""
     W = null_space(s.at.Phi)
     return _gap(W.T @ s.at.tau, W.T @ (s.at.M @ s.qdd + s.at.b + s.at.g), s.at.tau)
@@ -188,24 +188,24 @@ def _projected(s: State) -> float:
 # least action
 
 
-def _momentum(s: State) -> float:
+def _momentum(s: LagrangeState) -> float:
     """(5.199): d/dt of p = Mq̇ along the motion."""
     return _gap(s.slope(lambda x: s.M(s.position(x)) @ (s.qd + x * s.qdd)), s.at.M @ s.qdd)
 
 
-def _momentum_corrected(s: State) -> float:
+def _momentum_corrected(s: LagrangeState) -> float:
     rate = s.slope(lambda x: s.M(s.position(x))) @ s.qd  # Ṁq̇ of (5.211)
     return _gap(s.slope(lambda x: s.M(s.position(x)) @ (s.qd + x * s.qdd)), s.at.M @ s.qdd + rate)
 
 
-def _coriolis(s: State) -> float:
+def _coriolis(s: LagrangeState) -> float:
     """b by (5.57) and by (5.217)."""
     rate = s.slope(lambda x: s.M(s.q + x * s.qd)) @ s.qd
     along = [s.slope(lambda x, e=e: s.qd @ s.M(s.q + x * e) @ s.qd) for e in np.eye(len(s.q))]
     return _gap(s.at.b, rate - np.array(along) / 2)
 
 
-def _energy(s: State, factor: float) -> float:
+def _energy(s: LagrangeState, factor: float) -> float:
     """T of (5.254) with the factor of its terms in q̇₂ and q̇₃, compared with ½q̇ᵀMq̇; exact coefficients."""
     (v1, v2, v3), M = s.qd, s.at.M
     printed_sum = M[0, 0] * v1**2 / 2 + factor * (M[1, 1] * v2**2 + 2 * M[0, 2] * v1 * v3 + M[2, 2] * v3**2)

@@ -9,8 +9,8 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.api.trajectory import Trajectory
-from dalembert.papers.mechanism import Placed, placed
-from dalembert.papers.printed_values import Frame, Line, Panel, Picture, Stroke, word
+from dalembert.papers.mechanism import BodyPoses, pose_bodies
+from dalembert.papers.printed_values import FigurePanel, MechanismSnapshot, Picture, PrintedLine, Stroke, text_label
 
 Q = ("q₁", "q₂", "q₃", "q₄", "q₅", "q₆", "q₇", "q₈", "q₉")
 STABILIZATION = (100.0, 20.0)  # α and β of (5.96); the paper prints no values
@@ -46,28 +46,30 @@ def pictures() -> Mapping[str, Callable[[], Picture]]:
 # frames and curves
 
 
-def _sketch(name: str, q: Sequence[float] | None) -> list[Frame]:
+def _sketch(name: str, q: Sequence[float] | None) -> list[MechanismSnapshot]:
     """Draw a mechanism with the names of its coordinates, in its initial or another configuration."""
     model = dl.load(name)
-    at = placed(model, model.initial[0] if q is None else q)
-    return [Frame("", tuple(DRAWN[name](at, named=True)))]
+    at = pose_bodies(model, model.initial[0] if q is None else q)
+    return [MechanismSnapshot("", tuple(SKETCHES[name](at, named=True)))]
 
 
-def _snapshots(run: Trajectory) -> list[Frame]:
+def _snapshots(run: Trajectory) -> list[MechanismSnapshot]:
     """Draw the mechanism at several times; two invisible points give all frames the same window."""
     name = run.model.name
     at = np.searchsorted(run.t, _TIMES[name] - 1e-9)
-    drawn = [DRAWN[name](placed(run.model, run.q[:, k])) for k in at]
+    drawn = [SKETCHES[name](pose_bodies(run.model, run.q[:, k])) for k in at]
     points = np.concatenate([stroke.points for strokes in drawn for stroke in strokes])
     window = [Stroke(corner[None]) for corner in (points.min(axis=0), points.max(axis=0))]
-    return [Frame(f"t = {run.t[k]:.3g} s", (*strokes, *window)) for k, strokes in zip(at, drawn, strict=True)]
+    return [
+        MechanismSnapshot(f"t = {run.t[k]:.3g} s", (*strokes, *window)) for k, strokes in zip(at, drawn, strict=True)
+    ]
 
 
-def _coordinates(run: Trajectory, rows: Mapping[str, int], title: str) -> Panel:
-    return Panel(title, tuple(Line(name, run.t, run.q[row]) for name, row in rows.items()))
+def _coordinates(run: Trajectory, rows: Mapping[str, int], title: str) -> FigurePanel:
+    return FigurePanel(title, tuple(PrintedLine(name, run.t, run.q[row]) for name, row in rows.items()))
 
 
-def _scheme_errors(run: Trajectory, schemes: Sequence[tuple[str, str, float, dict]], rows: slice) -> Panel:
+def _scheme_errors(run: Trajectory, schemes: Sequence[tuple[str, str, float, dict]], rows: slice) -> FigurePanel:
     """Return the errors of the printed integration schemes, the maximum over some coordinates."""
     lines = []
     for scheme, formalism, step, options in schemes:
@@ -75,8 +77,8 @@ def _scheme_errors(run: Trajectory, schemes: Sequence[tuple[str, str, float, dic
         other = equations.simulate(run.t[-1], integrator=scheme, step=step, samples=_N_SAMPLES + 1, **options)
         gap = np.abs(other.q[rows] - run.q[rows]).max(axis=0)
         label = f"Algorithm {scheme[-1]}, Δt = {1000 * step:g} ms"
-        lines.append(Line(label, run.t, np.maximum.accumulate(gap)))
-    return Panel("error, largest so far", tuple(lines), log=True)
+        lines.append(PrintedLine(label, run.t, np.maximum.accumulate(gap)))
+    return FigurePanel("error, largest so far", tuple(lines), log=True)
 
 
 def _serial(run: Trajectory) -> Picture:
@@ -95,8 +97,8 @@ def _parallel(run: Trajectory) -> Picture:
 
 def _multipliers(run: Trajectory) -> Picture:
     """Figure 5.10: the forces at the three corners."""
-    lines = [Line(f"λ{'₁₂₃₄₅₆'[i]}", run.t, row) for i, row in enumerate(run.multipliers)]
-    return [Panel("λ [N]", tuple(lines))]
+    lines = [PrintedLine(f"λ{'₁₂₃₄₅₆'[i]}", run.t, row) for i, row in enumerate(run.multipliers)]
+    return [FigurePanel("λ [N]", tuple(lines))]
 
 
 def _precession(run: Trajectory) -> Picture:
@@ -111,34 +113,34 @@ def _energies(run: Trajectory) -> Picture:
     p = run.parameters
     V = run.potential + 2.5 * p["g"] * (p["M1"] + p["M2"] + p["M3"])
     curves = {"T": run.kinetic, "V": V, "E": run.kinetic + V}
-    return [Panel("energy [J]", tuple(Line(name, run.t, values) for name, values in curves.items()))]
+    return [FigurePanel("energy [J]", tuple(PrintedLine(name, run.t, values) for name, values in curves.items()))]
 
 
 # mechanisms
 
 
-def _chain(at: Placed, lengths: Mapping[str, float], *, named: bool, colour: int = 0) -> list[Stroke]:
+def _chain(at: BodyPoses, lengths: Mapping[str, float], *, named: bool, colour: int = 0) -> list[Stroke]:
     """Draw planar links from joint to joint, each with the name of its angle next to its midpoint."""
     strokes: list[Stroke] = []
     for k, (body, length) in enumerate(lengths.items()):
         ends = at.points(body, [(0, 0, 0), (length, 0, 0)])[:, :2]
-        strokes.append(Stroke(ends, colour=colour + k, joint=True))
+        strokes.append(Stroke(ends, color=colour + k, joint=True))
         if named:
             i = [each.name for each in at.model.bodies].index(body)
             x, y = ends[1] - ends[0]
             aside = np.array([y, -x]) if y > 1e-9 else np.array([-y, x])
-            strokes.append(word(ends.mean(axis=0) + 0.1 * aside, Q[i]))
+            strokes.append(text_label(ends.mean(axis=0) + 0.1 * aside, Q[i]))
     return strokes
 
 
-def _arm(at: Placed, *, named: bool = False) -> list[Stroke]:
+def _arm(at: BodyPoses, *, named: bool = False) -> list[Stroke]:
     values = at.model.parameter_values
     wall = np.array([(0, -0.12), (0, 0.12)])
     links = {f"link{i}": values[f"l{i}"] for i in range(1, 5)}
     return [Stroke(wall, thin=True), *_chain(at, links, named=named)]
 
 
-def _elbows(at: Placed, *, named: bool = False) -> list[Stroke]:
+def _elbows(at: BodyPoses, *, named: bool = False) -> list[Stroke]:
     """Draw the base, the platform and the three arms."""
     values = at.model.parameter_values
     base = np.array([(0, 0), (values["b2x"], values["b2y"]), (values["b3x"], values["b3y"])])
@@ -149,11 +151,11 @@ def _elbows(at: Placed, *, named: bool = False) -> list[Stroke]:
         for i in (1, 2, 3)
         for stroke in _chain(at, {f"near{i}": values["l"], f"far{i}": values["l"]}, named=named, colour=1)
     ]
-    middle = [word(platform.mean(axis=0), "q₇, q₈, q₉")] if named else []
+    middle = [text_label(platform.mean(axis=0), "q₇, q₈, q₉")] if named else []
     return [Stroke(np.concatenate([base, base[:1]]), thin=True), Stroke(platform, closed=True), *arms, *middle]
 
 
-def _gyroscope(at: Placed, *, named: bool = False) -> list[Stroke]:
+def _gyroscope(at: BodyPoses, *, named: bool = False) -> list[Stroke]:
     """Draw the post, the beam with its counterweight and the rotor."""
     values = at.model.parameter_values
     r, h, reach, back = values["r"], values["h"], values["l3"], values["lG2"]
@@ -162,27 +164,25 @@ def _gyroscope(at: Placed, *, named: bool = False) -> list[Stroke]:
     beam = at.points("beam", [(-2 * back, 0, 0), (reach, 0, 0)])
     turn = np.linspace(0, 2 * np.pi, 41)
     rim = np.stack([0 * turn, r * np.cos(turn), r * np.sin(turn)], axis=1)
-    rotor = [
-        Stroke(at.points("rotor", rim + np.array([side, 0, 0])), closed=True, colour=2) for side in (-h / 2, h / 2)
-    ]
-    mark = Stroke(at.points("rotor", [(h / 2, 0, 0), (h / 2, 0, r)]), colour=1)
-    words = [word(post[0], "q₁"), word(fork[2], "q₂"), word(beam[1], "q₃")] if named else []
-    weight = Stroke(at.points("beam", [(-back, 0, 0), (-2 * back, 0, 0)]), colour=5, joint=True)
-    return [Stroke(post, thin=True), Stroke(fork, colour=3), Stroke(beam), weight, *rotor, mark, *words]
+    rotor = [Stroke(at.points("rotor", rim + np.array([side, 0, 0])), closed=True, color=2) for side in (-h / 2, h / 2)]
+    mark = Stroke(at.points("rotor", [(h / 2, 0, 0), (h / 2, 0, r)]), color=1)
+    words = [text_label(post[0], "q₁"), text_label(fork[2], "q₂"), text_label(beam[1], "q₃")] if named else []
+    weight = Stroke(at.points("beam", [(-back, 0, 0), (-2 * back, 0, 0)]), color=5, joint=True)
+    return [Stroke(post, thin=True), Stroke(fork, color=3), Stroke(beam), weight, *rotor, mark, *words]
 
 
-def _robot(at: Placed, *, named: bool = False) -> list[Stroke]:
+def _robot(at: BodyPoses, *, named: bool = False) -> list[Stroke]:
     """Draw the two links in space."""
     values = at.model.parameter_values
     first = at.points("link1", [(0, 0, 0), (values["l1"], 0, 0)])
     second = at.points("link2", [(0, 0, 0), (values["l2"], 0, 0)])
     axis = np.array([(0, 0, -0.2), (0, 0, 0.2)])
-    words = [word(first.mean(axis=0), "q₁"), word(second.mean(axis=0), "q₂")] if named else []
-    links = [Stroke(first, joint=True), Stroke(second, joint=True, colour=1)]
+    words = [text_label(first.mean(axis=0), "q₁"), text_label(second.mean(axis=0), "q₂")] if named else []
+    links = [Stroke(first, joint=True), Stroke(second, joint=True, color=1)]
     return [Stroke(axis, thin=True, label="z"), *links, *words]
 
 
-def _linkage(at: Placed, *, named: bool = False) -> list[Stroke]:
+def _linkage(at: BodyPoses, *, named: bool = False) -> list[Stroke]:
     """Draw equal links between a pivot at the origin and the ground."""
     model = at.model
     length = model.parameter_values["l"]
@@ -192,10 +192,10 @@ def _linkage(at: Placed, *, named: bool = False) -> list[Stroke]:
     return [Stroke(ground, thin=True), *links]
 
 
-def _stewart() -> list[Frame]:
+def _stewart() -> list[MechanismSnapshot]:
     """Figure 5.6: the base, six struts and the platform, assembled."""
     model = dl.load("stewart-platform")
-    at = placed(model, dl.assemble(model).q)
+    at = pose_bodies(model, dl.assemble_state(model).q)
     values = model.parameter_values
     feet = np.concatenate([at.points(f"cylinder{i}", [(0, 0, 0)]) for i in range(1, 7)])
     heads = np.concatenate([at.points(f"rod{i}", [(0, 0, 0)]) for i in range(1, 7)])
@@ -204,13 +204,13 @@ def _stewart() -> list[Frame]:
     struts = [
         stroke
         for i, (foot, head) in enumerate(zip(feet, heads, strict=True), start=1)
-        for stroke in (Stroke(np.array([foot, head]), colour=1, joint=True), word((foot + head) / 2, str(i)))
+        for stroke in (Stroke(np.array([foot, head]), color=1, joint=True), text_label((foot + head) / 2, str(i)))
     ]
     plates = [Stroke(values["R"] * circle, thin=True), Stroke(at.points("platform", values["r"] * circle), closed=True)]
-    return [Frame("", (*plates, *struts))]
+    return [MechanismSnapshot("", (*plates, *struts))]
 
 
-DRAWN: Mapping[str, Callable[..., list[Stroke]]] = {
+SKETCHES: Mapping[str, Callable[..., list[Stroke]]] = {
     "serial-arm": _arm,
     "3-rrr": _elbows,
     "gyroscope": _gyroscope,

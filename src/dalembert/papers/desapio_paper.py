@@ -13,7 +13,7 @@ import dalembert as dl
 from dalembert.analysis.energy_ellipsoid import kinetic_energy_ellipsoid
 from dalembert.api import load
 from dalembert.api.load import Source
-from dalembert.display.math.simplify import tidy
+from dalembert.display.math.simplify import simplify
 from dalembert.formalisms import dalembert
 from dalembert.mechanics import random_states
 from dalembert.mechanics.constraint_levels import levels
@@ -21,8 +21,8 @@ from dalembert.mechanics.state_batch import constraint_matrix, one_state
 from dalembert.mechanics.system import System
 from dalembert.model.model import Model
 from dalembert.papers import desapio_equations, desapio_figures
-from dalembert.papers.printed_values import Computed, Finding, Recipe, filled
-from dalembert.papers.tables_of_cells import Entry
+from dalembert.papers.printed_values import ClaimResult, Computed, Recipe, keyed_rows
+from dalembert.papers.table_cells import Entry
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.symbols import Formula
 
@@ -63,13 +63,15 @@ def recipe() -> Recipe:
     return Recipe(tables, desapio_figures.pictures(), claims)
 
 
-def _second_order() -> Finding:
+def _second_order() -> ClaimResult:
     """Check the orders of Algorithms 3 and 4 over many steps."""
     orders = _orders()["order"][:2]
-    return Finding(orders == [2, 2], f"orders by halving the step: Algorithm 3 {orders[0]}, Algorithm 4 {orders[1]}.")
+    return ClaimResult(
+        orders == [2, 2], f"orders by halving the step: Algorithm 3 {orders[0]}, Algorithm 4 {orders[1]}."
+    )
 
 
-def _position_drift() -> Finding:
+def _position_drift() -> ClaimResult:
     """Check the drift on position and velocity level of the canonical equations with multipliers, without projection."""
     run = dl.derive("phong-pendulum", "hamilton").simulate(10.0, integrator="rk45", samples=101, project=False)
     drift = dict(zip(run.violation_names, np.abs(run.violation).max(axis=1), strict=True))
@@ -77,12 +79,12 @@ def _position_drift() -> Finding:
     position = max(size for name, size in drift.items() if not name.endswith("velocity"))
     words = f"phong-pendulum by hamilton, 10 s, rk45 without projection: position {position:.1e} m, velocity {velocity:.1e} m/s"
     more = "the constraint must be differentiated twice for λ, see errata (5.286)."
-    return Finding(bool(velocity < 1e-12), f"{words}; {more}")
+    return ClaimResult(bool(velocity < 1e-12), f"{words}; {more}")
 
 
-def _gyroscope_energy() -> Finding:
+def _gyroscope_energy() -> ClaimResult:
     error = dl.simulate("gyroscope", formalism="dalembert").energy_error
-    return Finding(error < 1e-8, f"relative drift over the run of the model, default integrator: {error:.0e}.")
+    return ClaimResult(error < 1e-8, f"relative drift over the run of the model, default integrator: {error:.0e}.")
 
 
 # models over symbols
@@ -109,13 +111,13 @@ def terms(model: Source) -> Terms:
     return Terms(system, *map(dalembert.derive(system).value, "Mbg"))
 
 
-def texts(entries: Iterable[Formula]) -> list[Entry]:
+def formula_strings(entries: Iterable[Formula]) -> list[Entry]:
     """Return simplified formulas in the syntax of the printed ones.
 
-    >>> texts(terms("gyroscope").M[2])
+    >>> formula_strings(terms("gyroscope").M[2])
     ['(-1/2)*r**2*M3*sin(q2)', '0', '(1/2)*r**2*M3']
     """
-    return [re.sub(r"dot\((\w+)\)", r"\1_dot", str(tidy(entry))) for entry in entries]
+    return [re.sub(r"dot\((\w+)\)", r"\1_dot", str(simplify(entry))) for entry in entries]
 
 
 # Section 5.2.4
@@ -123,20 +125,20 @@ def texts(entries: Iterable[Formula]) -> list[Entry]:
 
 def _serial() -> Computed:
     """Compute mass centers, angular velocities and moments of inertia of the four links, parameters and initial state."""
-    found, model = terms("serial-arm"), load.described("serial-arm")
+    found, model = terms("serial-arm"), load.description_of("serial-arm")
     bodies, values = found.system.motion.bodies, model.parameter_values
     centers = np.stack([body.p_WG for body in bodies])
     q, qd = model.initial
     rows = [
-        texts(centers[:, 0]),
-        texts(centers[:, 1]),
-        texts(w[2] for w in found.velocities),
-        texts(body.inertia[2, 2] for body in bodies),
+        formula_strings(centers[:, 0]),
+        formula_strings(centers[:, 1]),
+        formula_strings(w[2] for w in found.velocities),
+        formula_strings(body.inertia[2, 2] for body in bodies),
         *([values[f"{letter}{i}"] for i in range(1, 5)] for letter in "rlM"),
         q.tolist(),
         qd.tolist(),
     ]
-    return filled("desapio", "Serial chain", rows)
+    return keyed_rows("desapio", "Serial chain", rows)
 
 
 # Section 5.2.5
@@ -145,10 +147,10 @@ def _serial() -> Computed:
 def _sizes() -> Computed:
     """Compute n, m and p = n − rank Φ."""
     rows: list[list[Entry]] = []
-    for model in map(load.described, ("stewart-platform", "3-rrr")):
+    for model in map(load.description_of, ("stewart-platform", "3-rrr")):
         (Phi,) = constraint_matrix(model, levels(model), one_state(*model.initial))
         rows.append([Phi.shape[1], Phi.shape[0], Phi.shape[1] - int(np.linalg.matrix_rank(Phi))])  # (5.77)
-    return filled("desapio", "Sizes", rows)
+    return keyed_rows("desapio", "Sizes", rows)
 
 
 def _elbow() -> Computed:
@@ -161,13 +163,17 @@ def _elbow() -> Computed:
     found = terms(model)
     near, far = (body.B[:2] for body in found.system.motion.bodies)
     tip = 2 * far - 2 * near  # the center of a link is the midpoint of its ends
-    return filled("desapio", "Elbow chain", [texts(row) for row in (*tip, *near, *far, *found.M, found.b, found.g)])
+    return keyed_rows(
+        "desapio", "Elbow chain", [formula_strings(row) for row in (*tip, *near, *far, *found.M, found.b, found.g)]
+    )
 
 
 def _platform() -> Computed:
     """Compute M, b and g of the last three coordinates."""
     found = terms("3-rrr")
-    return filled("desapio", "Platform", [texts(row) for row in (*found.M[6:, 6:], found.b[6:], found.g[6:])])
+    return keyed_rows(
+        "desapio", "Platform", [formula_strings(row) for row in (*found.M[6:, 6:], found.b[6:], found.g[6:])]
+    )
 
 
 def _closure() -> Computed:
@@ -185,18 +191,18 @@ def _closure() -> Computed:
     angle = np.where(angle < -np.pi / 2, angle + 2 * np.pi, angle)
     R = here[:, 1, 2] / np.cos(angle)
     rows = [here[:, 0, 0], here[:, 1, 1], -R * np.sign(angle), R, R, np.abs(angle)]
-    return filled("desapio", "Closure", [row.tolist() for row in rows])
+    return keyed_rows("desapio", "Closure", [row.tolist() for row in rows])
 
 
 def _constants() -> Computed:
     """Return the parameter values of the model."""
-    values = load.described("3-rrr").parameter_values
-    return filled("desapio", "Constants", [[values[name] for name in ("l", "M", "Mp", "Ip")]])
+    values = load.description_of("3-rrr").parameter_values
+    return keyed_rows("desapio", "Constants", [[values[name] for name in ("l", "M", "Mp", "Ip")]])
 
 
 def _start() -> Computed:
     """Return the initial state of the model."""
-    return filled("desapio", "Start", [part.tolist() for part in load.described("3-rrr").initial])
+    return keyed_rows("desapio", "Start", [part.tolist() for part in load.description_of("3-rrr").initial])
 
 
 # Section 5.3.3
@@ -222,7 +228,7 @@ def _cone() -> Computed:
         found = kinetic_energy_ellipsoid(np.diag(diagonal), 1.0)
         order = np.argsort(np.argsort(diagonal, kind="stable"))  # in the order of the cone axes
         rows += [found.moments[order].tolist(), found.semiaxes[order].tolist()]
-    return filled("desapio", "Cone", rows)
+    return keyed_rows("desapio", "Cone", rows)
 
 
 # Section 5.3.5
@@ -230,22 +236,22 @@ def _cone() -> Computed:
 
 def _gyroscope() -> Computed:
     """Compute all printed formulas."""
-    found, model = terms("gyroscope"), load.described("gyroscope")
+    found, model = terms("gyroscope"), load.description_of("gyroscope")
     bodies = found.system.motion.bodies
     height = sum(body.mass * (body.p_WG[2] + 2.5) for body in bodies)  # (5.255) is measured from z = −2.5
     g = found.system.algebra.symbols(["g"])[0]
     rows = [
-        *(texts(w) for w in found.velocities),
-        *(texts(row) for body in bodies for row in body.B),
-        *(texts(row) for body in bodies for row in body.D),
-        *(texts(np.diag(body.inertia)) for body in bodies),
-        *(texts(row) for row in found.M),
-        texts(found.b),
-        texts(found.g),
-        [*texts([g * height]), None, None],
+        *(formula_strings(w) for w in found.velocities),
+        *(formula_strings(row) for body in bodies for row in body.B),
+        *(formula_strings(row) for body in bodies for row in body.D),
+        *(formula_strings(np.diag(body.inertia)) for body in bodies),
+        *(formula_strings(row) for row in found.M),
+        formula_strings(found.b),
+        formula_strings(found.g),
+        [*formula_strings([g * height]), None, None],
         *(part.tolist() for part in model.initial),
     ]
-    computed = dict(filled("desapio", "Gyroscope", rows))
+    computed = dict(keyed_rows("desapio", "Gyroscope", rows))
     # the next table compares the coefficients of these entries
     for row, columns in {"M, row 1 (5.249)": (0,), "M, row 2 (5.249)": (1,), "b (5.250)": (0, 1)}.items():
         computed[row] = [None if k in columns else entry for k, entry in enumerate(computed[row])]
@@ -258,7 +264,9 @@ def _coefficients() -> Computed:
 
     found = terms("gyroscope")
     M, b = (  # also expands sin 2q₂
-        sp.Matrix(len(part), part.size // 3, [sp.expand_trig(sp.parse_expr(str(x))) for x in texts(part.flat)])
+        sp.Matrix(
+            len(part), part.size // 3, [sp.expand_trig(sp.parse_expr(str(x))) for x in formula_strings(part.flat)]
+        )
         for part in (found.M, found.b)
     )
     v1, v2, v3 = v = sp.symbols("q1_dot q2_dot q3_dot")
@@ -273,7 +281,7 @@ def _coefficients() -> Computed:
         *((b2, x) for x in (s * v1, v3)),
         *((energy, x) for x in (v1**2, C * v1**2, v2**2, s * v1 * v3, v3**2)),
     ]
-    return filled("desapio", "Gyroscope, coefficients", [_numbers(value, factor) for value, factor in rows])
+    return keyed_rows("desapio", "Gyroscope, coefficients", [_numbers(value, factor) for value, factor in rows])
 
 
 def _numbers(value: Expr, factor: Expr | int) -> list[Entry]:
@@ -294,7 +302,7 @@ def _orders() -> Computed:
     """Compute the orders of the schemes: log₂ of the error ratio for half the step, over many steps and over one."""
     found = [_errors(*scheme) for scheme in SCHEMES]
     many, single = (np.log2([full / half for full, half in errors]) for errors in zip(*found, strict=True))
-    return filled(
+    return keyed_rows(
         "desapio", "Algorithms", [np.rint(many).astype(int).tolist(), np.rint(single - 1).astype(int).tolist()]
     )
 
@@ -302,7 +310,7 @@ def _orders() -> Computed:
 def _errors(scheme: str, name: str, formalism: str, options: dict) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the errors of q for two step sizes, after 0.4 s and after one step, from a random consistent state."""
     equations = dl.derive(name, formalism)
-    state = random_states.consistent(equations.model, 1)
+    state = random_states.consistent_states(equations.model, 1)
     q0, qd0 = state.q[:, 0], state.qd[:, 0]
 
     def error(duration: float, step: float) -> float:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.display.plots.figure import COLOURS
-from dalembert.papers.printed_values import Figure, Frame, Panel, Stroke
+from dalembert.display.plots.figure import COLORS
+from dalembert.papers.printed_values import Figure, FigurePanel, MechanismSnapshot, Stroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,9 +24,9 @@ _MAX_COLUMNS = 3  # frames per row
 def of_figure(figure: Figure) -> Drawing:
     """Draw a figure with matplotlib.
 
-    >>> from dalembert.papers.printed_values import Line
-    >>> line = Line("x", np.array([0.0, 1.0]), np.array([1.0, 2.0]))
-    >>> len(of_figure(Figure("1", "A line", panels=(Panel("x [m]", (line,)),))).axes)
+    >>> from dalembert.papers.printed_values import PrintedLine
+    >>> line = PrintedLine("x", np.array([0.0, 1.0]), np.array([1.0, 2.0]))
+    >>> len(of_figure(Figure("1", "A line", panels=(FigurePanel("x [m]", (line,)),))).axes)
     1
     """
     from matplotlib.figure import Figure as Drawing
@@ -47,19 +47,19 @@ def of_figure(figure: Figure) -> Drawing:
 # curves
 
 
-def _panels_grid(panels: Sequence[Panel]) -> tuple[int, int]:
+def _panels_grid(panels: Sequence[FigurePanel]) -> tuple[int, int]:
     """Return the number of rows and columns."""
     columns = 1 if len(panels) <= 3 else 2
     return math.ceil(len(panels) / columns), columns
 
 
-def _panels_size(panels: Sequence[Panel]) -> tuple[float, float]:
+def _panels_size(panels: Sequence[FigurePanel]) -> tuple[float, float]:
     """Return width and height in inches."""
     rows, columns = _panels_grid(panels)
     return 7.2 if columns == 1 else 9.6, 3.4 if rows == 1 else 1.75 * rows + 0.5
 
 
-def _panels(drawing: FigureBase, panels: Sequence[Panel]) -> None:
+def _panels(drawing: FigureBase, panels: Sequence[FigurePanel]) -> None:
     rows, columns = _panels_grid(panels)
     axes = drawing.subplots(rows, columns, squeeze=False)
     for index, axis in enumerate(axes.T.ravel()):
@@ -71,7 +71,7 @@ def _panels(drawing: FigureBase, panels: Sequence[Panel]) -> None:
         _panel(axis, panels[index], last=not alike or (index + 1) % rows == 0, legend=new)
 
 
-def _panel(axis: Axes, panel: Panel, *, last: bool, legend: bool) -> None:
+def _panel(axis: Axes, panel: FigurePanel, *, last: bool, legend: bool) -> None:
     """Draw one pair of axes; of similar ones only the last has an x label and only the first a legend."""
     for index, line in enumerate(panel.lines):
         y = np.where(line.y > _FLOOR, line.y, np.nan) if panel.log else line.y
@@ -80,7 +80,7 @@ def _panel(axis: Axes, panel: Panel, *, last: bool, legend: bool) -> None:
         else:
             # errors of two methods often coincide
             style = _DASHES if panel.log and index % 2 else "-"
-            axis.plot(line.x, y, color=COLOURS[index % len(COLOURS)], linestyle=style, linewidth=1.2, label=line.label)
+            axis.plot(line.x, y, color=COLORS[index % len(COLORS)], linestyle=style, linewidth=1.2, label=line.label)
     if panel.log:
         axis.set_yscale("log")
     if last:
@@ -98,37 +98,37 @@ def _panel(axis: Axes, panel: Panel, *, last: bool, legend: bool) -> None:
 # frames
 
 
-def _frames_grid(frames: Sequence[Frame]) -> tuple[int, int]:
+def _frames_grid(frames: Sequence[MechanismSnapshot]) -> tuple[int, int]:
     """Return the number of rows and columns."""
     across = min(_MAX_COLUMNS, len(frames))
     return math.ceil(len(frames) / across), across
 
 
-def _half(frames: Sequence[Frame]) -> np.ndarray:
+def _half(frames: Sequence[MechanismSnapshot]) -> np.ndarray:
     """Return half of the side lengths of every frame."""
     half = np.max([np.ptp(_all(frame), axis=0) for frame in frames], axis=0) / 2
     return np.maximum(1.15 * half, 0.3 * half.max())
 
 
-def _frames_size(frames: Sequence[Frame]) -> tuple[float, float]:
+def _frames_size(frames: Sequence[MechanismSnapshot]) -> tuple[float, float]:
     (rows, across), half = _frames_grid(frames), _half(frames)
     side = 3.2 if len(frames) > 1 else 4.6
     tall = side if len(half) == 3 else max(1.2, side * half[1] / half[0] + 0.4)
     return side * across, tall * rows
 
 
-def _frames(drawing: FigureBase, frames: Sequence[Frame]) -> None:
+def _frames(drawing: FigureBase, frames: Sequence[MechanismSnapshot]) -> None:
     (rows, across), half = _frames_grid(frames), _half(frames)
     for index, frame in enumerate(frames):
         axis = drawing.add_subplot(rows, across, index + 1, projection="3d" if len(half) == 3 else None)
         _frame(axis, frame, half)
 
 
-def _all(frame: Frame) -> np.ndarray:
+def _all(frame: MechanismSnapshot) -> np.ndarray:
     return np.concatenate([stroke.points for stroke in frame.strokes])
 
 
-def _frame(axis: Axes, frame: Frame, half: np.ndarray) -> None:
+def _frame(axis: Axes, frame: MechanismSnapshot, half: np.ndarray) -> None:
     """Draw one snapshot; all frames have the same scale, each its own center."""
     from matplotlib.ticker import MaxNLocator
 
@@ -153,7 +153,7 @@ def _frame(axis: Axes, frame: Frame, half: np.ndarray) -> None:
 
 
 def _stroke(axis: Axes, stroke: Stroke) -> None:
-    colour = "#777777" if stroke.thin else COLOURS[stroke.colour % len(COLOURS)]
+    colour = "#777777" if stroke.thin else COLORS[stroke.color % len(COLORS)]
     points = np.concatenate([stroke.points, stroke.points[:1]]) if stroke.closed else stroke.points
     if stroke.closed:
         _filled(axis, stroke.points, colour)

@@ -18,18 +18,18 @@ from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.frames import Pose
 
 
-def slope(f: Callable[[float], np.ndarray], h: float = 1e-3) -> np.ndarray:
+def derivative(f: Callable[[float], np.ndarray], h: float = 1e-3) -> np.ndarray:
     """Return f′(0) by fourth-order central differences."""
     return (8 * (f(h) - f(-h)) - f(2 * h) + f(-2 * h)) / (12 * h)
 
 
-def distance(found: np.ndarray, known: np.ndarray) -> float:
+def relative_difference(found: np.ndarray, known: np.ndarray) -> float:
     """Return the largest difference relative to the largest entry."""
     return float(np.abs(found - known).max() / np.abs(known).max())
 
 
 @dataclass(frozen=True)
-class Placed:
+class BodyPoses:
     """The bodies of a model in one configuration."""
 
     model: Elements
@@ -38,7 +38,7 @@ class Placed:
     def points(self, body: str, positions: npt.ArrayLike) -> np.ndarray:
         """Return the world coordinates (k, 3) of points in body axes.
 
-        >>> placed("simple-pendulum", [0.0]).points("bob", [(0, 0, 0)]).shape
+        >>> pose_bodies("simple-pendulum", [0.0]).points("bob", [(0, 0, 0)]).shape
         (1, 3)
         """
         return np.array([self.poses[body].at(position) for position in np.asarray(positions, dtype=float)])
@@ -49,13 +49,13 @@ class Placed:
         return self.poses[body].at([evaluate(x, self.model.parameter_values) for x in declared.center])
 
 
-def placed(model: Source, q: npt.ArrayLike) -> Placed:
+def pose_bodies(model: Source, q: npt.ArrayLike) -> BodyPoses:
     """Return the bodies of a model at the coordinates q."""
-    known = load.described(model)
-    return Placed(known, kinematics(known).poses(np.asarray(q, dtype=float)))
+    known = load.description_of(model)
+    return BodyPoses(known, kinematics(known).poses(np.asarray(q, dtype=float)))
 
 
-def walked(model: Elements, q: np.ndarray) -> Motion:
+def evaluate_motion(model: Elements, q: np.ndarray) -> Motion:
     """Evaluate the shared kinematics of the formulations at q, at rest."""
     return move(model, FLOATS, 0.0, q, np.zeros(len(q)), model.parameter_values)
 

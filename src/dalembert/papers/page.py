@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from dalembert.io import files
-from dalembert.papers.printed_values import Claim, Figure, Note, Paper, Table, lettered
+from dalembert.papers.printed_values import Claim, ComparedTable, Figure, Note, Paper, notes_with_letters
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 62em; margin: 2em auto; padding: 0 1em }
@@ -31,11 +31,11 @@ def write_paper(paper: Paper, folder: Path) -> list[Path]:
     written = []
     for number, picture in drawn.items():
         path = folder / f"figure-{_file_name(number)}.png"
-        with files.complete(path) as part:
+        with files.atomic_write(path) as part:
             part.write_bytes(picture)
         written.append(path)
     page = folder / f"{paper.name}.html"
-    files.write_text(page, whole(paper, drawn))
+    files.write_text(page, html_document(paper, drawn))
     return [*written, page]
 
 
@@ -49,7 +49,7 @@ def pictures(paper: Paper) -> dict[str, bytes]:
     return drawn
 
 
-def whole(paper: Paper, drawn: Mapping[str, bytes]) -> str:
+def html_document(paper: Paper, drawn: Mapping[str, bytes]) -> str:
     """Return the page as an HTML document."""
     head = f'<meta charset="utf-8"><title>{escape(paper.title)}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body(paper, drawn)}\n</body></html>\n'
@@ -70,13 +70,13 @@ def body(paper: Paper, drawn: Mapping[str, bytes]) -> str:
 def _claims(paper: Paper) -> str:
     lines = [_row(["claim", "in the paper", "measured in this run", "verdict"], "th")]
     for claim in paper.claims:
-        texts = "".join(f"<td>{escape(text)}</td>" for text in (claim.text, claim.place, claim.finding.measured))
+        texts = "".join(f"<td>{escape(text)}</td>" for text in (claim.text, claim.location, claim.finding.measured))
         mark = "n" if claim.finding.reproduced else "open"
         lines.append(f'<tr>{texts}<td class="{mark}">{escape(claim.verdict)}</td></tr>')
     return "<h2>Claims of the paper</h2>\n<table>" + "\n".join(lines) + "</table>"
 
 
-def _table(table: Table) -> str:
+def _table(table: ComparedTable) -> str:
     named = any(table.columns)
     head = ["quantity", *(["of"] if named else []), "printed", "computed", "deviation", "note"]
     lines, last = [_row(head, "th")], ""
@@ -85,7 +85,7 @@ def _table(table: Table) -> str:
         texts = [cell.row if first else "", *([cell.column] if named else []), cell.printed_text, cell.computed_text]
         cells = "".join(f'<td class="n">{escape(text)}</td>' for text in texts)
         mark = "n" if not cell.compared or cell.same else "off" if cell.explained else "open"
-        cells += f'<td class="{mark}">{escape(cell.deviation_text)}</td><td>{escape(cell.shown_mark)}</td>'
+        cells += f'<td class="{mark}">{escape(cell.deviation_text)}</td><td>{escape(cell.note_letter)}</td>'
         begins = ' class="first"' if first else ""
         lines.append(f"<tr{begins}>{cells}</tr>")
         last = cell.row
@@ -106,7 +106,7 @@ def _row(texts: Sequence[str], tag: str) -> str:
 
 def _below(notes: Sequence[Note], commands: Sequence[str]) -> str:
     out = ""
-    for letter, note in lettered(notes):
+    for letter, note in notes_with_letters(notes):
         mark = f"<sup>{letter}</sup> " if letter else ""
         word = '<b class="misprint">Misprint.</b> ' if note.misprint else ""
         out += f'<p class="note">{mark}{word}{escape(note.text)}</p>'
@@ -134,12 +134,12 @@ def of_claims(claims: Sequence[Claim]) -> str:
     """Return every claim with its verdict and measured values as text."""
     lines = []
     for claim in claims:
-        lines.append(_wrapped(f"{claim.verdict}: {claim.text} ({claim.place})"))
+        lines.append(_wrapped(f"{claim.verdict}: {claim.text} ({claim.location})"))
         lines.append(_wrapped(f"   measured: {claim.finding.measured}"))
     return "\n".join(["Claims of the paper, measured in this run", "", *lines])
 
 
-def of_table(table: Table) -> str:
+def of_table(table: ComparedTable) -> str:
     """Return the table as text, with a line for each entry."""
     return "\n".join(
         [f"{table.label}. {table.caption}", "", *_table_rows(table), *_notes_below(table.notes, table.commands)]
@@ -173,11 +173,11 @@ def verdict(paper: Paper) -> str:
     return f"{summary}, {len(open_ones)} without a reason{words}: {where}."
 
 
-def _table_rows(table: Table) -> list[str]:
+def _table_rows(table: ComparedTable) -> list[str]:
     head = ["quantity", "of", "printed", "computed", "deviation"]
     lines, last = [head], ""
     for cell in table.cells:
-        deviation = f"{cell.deviation_text} {cell.shown_mark}".rstrip()
+        deviation = f"{cell.deviation_text} {cell.note_letter}".rstrip()
         lines.append(
             [cell.row if cell.row != last else "", cell.column, cell.printed_text, cell.computed_text, deviation]
         )
@@ -196,7 +196,7 @@ def _width(text: str) -> int:
 def _notes_below(notes: Sequence[Note], commands: Sequence[str]) -> list[str]:
     """Return notes and commands, with an empty line before them."""
     lines = [""] if notes or commands else []
-    for letter, note in lettered(notes):
+    for letter, note in notes_with_letters(notes):
         lines.append(_wrapped(f"{letter + '  ' if letter else ''}{'Misprint: ' if note.misprint else ''}{note.text}"))
     return [*lines, *(f"$ {command}" for command in commands)]
 

@@ -10,8 +10,16 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.mechanics import random_states
-from dalembert.papers.mechanism import distance, placed
-from dalembert.papers.printed_values import Computed, Finding, Frame, Recipe, Stroke, filled, word
+from dalembert.papers.mechanism import pose_bodies, relative_difference
+from dalembert.papers.printed_values import (
+    ClaimResult,
+    Computed,
+    MechanismSnapshot,
+    Recipe,
+    Stroke,
+    keyed_rows,
+    text_label,
+)
 
 if TYPE_CHECKING:
     from sympy import Basic, Matrix
@@ -29,7 +37,7 @@ def recipe() -> Recipe:
     )
 
 
-def _fewest() -> Finding:
+def _fewest() -> ClaimResult:
     """Compare the number of differential equations (2.7) with the degrees of freedom, and with that with multipliers."""
     texts, holds = [], True
     for model in EXAMPLES.values():
@@ -39,19 +47,19 @@ def _fewest() -> Finding:
         texts.append(
             f"{model}: {equations.n_dynamic} differential equations and {s} constraints, {n + s} with multipliers"
         )
-    return Finding(holds, "; ".join(texts) + ".")
+    return ClaimResult(holds, "; ".join(texts) + ".")
 
 
-def _reactions() -> Finding:
+def _reactions() -> ClaimResult:
     """Compare r by (2.4) with Aᵀλ of Lagrange's equations at random states."""
     gaps = {}
     for name in EXAMPLES.values():
         phong, lagrange = (dl.derive(name, key) for key in ("phong", "lagrange"))
-        at = random_states.consistent(phong.model, 20)
+        at = random_states.consistent_states(phong.model, 20)
         found, known = (each.reactions(at.q, at.qd, at.t) for each in (phong, lagrange))
-        gaps[name] = distance(found, known)
+        gaps[name] = relative_difference(found, known)
     texts = ", ".join(f"{name} {gap:.0e}" for name, gap in gaps.items())
-    return Finding(max(gaps.values()) < 1e-9, f"largest relative difference from Aᵀλ at 20 random states: {texts}.")
+    return ClaimResult(max(gaps.values()) < 1e-9, f"largest relative difference from Aᵀλ at 20 random states: {texts}.")
 
 
 def _counts() -> Computed:
@@ -82,7 +90,7 @@ def _example(number: str) -> Computed:
     D = sp.simplify(d / d[-1]) * (-1 if number == "Example 1" else 1)  # any scale: the paper has ∓1 last
     terms = [D[i] * r[i] for i in range(len(names))]  # (2.7) is their sum
     rows = [*(G.row(i) for i in range(G.rows)), r, *basis, d, D, terms]
-    return filled("phong", number, ([str(entry) for entry in row] for row in rows))
+    return keyed_rows("phong", number, ([str(entry) for entry in row] for row in rows))
 
 
 def orthonormal(vectors: Sequence[Matrix]) -> list[Matrix]:
@@ -115,11 +123,11 @@ def _short(value: Basic) -> Basic:
 # Figures 1 and 2
 
 
-def _disk() -> list[Frame]:
+def _disk() -> list[MechanismSnapshot]:
     """Draw the disk on its track, rolled by an angle of −1."""
     model, angle = dl.load("phong-disk"), -1.0
     radius = model.parameter_values["r"]
-    at = placed(model, (-radius * angle, radius, angle))
+    at = pose_bodies(model, (-radius * angle, radius, angle))
     turn = np.linspace(0, 2 * np.pi, 61)
     rim = at.points("disk", np.stack([radius * np.cos(turn), radius * np.sin(turn), 0 * turn], axis=1))[:, :2]
     center = at.center("disk")[:2]
@@ -130,17 +138,17 @@ def _disk() -> list[Frame]:
         Stroke(np.array([(0, -0.1 * radius), (0, 1.3 * radius)]), thin=True),
         *_named(start, center, "s"),
         *_named(foot, center, "u"),
-        Stroke(np.array([center, rim[0]]), colour=1),
+        Stroke(np.array([center, rim[0]]), color=1),
         *_arc(center, 0.4 * radius, 0.0, angle),
     )
-    return [Frame("", strokes)]
+    return [MechanismSnapshot("", strokes)]
 
 
-def _pendulum() -> list[Frame]:
+def _pendulum() -> list[MechanismSnapshot]:
     """Draw the pendulum in its initial configuration."""
     model = dl.load("phong-pendulum")
     length, q = model.parameter_values["l"], model.initial[0]
-    at = placed(model, q)
+    at = pose_bodies(model, q)
     rod = at.points("pendulum", [(0, length, 0), (0, -length, 0)])[:, :2]
     center, pivot = at.center("pendulum")[:2], np.zeros(2)
     strokes = (
@@ -151,16 +159,16 @@ def _pendulum() -> list[Frame]:
         *_named(np.array([center[0], 0.0]), center, "y"),
         *_arc(pivot, 0.5 * length, -np.pi / 2, float(q[2]) - np.pi / 2),
     )
-    return [Frame("", strokes)]
+    return [MechanismSnapshot("", strokes)]
 
 
 def _named(start: np.ndarray, end: np.ndarray, name: str) -> tuple[Stroke, Stroke]:
     """Draw a dimension line with its name."""
-    return Stroke(np.array([start, end]), thin=True), word((start + end) / 2, name)
+    return Stroke(np.array([start, end]), thin=True), text_label((start + end) / 2, name)
 
 
 def _arc(center: np.ndarray, radius: float, start: float, end: float) -> tuple[Stroke, Stroke]:
     """Draw the angle φ."""
     turn = np.linspace(start, end, 21)
     points = center + radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    return Stroke(points, thin=True), word(points[10], "φ")
+    return Stroke(points, thin=True), text_label(points[10], "φ")

@@ -16,8 +16,8 @@ from dalembert.mechanics import random_states
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.motion import move
 from dalembert.model.description import Elements
-from dalembert.papers.mechanism import distance, slope
-from dalembert.papers.printed_values import Computed, Finding, Recipe, filled
+from dalembert.papers.mechanism import derivative, relative_difference
+from dalembert.papers.printed_values import ClaimResult, Computed, Recipe, keyed_rows
 from dalembert.symbolic.floats import FLOATS
 
 _STATES = 20
@@ -46,19 +46,19 @@ def recipe() -> Recipe:
     )
 
 
-def _against_newton_euler(name: str) -> Finding:
+def _against_newton_euler(name: str) -> ClaimResult:
     """Compare accelerations with the Newton–Euler equations of the bodies at random states."""
     poincare, newton_euler = (dl.derive(name, key) for key in ("poincare", "newton_euler"))
-    at = random_states.consistent(poincare.model, _STATES)
+    at = random_states.consistent_states(poincare.model, _STATES)
     found, known = (each.accelerations(at.q, at.qd, at.t) for each in (poincare, newton_euler))
-    gap, facts = distance(found, known), poincare.workspace.facts
+    gap, facts = relative_difference(found, known), poincare.workspace.facts
     sizes = f"{name}, {len(facts.levels.names)} constraints of rank {len(facts.rows)}"
     words = f"{sizes}: accelerations differ from newton_euler by {gap:.0e} at {_STATES} random states."
-    return Finding(gap < 1e-9, words)
+    return ClaimResult(gap < 1e-9, words)
 
 
 @dataclass(frozen=True)
-class State:
+class QuasiVelocityState:
     """Quantities of one state in quasi-velocities s = G q̇, in the notation of the paper."""
 
     M_s: np.ndarray
@@ -101,23 +101,23 @@ class State:
 
 def _at_states(model: Elements, evaluate: Callable[..., _Value]) -> list[_Value]:
     """Evaluate a function of both equations, q, q̇ and t at random consistent states."""
-    found = random_states.consistent(model, _STATES)
+    found = random_states.consistent_states(model, _STATES)
     equations = dl.derive(model, "poincare"), dl.derive(model, "lagrange")
     return [evaluate(*equations, *state) for state in zip(found.q.T, found.qd.T, found.t, strict=True)]
 
 
-def _state(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, t: float) -> State:
+def _state(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, t: float) -> QuasiVelocityState:
     """Return the quantities of the paper at a state, from Lagrange's M, A, q̈ and reactions, and from G."""
     _, _, A, M = lagrange.workspace.manifold.evaluate(q, qd, t, lagrange.values)
     qdd, Q_c = lagrange.accelerations(q, qd, t), lagrange.reactions(q, qd, t)
 
     G = _matrix(ours, q, t)
     H = np.linalg.inv(G)  # (2.3)
-    g = slope(lambda x: _matrix(ours, q + x * qd, t + x) @ qd)  # Ġ q̇ of (3.10)
+    g = derivative(lambda x: _matrix(ours, q + x * qd, t + x) @ qd)  # Ġ q̇ of (3.10)
     M_s, A_s = H.T @ M @ H, A @ H  # (2.13), (3.5)
     y = np.concatenate([q, G @ qd])
     C = non_ideal_forces(move(ours.model, FLOATS, t, q, qd, ours.model.parameter_values))  # (3.44)
-    return State(
+    return QuasiVelocityState(
         M_s=M_s,
         S=H.T @ (M @ qdd - Q_c) + M_s @ g,  # (2.14) with ṡ = G q̈ + g
         A_s=A_s,
@@ -133,41 +133,43 @@ def _matrix(equations: Equations, q: np.ndarray, t: float) -> np.ndarray:
     return np.stack([equations.kernel.start(q, unit, t, equations.values)[0] for unit in np.eye(len(q))], axis=1)
 
 
-Lookup = Callable[[Elements], list[State]]
+Lookup = Callable[[Elements], list[QuasiVelocityState]]
 
 
-def _rows(number: str, models: Sequence[Elements], of: Lookup, checks: Sequence[Callable[[State], float]]) -> Computed:
+def _rows(
+    number: str, models: Sequence[Elements], of: Lookup, checks: Sequence[Callable[[QuasiVelocityState], float]]
+) -> Computed:
     """Compute the largest relative difference of each identity for each model."""
-    return filled("poincare", number, ([max(map(check, of(model))) for model in models] for check in checks))
+    return keyed_rows("poincare", number, ([max(map(check, of(model))) for model in models] for check in checks))
 
 
 def _relative(difference: np.ndarray | float, *sizes: np.ndarray | float) -> float:
     return float(np.linalg.norm(difference) / (max(float(np.linalg.norm(size)) for size in sizes) or 1.0))
 
 
-def _constraints(state: State) -> float:
+def _constraints(state: QuasiVelocityState) -> float:
     return _relative(state.A_s @ state.rates - state.b_s, state.A_s @ state.a_s, state.b_s)  # (3.5)
 
 
-def _force(state: State) -> float:
+def _force(state: QuasiVelocityState) -> float:
     return _relative(state.S_c - state.reaction, state.reaction, state.S)
 
 
-def _compiled(state: State) -> float:
+def _compiled(state: QuasiVelocityState) -> float:
     return _relative(state.rates - state.compiled, state.compiled)
 
 
-def _principle(state: State) -> float:
+def _principle(state: QuasiVelocityState) -> float:
     return _relative(state.possible.T @ (state.S_c - state.C_s), state.S_c, state.S)  # (3.19), (3.46)
 
 
-def _gauss(state: State) -> float:
+def _gauss(state: QuasiVelocityState) -> float:
     u = state.possible @ np.ones(state.possible.shape[1]) * np.linalg.norm(state.rates)
     other, least = state.gaussian(state.rates + u), state.gaussian(state.rates)
     return _relative(other - least - u @ state.M_s @ u, other)  # (3.42)
 
 
-def _corollary(state: State) -> float:
+def _corollary(state: QuasiVelocityState) -> float:
     least = state.gaussian(state.rates)
     return _relative(least - state.S_c @ np.linalg.solve(state.M_s, state.S_c), least)  # (3.43)
 
@@ -177,7 +179,7 @@ def _corollary(state: State) -> float:
 
 def _free() -> Computed:
     """Compute the difference of (2.15) from M_s ṡ of Lagrange's equations, for systems without constraints."""
-    return filled("poincare", "Section 2", [[max(_at_states(dl.load(name), _balance)) for name in FREE]])
+    return keyed_rows("poincare", "Section 2", [[max(_at_states(dl.load(name), _balance)) for name in FREE]])
 
 
 def _balance(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, t: float) -> float:
@@ -193,10 +195,10 @@ def _balance(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray
     s, units = G(q) @ qd, np.eye(len(q))
     qdd, at_rest = (lagrange.accelerations(q, v, t) for v in (qd, 0 * qd))
     Q = lagrange.workspace.manifold.evaluate(q, qd, t, lagrange.values)[3] @ at_rest  # no load depends on q̇ here
-    P_dot = slope(lambda x: G(q + x * qd).T)
-    R_s = np.stack([slope(lambda x, e=e: G(q + x * e) @ qd) for e in units])  # (2.7)
-    T_q = np.array([slope(lambda x, e=e: s @ M_s(q + x * e) @ s / 2) for e in units])  # ∂T_s/∂q
+    P_dot = derivative(lambda x: G(q + x * qd).T)
+    R_s = np.stack([derivative(lambda x, e=e: G(q + x * e) @ qd) for e in units])  # (2.7)
+    T_q = np.array([derivative(lambda x, e=e: s @ M_s(q + x * e) @ s / 2) for e in units])  # ∂T_s/∂q
     momentum, back = M_s(q) @ s, np.linalg.inv(G(q)).T  # ∂T_s/∂s and P⁻¹
-    S = back @ (Q - (P_dot - R_s) @ momentum + T_q) - slope(lambda x: M_s(q + x * qd)) @ s  # (2.15)
+    S = back @ (Q - (P_dot - R_s) @ momentum + T_q) - derivative(lambda x: M_s(q + x * qd)) @ s  # (2.15)
     s_dot = G(q) @ qdd + P_dot.T @ qd  # (3.10)
     return _relative(S - M_s(q) @ s_dot, S, back @ Q)  # (2.14)

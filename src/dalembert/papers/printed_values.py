@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from dalembert.docstrings import documented_class
-from dalembert.errors import InputError, nearest
-from dalembert.papers.tables_of_cells import Cell, Entry
+from dalembert.errors import InputError, suggest_name
+from dalembert.papers.table_cells import Cell, Entry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -26,11 +26,11 @@ Computed = Mapping[str, Sequence[Entry]]  # the entries of each row, by its name
 
 
 @dataclass(frozen=True)
-class Panel:
+class FigurePanel:
     """One pair of axes; `log` selects a logarithmic scale."""
 
     title: str  # label of the vertical axis
-    lines: tuple[Line, ...]
+    lines: tuple[PrintedLine, ...]
     along: str = "time [s]"
     log: bool = False
 
@@ -43,14 +43,14 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Frame:
+class MechanismSnapshot:
     """Snapshot of a mechanism."""
 
     title: str
     strokes: tuple[Stroke, ...]
 
 
-Picture = Sequence[Panel | Frame]
+Picture = Sequence[FigurePanel | MechanismSnapshot]
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Table:
+class ComparedTable:
     """A numbered table, or a worked example with printed results: printed and computed entries, row by row.
 
-    >>> table = Table("2", "Norms", ("Maggi",), {"energy": ("6.05e-4",)}, {"energy": (6.0521e-4,)})
+    >>> table = ComparedTable("2", "Norms", ("Maggi",), {"energy": ("6.05e-4",)}, {"energy": (6.0521e-4,)})
     >>> print(table)
     Table 2. Norms
     <BLANKLINE>
@@ -90,13 +90,19 @@ class Table:
     @property
     def label(self) -> str:
         """Title with its number."""
-        return labelled("Table", self.number)
+        return title_of("Table", self.number)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
         """Cells of printed and computed entries, row by row; empty pairs are omitted."""
         return tuple(
-            Cell(row, column, text, value, " ".join(k for k, note in lettered(self.notes) if note.covers(row, column)))
+            Cell(
+                row,
+                column,
+                text,
+                value,
+                " ".join(k for k, note in notes_with_letters(self.notes) if note.covers(row, column)),
+            )
             for row, texts in self.printed.items()
             for column, text, value in zip(self.columns, texts, self.computed[row], strict=True)
             if text or value is not None
@@ -124,7 +130,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Line:
+class PrintedLine:
     """A curve, or points if `points` is True: published values are points that belong to the preceding curve."""
 
     label: str
@@ -139,13 +145,13 @@ class Stroke:
 
     points: np.ndarray
     closed: bool = False
-    colour: int = 0  # index of the color
+    color: int = 0  # index of the color
     joint: bool = False  # its ends are drawn as joints
     label: str = ""
     thin: bool = False  # an axis, the ground or a path
 
 
-def word(point: np.ndarray, text: str) -> Stroke:
+def text_label(point: np.ndarray, text: str) -> Stroke:
     """Return a text label at a point."""
     return Stroke(np.array([point, point]), thin=True, label=text)
 
@@ -156,15 +162,15 @@ class Figure:
 
     number: str
     caption: str
-    panels: tuple[Panel, ...] = ()
-    frames: tuple[Frame, ...] = ()
+    panels: tuple[FigurePanel, ...] = ()
+    frames: tuple[MechanismSnapshot, ...] = ()
     notes: tuple[Note, ...] = ()
     commands: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
         """Title with its number."""
-        return labelled("Figure", self.number)
+        return title_of("Figure", self.number)
 
     @property
     def deviation_text(self) -> str:
@@ -200,15 +206,15 @@ class Paper:
     name: str
     title: str
     source: str
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ComparedTable, ...] = ()
     figures: tuple[Figure, ...] = ()
     remarks: tuple[str, ...] = field(default=())
     claims: tuple[Claim, ...] = ()
 
-    def __iter__(self) -> Iterator[Table]:
+    def __iter__(self) -> Iterator[ComparedTable]:
         return iter(self.tables)
 
-    def table(self, number: str | int) -> Table:
+    def table(self, number: str | int) -> ComparedTable:
         """Return a table by its number."""
         return _numbered(self.tables, str(number), "table", self.name)
 
@@ -257,26 +263,28 @@ class Paper:
         return page.body(self, page.pictures(self))
 
 
-Numbered = TypeVar("Numbered", Table, Figure)
+Numbered = TypeVar("Numbered", ComparedTable, Figure)
 
 
-def labelled(kind: str, number: str) -> str:
+def title_of(kind: str, number: str) -> str:
     """Return the title of a table or figure: kind and number, or its own name.
 
-    >>> labelled("Table", "2"), labelled("Table", "Example 1")
+    >>> title_of("Table", "2"), title_of("Table", "Example 1")
     ('Table 2', 'Example 1')
     """
     return f"{kind} {number}" if number[0].isdigit() else number
 
 
-def lettered(notes: Sequence[Note]) -> list[tuple[str, Note]]:
+def notes_with_letters(notes: Sequence[Note]) -> list[tuple[str, Note]]:
     """Return the notes with the letters that cells refer to; general remarks have none."""
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     return [(next(letters) if note.rows else "", note) for note in notes]
 
 
 def _noted(notes: Sequence[Note]) -> list[dict[str, Any]]:
-    return [{"mark": letter, "text": note.text, "misprint": note.misprint} for letter, note in lettered(notes)]
+    return [
+        {"mark": letter, "text": note.text, "misprint": note.misprint} for letter, note in notes_with_letters(notes)
+    ]
 
 
 def _numbered(all_of: Sequence[Numbered], number: str, kind: str, name: str) -> Numbered:
@@ -284,7 +292,7 @@ def _numbered(all_of: Sequence[Numbered], number: str, kind: str, name: str) -> 
         if each.number == number:
             return each
     known = [each.number for each in all_of]
-    raise InputError(f"paper '{name}' has no {kind} '{number}' here. {nearest(number, known)}")
+    raise InputError(f"paper '{name}' has no {kind} '{number}' here. {suggest_name(number, known)}")
 
 
 @dataclass(frozen=True)
@@ -296,7 +304,7 @@ class Recipe:
 
     tables: Mapping[str, Callable[[], Computed]]
     figures: Mapping[str, Callable[[], Picture]] = field(default_factory=dict)
-    claims: Mapping[str, Callable[[], Finding]] = field(default_factory=dict)
+    claims: Mapping[str, Callable[[], ClaimResult]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -309,10 +317,10 @@ class PrintedTable:
     notes: tuple[Note, ...]
     commands: tuple[str, ...]
 
-    def filled(self, number: str, computed: Computed) -> Table:
+    def filled(self, number: str, computed: Computed) -> ComparedTable:
         """Return the table with the computed entries."""
         found = {row: tuple(computed[row]) for row in self.rows}
-        return Table(number, self.caption, self.columns, self.rows, found, self.notes, self.commands)
+        return ComparedTable(number, self.caption, self.columns, self.rows, found, self.notes, self.commands)
 
 
 @dataclass(frozen=True)
@@ -325,8 +333,8 @@ class PrintedFigure:
 
     def filled(self, number: str, picture: Picture) -> Figure:
         """Return the figure with the computed curves and frames."""
-        panels = tuple(each for each in picture if isinstance(each, Panel))
-        frames = tuple(each for each in picture if isinstance(each, Frame))
+        panels = tuple(each for each in picture if isinstance(each, FigurePanel))
+        frames = tuple(each for each in picture if isinstance(each, MechanismSnapshot))
         return Figure(number, self.caption, panels, frames, self.notes, self.commands)
 
 
@@ -335,11 +343,11 @@ class PrintedClaim:
     """A claim of the paper and its position in it."""
 
     text: str
-    place: str
+    location: str
 
-    def judged(self, key: str, finding: Finding) -> Claim:
+    def with_finding(self, key: str, finding: ClaimResult) -> Claim:
         """Return the claim with the measured values."""
-        return Claim(key, self.text, self.place, finding)
+        return Claim(key, self.text, self.location, finding)
 
 
 @dataclass(frozen=True)
@@ -371,7 +379,7 @@ def printed(name: str) -> Printed:
     return Printed(data["title"], data["source"], tables, figures, tuple(data.get("remarks", ())), claims)
 
 
-def filled(name: str, number: str, rows: Iterable[Sequence[Entry]]) -> Computed:
+def keyed_rows(name: str, number: str, rows: Iterable[Sequence[Entry]]) -> Computed:
     """Return the computed entries of a table, keyed by its printed rows in order."""
     return dict(zip(printed(name).tables[number].rows, rows, strict=True))
 
@@ -394,7 +402,7 @@ def _notes(data: Mapping[str, Any]) -> tuple[Note, ...]:
     )
 
 
-class Finding(NamedTuple):
+class ClaimResult(NamedTuple):
     """Whether a claim was reproduced, and the numbers that decide it."""
 
     reproduced: bool
@@ -407,8 +415,8 @@ class Claim:
 
     key: str
     text: str  # from the paper, shortened
-    place: str  # section or table in the paper
-    finding: Finding
+    location: str  # section or table in the paper
+    finding: ClaimResult
 
     @property
     def verdict(self) -> str:
@@ -419,26 +427,26 @@ class Claim:
         """Return the claim as a JSON-compatible dict."""
         return {
             "claim": self.text,
-            "place": self.place,
+            "place": self.location,
             "measured": self.finding.measured,
             "reproduced": self.finding.reproduced,
         }
 
 
-def smallest(
+def check_smallest(
     key: str,
     measured: Mapping[str, Mapping[str, float | None]],
     *,
     ties: bool = False,
     floor: float = 0.0,
     margin: float = 0.0,
-) -> Finding:
+) -> ClaimResult:
     """Check that one method has the smallest number in every case; `measured` is by case and method.
 
     With `ties` equal numbers are accepted; numbers up to `floor` are rounding and count as equal. The number must be smaller than
     the next one by the relative `margin`, the scatter of the measurement.
 
-    >>> smallest("b", {"one": {"a": 3, "b": 2}, "two": {"a": 1, "b": 2}})
+    >>> check_smallest("b", {"one": {"a": 3, "b": 2}, "two": {"a": 1, "b": 2}})
     Finding(reproduced=False, measured='one: b 2, a 3. two: a 1, b 2.')
     """
 
@@ -454,4 +462,4 @@ def smallest(
     texts = [f"{case}: {', '.join(f'{name} {text(x)}' for name, x in of.items())}." for case, of in cases.items()]
     texts += [f"Up to {floor:.0e} is rounding."] if floor else []
     texts += [f"Differences below {100 * margin:g} % are scatter."] if margin else []
-    return Finding(all(map(holds, cases.values())), " ".join(texts))
+    return ClaimResult(all(map(holds, cases.values())), " ".join(texts))

@@ -11,23 +11,23 @@ import dalembert as dl
 from dalembert.api import load
 from dalembert.api.trajectory import Trajectory
 from dalembert.errors import SimulationError
-from dalembert.evidence.comparison import Comparison, Row
-from dalembert.papers.mechanism import Placed, box, placed
+from dalembert.evidence.comparison import Comparison, ComparisonRow
+from dalembert.papers.mechanism import BodyPoses, box, pose_bodies
 from dalembert.papers.printed_values import (
+    ClaimResult,
     Computed,
-    Finding,
-    Frame,
-    Line,
-    Panel,
+    FigurePanel,
+    MechanismSnapshot,
     Picture,
+    PrintedLine,
     Recipe,
     Stroke,
-    filled,
+    check_smallest,
+    keyed_rows,
     published,
-    smallest,
 )
 from dalembert.simulation import observables
-from dalembert.simulation.integrators.base import InitialValueProblem, PlainSystem, Settings
+from dalembert.simulation.integrators.base import InitialValueProblem, Settings, SimpleSystem
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.rk45 import RungeKutta45
 
@@ -49,7 +49,7 @@ def recipe() -> Recipe:
     def compared(case: str) -> Comparison:
         """Run a case study like its authors: ode45 with steps no longer than one sample."""
         dl.simulate(case, 0.1, integrator="rk45", samples=2)  # excludes compilation from the CPU time
-        return dl.compare(case, METHODS, integrator="rk45", rechoose=False)
+        return dl.compare(case, METHODS, integrator="rk45", repartition=False)
 
     tables: dict[str, Callable[[], Computed]] = {
         number: partial(_norms, compared, case) for number, case in CASES.items()
@@ -58,12 +58,12 @@ def recipe() -> Recipe:
     return Recipe(tables, _figures(compared), _claims(compared))
 
 
-def _claims(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], Finding]]:
+def _claims(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], ClaimResult]]:
     """Return the functions that test the claims of the paper with the runs of Tables 2, 3 and 6."""
 
-    def least(of_row: Callable[[Row], float | None], *cases: str) -> Finding:
+    def least(of_row: Callable[[ComparisonRow], float | None], *cases: str) -> ClaimResult:
         found = {case: {key: of_row(compared(case)[key]) for key in METHODS} for case in cases or CASES.values()}
-        return smallest("volterra_reduced", found, floor=_ROUNDING)
+        return check_smallest("volterra_reduced", found, floor=_ROUNDING)
 
     return {
         "fewest-equations": _fewest_equations,
@@ -76,20 +76,20 @@ def _claims(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], 
     }
 
 
-def _fewest_equations() -> Finding:
+def _fewest_equations() -> ClaimResult:
     """Compare the number of equations of all columns of Table 1."""
     found = {case: {key: dl.derive(case, key).n_dynamic for key in COUNTED} for case in CASES.values()}
-    return smallest("volterra_reduced", found, ties=True)
+    return check_smallest("volterra_reduced", found, ties=True)
 
 
-def _no_drift(compared: Callable[[str], Comparison]) -> Finding:
+def _no_drift(compared: Callable[[str], Comparison]) -> ClaimResult:
     """Check that the first ignorable momentum, a parameter of the reduced equations, is constant to rounding."""
     drifts = {case: compared(case)["volterra_reduced"].momentum_error or 0.0 for case in CASES.values()}
     texts = ", ".join(f"{case} {drift:.1e}" for case, drift in drifts.items())
-    return Finding(max(drifts.values()) < _ROUNDING, f"{texts}; rounding errors would be below {_ROUNDING:.0e}.")
+    return ClaimResult(max(drifts.values()) < _ROUNDING, f"{texts}; rounding errors would be below {_ROUNDING:.0e}.")
 
 
-def _fastest(compared: Callable[[str], Comparison]) -> Finding:
+def _fastest(compared: Callable[[str], Comparison]) -> ClaimResult:
     """Compare the CPU times of the runs, the minimum of several, alternating the methods."""
     found: dict[str, dict[str, float]] = {}
     for case in CASES.values():
@@ -100,7 +100,7 @@ def _fastest(compared: Callable[[str], Comparison]) -> Finding:
             for key in METHODS:
                 times[key].append(dl.derive(case, key).simulate(**options).cpu_seconds)
         found[case] = {key: min(each) for key, each in times.items()}
-    return smallest("volterra_reduced", found, margin=_SCATTER)
+    return check_smallest("volterra_reduced", found, margin=_SCATTER)
 
 
 def _figures(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], Picture]]:
@@ -134,7 +134,7 @@ def _counts() -> Computed:
     formulas: dict[str, list[int]] = {"m": [], "p": [], "m − s": [], "p − s": []}
     for case in CASES.values():
         moves = dl.mobility(case)
-        m, p, s = len(load.described(case).coordinate_names), moves.degrees_of_freedom, len(moves.ignorable)
+        m, p, s = len(load.description_of(case).coordinate_names), moves.degrees_of_freedom, len(moves.ignorable)
         for text, value in zip(formulas, (m, p, m - s, p - s), strict=True):
             formulas[text].append(value)
     named = {tuple(values): text for text, values in formulas.items()}
@@ -155,7 +155,7 @@ def with_multiplier(case: str) -> tuple[np.ndarray, np.ndarray]:
     start = np.concatenate([*equations.model.initial, [0.0]])
     times = np.linspace(0.0, equations.model.duration, equations.model.samples)
     problem = InitialValueProblem(
-        (*equations.model.coordinate_names,) * 2 + ("multiplier",), 0.0, start, PlainSystem(rates)
+        (*equations.model.coordinate_names,) * 2 + ("multiplier",), 0.0, start, SimpleSystem(rates)
     )
     settings = Settings(max_step=times[1])
     return times, integrate(problem, RungeKutta45(problem, settings, times[-1]), times, settings).y
@@ -192,24 +192,24 @@ def _norms(compared: Callable[[str], Comparison], case: str) -> Computed:
 
 def _parameters() -> Computed:
     """Return Table 4 from the model."""
-    values = load.described("satellite-boom").parameter_values
+    values = load.description_of("satellite-boom").parameter_values
     names = ("mg", "m", "l", "a", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
-    return filled("volterra", "4", ([values[name]] for name in names))
+    return keyed_rows("volterra", "4", ([values[name]] for name in names))
 
 
 def _start() -> Computed:
     """Return Table 5 from the model."""
-    q, qd = load.described("satellite-boom").initial
-    return filled("volterra", "5", ([float(x)] for x in (*q, *qd)))
+    q, qd = load.description_of("satellite-boom").initial
+    return keyed_rows("volterra", "5", ([float(x)] for x in (*q, *qd)))
 
 
 # Figures 2–4, 8, 9, 13 and 14
 
 
-def drift(title: str, of_run: Callable[[Trajectory], np.ndarray], runs: Mapping[str, Trajectory]) -> list[Panel]:
+def drift(title: str, of_run: Callable[[Trajectory], np.ndarray], runs: Mapping[str, Trajectory]) -> list[FigurePanel]:
     """Plot the running maximum of the error of each method, in percent."""
-    lines = [Line(LABELS[key], run.t, np.maximum.accumulate(100 * of_run(run))) for key, run in runs.items()]
-    return [Panel(f"{title}, largest so far [%]", tuple(lines), log=True)]
+    lines = [PrintedLine(LABELS[key], run.t, np.maximum.accumulate(100 * of_run(run))) for key, run in runs.items()]
+    return [FigurePanel(f"{title}, largest so far [%]", tuple(lines), log=True)]
 
 
 def energy(run: Trajectory) -> np.ndarray:
@@ -231,14 +231,14 @@ def momentum(run: Trajectory) -> np.ndarray:
 # Figures 5, 10 and 15
 
 
-def coordinates(case: str, runs: Mapping[str, Trajectory]) -> list[Panel]:
+def coordinates(case: str, runs: Mapping[str, Trajectory]) -> list[FigurePanel]:
     """Plot the coordinates of the reduced equations, and the samples of the authors' result file."""
     run = runs["volterra_reduced"]
     rows = np.array(published("volterra")["cases"][case]["volterra_reduced"]["time_and_state"]).T
     panels = []
     for c, ours, theirs in zip(run.model.generalized_coordinates, run.q, rows[1:], strict=False):
-        curve, dots = Line("computed", run.t, ours), Line("published", rows[0], theirs, points=True)
-        panels.append(Panel(f"{_LETTERS.get(c.name, c.name)} [{c.unit}]", (curve, dots)))
+        curve, dots = PrintedLine("computed", run.t, ours), PrintedLine("published", rows[0], theirs, points=True)
+        panels.append(FigurePanel(f"{_LETTERS.get(c.name, c.name)} [{c.unit}]", (curve, dots)))
     return panels
 
 
@@ -249,27 +249,27 @@ _LETTERS |= {"gamma1": "γ₁", "gamma2": "γ₂"}
 # Figures 6 and 11
 
 
-def snapshots(case: str, run: Trajectory) -> list[Frame]:
+def snapshots(case: str, run: Trajectory) -> list[MechanismSnapshot]:
     """Draw the mechanism at several times."""
     draw = {"cart-pendulum": cart, "three-bodies": panels}[case]
     at = np.searchsorted(run.t, _TIMES[case] - 1e-9)
-    return [Frame(f"t = {run.t[k]:.4g} s", tuple(draw(placed(run.model, run.q[:, k])))) for k in at]
+    return [MechanismSnapshot(f"t = {run.t[k]:.4g} s", tuple(draw(pose_bodies(run.model, run.q[:, k])))) for k in at]
 
 
 # Figures 1, 7 and 12
 
 
-def sketch(case: str) -> list[Frame]:
+def sketch(case: str) -> list[MechanismSnapshot]:
     """Draw the mechanism with the names of its points, in a configuration without overlaps."""
     draw, q = {
         "cart-pendulum": (cart, (0.5, 1.1, 0.0)),
         "three-bodies": (panels, (0, 0, 0, 0.7, 0.5, 0, 0, 0)),
         "satellite-boom": (boom, (0, 0, 0, 1.5, 0, 0, 0)),
     }[case]
-    return [Frame("", tuple(draw(placed(case, q), named=True)))]
+    return [MechanismSnapshot("", tuple(draw(pose_bodies(case, q), named=True)))]
 
 
-def cart(at: Placed, *, named: bool = False) -> list[Stroke]:
+def cart(at: BodyPoses, *, named: bool = False) -> list[Stroke]:
     """Draw the cart on its track, the mast with the hinge A, the rods AB and BC, and the wheel at C."""
     length = at.model.parameter_values["l"]
     names = ("A", "B", "C") if named else ("", "", "")
@@ -283,36 +283,36 @@ def cart(at: Placed, *, named: bool = False) -> list[Stroke]:
     wheel = np.array([c - 0.16 * (c - b), c + 0.16 * (c - b)])  # edge view, along BC
     return [
         Stroke(ground, thin=True),
-        Stroke(bed, closed=True, colour=5),
+        Stroke(bed, closed=True, color=5),
         Stroke(mast, thin=True, label=names[0]),
-        Stroke(np.array([a, b]), colour=0, joint=True, label=names[1]),
-        Stroke(np.array([b, c]), colour=1, joint=True, label=names[2]),
-        Stroke(wheel, colour=6),
+        Stroke(np.array([a, b]), color=0, joint=True, label=names[1]),
+        Stroke(np.array([b, c]), color=1, joint=True, label=names[2]),
+        Stroke(wheel, color=6),
     ]
 
 
-def panels(at: Placed, *, named: bool = False) -> list[Stroke]:
+def panels(at: BodyPoses, *, named: bool = False) -> list[Stroke]:
     """Draw the middle body with its two panels."""
     p = at.model.parameter_values
     body = [Stroke(at.points("middle", face), closed=True) for face in box((p["b"] / 2, p["a"] / 2, p["c"] / 2))]
     plate = [(0, 0, p["c"] / 2), (0, 0, -p["c"] / 2), (-p["b"], 0, -p["c"] / 2), (-p["b"], 0, p["c"] / 2)]
     doors = [
-        Stroke(at.points(name, plate), closed=True, colour=k, label=word if named else "")
+        Stroke(at.points(name, plate), closed=True, color=k, label=word if named else "")
         for name, k, word in (("panel1", 1, "panel 1, γ₁"), ("panel2", 2, "panel 2, γ₂"))
     ]
     return [*body, *doors, *(_axes(at, "middle", 1.8) if named else [])]
 
 
-def boom(at: Placed, *, named: bool = False) -> list[Stroke]:
+def boom(at: BodyPoses, *, named: bool = False) -> list[Stroke]:
     """Draw the satellite, the boom and the tip mass."""
     edge = at.model.parameter_values["l"]
     body = [Stroke(at.points("satellite", face), closed=True) for face in box([edge / 2] * 3)]
     root = at.points("satellite", [(0, 0, edge / 2)])
     tip = at.points("tip", [(0, 0, 0)])
-    rod = Stroke(np.concatenate([root, tip]), colour=1, joint=True, label="m" if named else "")
+    rod = Stroke(np.concatenate([root, tip]), color=1, joint=True, label="m" if named else "")
     return [*body, rod, *(_axes(at, "satellite", 2.2) if named else [])]
 
 
-def _axes(at: Placed, body: str, length: float) -> list[Stroke]:
+def _axes(at: BodyPoses, body: str, length: float) -> list[Stroke]:
     ends = zip("xyz", length * np.eye(3), strict=True)
     return [Stroke(at.points(body, [(0, 0, 0), end]), thin=True, label=name) for name, end in ends]

@@ -25,23 +25,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.codegen.compiled_loop import CompiledText, as_record, call
-from dalembert.codegen.function import Code, Function, MachineFunction, SweptFunction, function_of
+from dalembert.codegen.compiled_loop import CompiledSolver, as_record, call
+from dalembert.codegen.function import Code, CompiledFunction, MachineFunction, SweepFunction, function_of
 from dalembert.codegen.linear_algebra import cholesky, inverse, solve, svd
 from dalembert.mechanics import rank
 from dalembert.mechanics.state_batch import dimensionless
 from dalembert.recursive.constraint_batch import DOUBTFUL, null_space_solution, usual_rank
-from dalembert.recursive.plan import TOLERANCE, Plan
+from dalembert.recursive.plan import TOLERANCE, TreePlan
 from dalembert.recursive.rolled_sweeps import rolled_function
 from dalembert.recursive.traced import task_program
 
 WEAK = 1e-10  # an allowed motion whose inertia is below this fraction of its terms is checked in `tree_dynamics`
-AMISS = 2.0  # value of a failed validity check
+CHECK_FAILED = 2.0  # value of a failed validity check
 Solver = Callable[..., tuple[np.ndarray, np.ndarray]]
 _NONE = np.zeros(0)
 
 
-class Head(NamedTuple):
+class ModelDataHeader(NamedTuple):
     """Header of the model data, before its units and the sizes of its rows."""
 
     inputs: int
@@ -53,7 +53,7 @@ class Head(NamedTuple):
     time: float  # the time scale
 
 
-LENGTH = len(Head._fields)
+LENGTH = len(ModelDataHeader._fields)
 
 
 # compiled functions
@@ -61,19 +61,21 @@ LENGTH = len(Head._fields)
 
 def one(solve: Solver, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
     """Write ṡ and the validity check at one state, with the signature of programs after the solver."""
-    head = as_record(Head, tables)
+    head = as_record(ModelDataHeader, tables)
     n, r = head.n, head.rows
     parts = np.empty(n * n + n + r * n + r + 1)
     call(head.parts, x, p, tables[LENGTH + n + r :], parts)
     accelerations(head, solve, tables, parts, out)
 
 
-def accelerations(head: Head, solve: Solver, numbers: np.ndarray, parts: np.ndarray, out: np.ndarray) -> None:
+def accelerations(
+    head: ModelDataHeader, solve: Solver, numbers: np.ndarray, parts: np.ndarray, out: np.ndarray
+) -> None:
     """Write ṡ and the validity check, from M, h, A and β at one state."""
     n, r = head.n, head.rows
     unit, sizes = numbers[LENGTH : LENGTH + n], numbers[LENGTH + n : LENGTH + n + r]
     if not np.isfinite(parts).all():
-        out[n] = AMISS
+        out[n] = CHECK_FAILED
         return
     h = n * n
     begin = h + n
@@ -86,7 +88,7 @@ def accelerations(head: Head, solve: Solver, numbers: np.ndarray, parts: np.ndar
     for i in range(n):
         out[i] = sd[i]
         if not np.isfinite(sd[i]):
-            out[n] = AMISS
+            out[n] = CHECK_FAILED
     for i in range(r):
         left, terms = -b[i], abs(b[i]) + 1 / head.time**2
         for j in range(n):
@@ -94,12 +96,12 @@ def accelerations(head: Head, solve: Solver, numbers: np.ndarray, parts: np.ndar
             terms += abs(A[i, j] * sd[j])
         out[n] = max(out[n], abs(left) / (TOLERANCE * terms))
     if not has_inertia(free):
-        out[n] = AMISS
+        out[n] = CHECK_FAILED
 
 
 def counted(A: np.ndarray, unit: np.ndarray, usual: int) -> int:
     """The rank of the rows; in doubtful cases at most the rank at generic states of the model."""
-    sigma = svd(rank.leveled(A, unit)[0])[1]
+    sigma = svd(rank.normalized_rows(A, unit)[0])[1]
     found = int(np.count_nonzero(rank.above(sigma, rank.TOLERANCE)))
     if found > usual >= 0 and sigma[found - 1] < DOUBTFUL * sigma[0]:
         return usual
@@ -119,28 +121,28 @@ def has_inertia(free: np.ndarray) -> bool:
 class ConstrainedForward:
     """Data of a model with constraints, and its parts (M, h, A, β) as a compiled function."""
 
-    plan: Plan
-    parts: Function
+    plan: TreePlan
+    parts: CompiledFunction
     usual: int | None  # the rank of the constraints at generic states
 
     @property
-    def function(self) -> Function:
+    def function(self) -> CompiledFunction:
         """ṡ and the validity check, in machine code if the parts are."""
         if isinstance(self.parts, MachineFunction):
             return CompiledForward(self, self.parts)
         return InterpretedForward(self)
 
-    def head(self, inputs: int, parts: int) -> Head:
+    def head(self, inputs: int, parts: int) -> ModelDataHeader:
         """The header of the model data."""
         n, usual = self.plan.tree.n_speeds, -1 if self.usual is None else self.usual
-        return Head(inputs, n + 1, parts, n, len(self.plan.sizes), usual, self.plan.scales.time)
+        return ModelDataHeader(inputs, n + 1, parts, n, len(self.plan.sizes), usual, self.plan.scales.time)
 
-    def numbers(self, head: Head) -> np.ndarray:
+    def numbers(self, head: ModelDataHeader) -> np.ndarray:
         """The model data as numbers, with the units of the speeds and the sizes of the rows."""
         return np.concatenate([head, self.plan.units, self.plan.sizes])
 
 
-class InterpretedForward(Function):
+class InterpretedForward(CompiledFunction):
     """The solver as Python code, state by state."""
 
     def __init__(self, forward: ConstrainedForward) -> None:
@@ -182,32 +184,32 @@ class CompiledForward(MachineFunction):
         return _compiled()
 
     @cached_property
-    def varied(self) -> CompiledForward:
+    def with_varying_parameters(self) -> CompiledForward:
         """The function itself: there are no parameters."""
-        return CompiledForward(self._forward, self._parts.varied)
+        return CompiledForward(self._forward, self._parts.with_varying_parameters)
 
 
 @cache
-def _compiled() -> CompiledText:
+def _compiled() -> CompiledSolver:
     """The solver as machine code."""
-    return CompiledText(one, null_space_solution)
+    return CompiledSolver(one, null_space_solution)
 
 
-class Closed(Function):
+class ConstrainedSweeps(CompiledFunction):
     """Forward dynamics of a constrained tree, as a function of rows (q, s, τ, t); its last output is a validity check."""
 
-    def __init__(self, plan: Plan, free: Function) -> None:
+    def __init__(self, plan: TreePlan, free: CompiledFunction) -> None:
         self._plan, self._tree, self._free = plan, plan.tree, free
         self.n_outputs, self.sizes = self._free.n_outputs, self._free.sizes
 
     @cached_property
-    def _rows(self) -> Function:
+    def _rows(self) -> CompiledFunction:
         return function_of(task_program(self._plan, "rows"), "native")
 
     @cached_property
-    def _inverse(self) -> SweptFunction:
+    def _inverse(self) -> SweepFunction:
         """I⁻¹ τ at s = 0: the sweeps without gravity."""
-        weightless = self._tree.model.replaced(gravity_given=(0, 0, 0))
+        weightless = self._tree.model.replaced(gravity_input=(0, 0, 0))
         return rolled_function(replace(self._plan, tree=replace(self._tree, model=weightless)), "forward")
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -219,7 +221,7 @@ class Closed(Function):
         rows = self._rows(np.concatenate([inputs[: n + speeds], inputs[-1:]]), _NONE, threads)
         A, beta = np.moveaxis(rows[: r * speeds].reshape(r, speeds, -1), -1, 0), rows[r * speeds : r * (speeds + 1)].T
         good = np.isfinite(found).all(axis=0) & np.isfinite(A).all(axis=(1, 2)) & np.isfinite(beta).all(axis=1)
-        found[-1] = np.where(good, np.maximum(np.abs(found[-1]), np.abs(rows[-1])), AMISS)
+        found[-1] = np.where(good, np.maximum(np.abs(found[-1]), np.abs(rows[-1])), CHECK_FAILED)
         if good.any():
             states = inputs[:n, good], found[:-1, good].T
             found[:-1, good], left = self._constrained(*states, A[good], beta[good], threads)
@@ -246,11 +248,11 @@ class Closed(Function):
         left = np.abs((A @ sd[..., None])[..., 0] - beta)
         terms = (np.abs(A) @ np.abs(sd)[..., None])[..., 0] + np.abs(beta) + 1 / self._plan.scales.time**2
         alarm = (left / (TOLERANCE * terms)).max(axis=1, initial=0.0)
-        return sd.T, np.where(np.isfinite(sd).all(axis=1), alarm, AMISS)
+        return sd.T, np.where(np.isfinite(sd).all(axis=1), alarm, CHECK_FAILED)
 
     def _combinations(self, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """T of orthonormal combinations T A (K, ·, r), zero for unused ones, and a mask of those in use."""
-        rows, size = rank.leveled(A, self._plan.units)
+        rows, size = rank.normalized_rows(A, self._plan.units)
         U, sigma, _ = svd(rows)
         share = sigma / np.maximum(sigma[:, :1], 1e-300)
         count = (share > rank.TOLERANCE).sum(axis=1)

@@ -21,7 +21,7 @@ import numpy as np
 
 from dalembert.recursive._inverse_derivatives import varied_forces
 from dalembert.recursive.composite_inertia import mass_matrix
-from dalembert.recursive.inverse import effort, gathered, inverse_dynamics, outwards
+from dalembert.recursive.inverse import effort, inverse_dynamics, outwards, subtree_wrenches
 from dalembert.recursive.joint_speeds import to_speed_forces
 from dalembert.recursive.link_states import Moving, MovingLink
 from dalembert.recursive.tree import Tree
@@ -53,13 +53,13 @@ class _Chain:
     bends: list[tuple[int, Terms]]
 
 
-def slopes_of_inverse(moving: Moving, loads: Array, symbols: Symbols) -> Array:
+def inverse_derivatives(moving: Moving, loads: Array, symbols: Symbols) -> Array:
     """∂τ by q, s, ṡ and parameters, as adjacent columns."""
     parts = _by_state(moving, loads, symbols, symbols.sd)
     return np.concatenate([*parts, _by_parameters(moving, loads, symbols)], axis=1)
 
 
-def slopes_of_forward(moving: Moving, loads: Array, symbols: Symbols, tau: Array) -> tuple[Array, Array]:
+def forward_derivatives(moving: Moving, loads: Array, symbols: Symbols, tau: Array) -> tuple[Array, Array]:
     """∂ṡ by q, s, τ and parameters, as adjacent columns, at the forces `tau`; and pivots that vanish if I is singular."""
     speeds = (speed for link in reversed(moving.links) for speed in reversed(link.speeds))
     order = list(dict.fromkeys(speeds) | dict.fromkeys(range(moving.tree.n_speeds)))  # the outermost links first
@@ -81,13 +81,13 @@ def _by_parameters(moving: Moving, loads: Array, symbols: Symbols) -> Array:
 def _by_state(moving: Moving, loads: Array, symbols: Symbols, sd: Array) -> tuple[Array, Array, Array]:
     """∂τ by q along the speeds, by s, and by ṡ, at accelerations `sd` that may depend on the other symbols."""
     sweep, n = outwards(moving, sd), moving.tree.n_speeds
-    wrenches = gathered(moving, sweep)
+    wrenches = subtree_wrenches(moving, sweep)
     chains = [_chains(link, moving.tree, symbols, sd) for link in moving.links]
     by_q, by_s, M = (zeros(n, n) for _ in range(3))
     for entry in varied_forces(moving, sweep.motions, wrenches):
         by = chains[entry.by][entry.j]
         for row, g in chains[entry.link][entry.k].slopes:
-            place, rate, second = g * entry.place, g * entry.rate, g * entry.second
+            place, rate, second = g * entry.by_position, g * entry.rate, g * entry.second
             _add(by_q, row, (place, by.slopes), (rate, by.rate_by_q), (second, by.second_by_q))
             _add(by_s, row, (rate, by.slopes), (second, by.second_by_s))
             _add(M, row, (second, by.slopes))
@@ -146,7 +146,7 @@ def _along_speeds(tree: Tree, symbols: Symbols, by_q: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Elimination:
+class EliminationFactors:
     """Expanded factors: for each speed its column of U without the 1, and 1 / D."""
 
     order: tuple[int, ...]
@@ -201,14 +201,14 @@ class RolledElimination:
         return self.solved(identity(len(self.order)))
 
 
-def elimination_of(matrix: Array, order: Sequence[int], columns: int) -> Elimination | RolledElimination:
+def elimination_of(matrix: Array, order: Sequence[int], columns: int) -> EliminationFactors | RolledElimination:
     """The factors of a symmetric positive definite matrix, eliminated in this order, for `columns` right-hand sides."""
     indices = list(order)
     solver = ROLLED.solver("symmetric", matrix[np.ix_(indices, indices)], columns)
     return _expanded(matrix, indices) if solver is None else RolledElimination(tuple(order), solver)
 
 
-def _expanded(matrix: Array, order: list[int]) -> Elimination:
+def _expanded(matrix: Array, order: list[int]) -> EliminationFactors:
     rest, n = matrix.copy(), len(matrix)
     columns: list[tuple[tuple[int, Scalar], ...]] = [()] * n
     shrink = zeros(n)
@@ -219,4 +219,4 @@ def _expanded(matrix: Array, order: list[int]) -> Elimination:
         for a, (k, u) in enumerate(columns[j]):
             for i in used[a:]:
                 rest[i, k] = rest[k, i] = rest[i, k] - u * rest[i, j]
-    return Elimination(tuple(order), tuple(columns), shrink)
+    return EliminationFactors(tuple(order), tuple(columns), shrink)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from dalembert.recursive._transforms import plus
 from dalembert.recursive.composite_inertia import mass_matrix
-from dalembert.recursive.forward import swept
+from dalembert.recursive.forward import run_sweeps
 from dalembert.recursive.inverse import effort, inverse_dynamics, second_rates
 from dalembert.recursive.link_states import Moving, MovingLink
 from dalembert.symbolic.algebra_base import Array, vector, zeros
@@ -50,7 +50,7 @@ def hybrid_dynamics(moving: Moving, prescribed: Sequence[int], sd: Array, tau: A
 def _by_sweeps(moving: Moving, chosen: set[int], prescribed_sd: Array, pushed: Array) -> tuple[Array, Array, Array]:
     """ṡ of the other speeds, their pivots, and τ of the chosen ones."""
     prescribed_links = [_prescribed(link, prescribed_sd) if chosen & {*link.speeds} else link for link in moving.links]
-    found, needed = swept(replace(moving, links=tuple(prescribed_links)), pushed), zeros(len(prescribed_sd))
+    found, needed = run_sweeps(replace(moving, links=tuple(prescribed_links)), pushed), zeros(len(prescribed_sd))
     for link, moved, body, (wd, vd) in zip(moving.links, prescribed_links, found.bodies, found.rates, strict=True):
         if moved is not link:
             n, f = body.M.wrench(wd, vd)

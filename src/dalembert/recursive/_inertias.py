@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dalembert.recursive._transforms import NONE, Matrix, Three, Transform, Turn, absent
+from dalembert.recursive._transforms import NONE, Matrix, Rotation, Three, Transform, absent
 from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, matrix
 
 Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
@@ -31,7 +31,7 @@ def six(S: Array) -> Six:
     return (S[0, 0], S[1, 1], S[2, 2], S[1, 2], S[0, 2], S[0, 1])
 
 
-def _turned_symmetric(turn: Turn, S: Six) -> Six:
+def _turned_symmetric(turn: Rotation, S: Six) -> Six:
     """T S Tᵀ: 8 products if the rotation is planar."""
     if isinstance(turn, Matrix):
         return six(turn.R @ symmetric(S) @ turn.R.T)
@@ -44,7 +44,7 @@ def _turned_symmetric(turn: Turn, S: Six) -> Six:
     return tuple(out)  # type: ignore[return-value]
 
 
-def turned_rows(turn: Turn, H: Rows) -> Rows:
+def rotate_rows(turn: Rotation, H: Rows) -> Rows:
     """T H Tᵀ: 12 products if the rotation is planar."""
     if isinstance(turn, Matrix):
         return _rows(turn.R @ matrix(H) @ turn.R.T)
@@ -83,7 +83,7 @@ class Rigid:
             return self
         body = self._shifted(way.after)
         h, inertia = way.inwards(body.h), body.inertia
-        for turn in reversed(way.turns):
+        for turn in reversed(way.rotations):
             inertia = _turned_symmetric(turn, inertia)
         return Rigid(body.m, h, inertia)._shifted(way.before)
 
@@ -139,9 +139,9 @@ class Articulated:
     def inwards(self, way: Transform) -> Articulated:
         """About the origin of the parent and in its axes: Aᵀ M̄ A of (31)."""
         body = self._shifted(way.after)
-        for turn in reversed(way.turns):
+        for turn in reversed(way.rotations):
             body = Articulated(
-                _turned_symmetric(turn, body.inertia), turned_rows(turn, body.H), _turned_symmetric(turn, body.M)
+                _turned_symmetric(turn, body.inertia), rotate_rows(turn, body.H), _turned_symmetric(turn, body.M)
             )
         return body._shifted(way.before)
 
@@ -160,11 +160,11 @@ class Articulated:
             S[3 + k] = S[3 + k] + d * (old[i][i] - H[j][j])
         return Articulated(tuple(S), _rows(H), M)  # type: ignore[arg-type]
 
-    def without(self, ways: Sequence[tuple[Scalars, Scalars]], still: Sequence[int]) -> Articulated:
-        """M̂ − Σ ŵ wᵀ over pairs of six entries: (31). `still` lists rows that are known to vanish."""
+    def without(self, ways: Sequence[tuple[Scalars, Scalars]], zero_rows: Sequence[int]) -> Articulated:
+        """M̂ − Σ ŵ wᵀ over pairs of six entries: (31). `zero_rows` lists rows that are known to vanish."""
 
         def rest(a: int, b: int) -> Scalar:
-            if a in still or b in still:
+            if a in zero_rows or b in zero_rows:
                 return 0
             return self.entry(a, b) - _sum([hat[a] * w[b] for hat, w in ways])
 

@@ -28,26 +28,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dalembert.recursive._inertias import NO_BODY, Rigid, Rows, turned_rows
-from dalembert.recursive._transforms import NONE, Three, Transform, absent, crossed, dot, nothing, plus, times
-from dalembert.recursive.composite_inertia import Wrench, brought, composites, share, with_rotor
-from dalembert.recursive.inverse import Motion, combined, field, point, spins, still
-from dalembert.recursive.link_states import Axis, Moving, MovingLink
+from dalembert.recursive._inertias import NO_BODY, Rigid, Rows, rotate_rows
+from dalembert.recursive._transforms import NONE, Three, Transform, absent, crossed, dot, is_absent, plus, times
+from dalembert.recursive.composite_inertia import Wrench, composites, generalized_force, with_rotor, wrenches_to_parent
+from dalembert.recursive.inverse import LinkMotion, combined, field, point, spins, world_motion
+from dalembert.recursive.link_states import MotionAxis, Moving, MovingLink
 from dalembert.symbolic.algebra_base import Scalar
 
 
 @dataclass(frozen=True)
-class Stir:
+class CoriolisTerms:
     """p and Q of one or several bodies, which define B."""
 
     p: Three
     Q: Rows
 
     @classmethod
-    def of(cls, body: Rigid, w: Three, v: Three) -> Stir:
+    def of(cls, body: Rigid, w: Three, v: Three) -> CoriolisTerms:
         """For one body: u = v + ω × ρ."""
         if body is NO_BODY:
-            return CALM
+            return NO_CORIOLIS
         w, v = times(2, w), times(2, v)
         xx, yy, zz, yz, xz, xy = body.inertia
         half = (xx + yy + zz) / 2
@@ -57,26 +57,26 @@ class Stir:
         Q = ((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2]))
         return cls(plus(times(body.m, v), crossed(w, body.h)), Q)
 
-    def __add__(self, other: Stir) -> Stir:
+    def __add__(self, other: CoriolisTerms) -> CoriolisTerms:
         a, b, c = (plus(x, y) for x, y in zip(self.Q, other.Q, strict=True))
-        return Stir(plus(self.p, other.p), (a, b, c))
+        return CoriolisTerms(plus(self.p, other.p), (a, b, c))
 
-    def inwards(self, way: Transform) -> Stir:
+    def inwards(self, way: Transform) -> CoriolisTerms:
         """About the origin of the parent and in its axes."""
-        if self is CALM:
+        if self is NO_CORIOLIS:
             return self
         Q, p = self._shifted(way.after).Q, way.inwards(self.p)
-        for turn in reversed(way.turns):
-            Q = turned_rows(turn, Q)
-        return Stir(p, Q)._shifted(way.before)
+        for turn in reversed(way.rotations):
+            Q = rotate_rows(turn, Q)
+        return CoriolisTerms(p, Q)._shifted(way.before)
 
-    def _shifted(self, d: Three) -> Stir:
+    def _shifted(self, d: Three) -> CoriolisTerms:
         """About a point from which the old reference point is at d: Q' = Q + p dᵀ."""
         rows = [
             tuple(q if absent(x) else q + y * x for q, x in zip(row, d, strict=True))
             for row, y in zip(self.Q, self.p, strict=True)
         ]
-        return Stir(self.p, tuple(rows))  # type: ignore[arg-type]
+        return CoriolisTerms(self.p, tuple(rows))  # type: ignore[arg-type]
 
     def push(self, a: Three) -> Wrench:
         """B [a; b]: the same for any b."""
@@ -88,7 +88,7 @@ class Stir:
         )
         return n, crossed(a, self.p)
 
-    def pull(self, axis: Axis) -> Three:
+    def pull(self, axis: MotionAxis) -> Three:
         """Bᵀ P: the moment of a wrench without a force."""
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.Q
         a = axis.about
@@ -97,14 +97,14 @@ class Stir:
             (xx + zz) * a[1] - xy * a[0] - zy * a[2],
             (xx + yy) * a[2] - xz * a[0] - yz * a[1],
         )
-        return n if nothing(axis.along) else plus(n, crossed(self.p, axis.along))
+        return n if is_absent(axis.along) else plus(n, crossed(self.p, axis.along))
 
 
-CALM = Stir(NONE, (NONE, NONE, NONE))
+NO_CORIOLIS = CoriolisTerms(NONE, (NONE, NONE, NONE))
 
 
 @dataclass(frozen=True)
-class Varied:
+class MotionColumns:
     """Columns of one motion: Ψ̇, Ψ̈ and Σ, each with the angular above the linear part."""
 
     first: Wrench
@@ -113,19 +113,21 @@ class Varied:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ForceDerivatives:
     """∂e/∂θ, ∂e/∂θ̇ and ∂e/∂θ̈ of the motion k of a link by the motion j of another."""
 
     link: int
     k: int
     by: int
     j: int
-    place: Scalar
+    by_position: Scalar
     rate: Scalar
     second: Scalar
 
 
-def varied_forces(moving: Moving, motions: Sequence[Motion], wrenches: Sequence[Wrench]) -> Iterator[Entry]:
+def varied_forces(
+    moving: Moving, motions: Sequence[LinkMotion], wrenches: Sequence[Wrench]
+) -> Iterator[ForceDerivatives]:
     """All entries that are not structurally zero, from the motions of all links and their accumulated wrenches."""
     velocities = _velocities(moving, motions)
     columns = _columns(moving, motions, velocities)
@@ -147,7 +149,7 @@ class _Column:
 
     @classmethod
     def all_of(
-        cls, link: MovingLink, body: Rigid, stir: Stir, columns: Sequence[Varied], wrenches: Wrench
+        cls, link: MovingLink, body: Rigid, stir: CoriolisTerms, columns: Sequence[MotionColumns], wrenches: Wrench
     ) -> list[tuple[_Column, Wrench]]:
         """The columns of a link, and their brackets for θ without P ×* w̃."""
         M, out = body.articulated(), []
@@ -160,41 +162,51 @@ class _Column:
 
     def inwards(self, way: Transform) -> _Column:
         """Transform to the parent."""
-        place, rate, mass = brought(way, (self.place, self.rate, self.mass))
+        place, rate, mass = wrenches_to_parent(way, (self.place, self.rate, self.mass))
         return _Column(place, rate, mass, way.inwards(self.turn))
 
 
 def _of_link(
-    moving: Moving, index: int, sent: list[tuple[_Column, Wrench]], columns: Sequence[Sequence[Varied]]
-) -> Iterator[Entry]:
+    moving: Moving, index: int, sent: list[tuple[_Column, Wrench]], columns: Sequence[Sequence[MotionColumns]]
+) -> Iterator[ForceDerivatives]:
     """The entries of one link with itself and with those between it and the world."""
     link = at = moving.links[index]
     for j, (column, own) in enumerate(sent):
         for k, axis in enumerate(link.fixture.axes):
-            inertia = share(axis, column.mass)
+            inertia = generalized_force(axis, column.mass)
             second = with_rotor(inertia, link.fixture.armature[k]) if j == k else inertia
-            yield Entry(index, k, index, j, share(axis, own), share(axis, column.rate), second)
+            yield ForceDerivatives(
+                index, k, index, j, generalized_force(axis, own), generalized_force(axis, column.rate), second
+            )
     going = [column for column, _ in sent]
     while at.parent >= 0:
-        going, above = [column.inwards(at.way) for column in going], at.parent
+        going, above = [column.inwards(at.transform) for column in going], at.parent
         at = moving.links[above]
         for j, (axis, varied) in enumerate(zip(at.fixture.axes, columns[above], strict=True) if at.speeds else ()):
             for k, column in enumerate(going):
-                inertia = share(axis, column.mass)
-                yield Entry(above, j, index, k, share(axis, column.place), share(axis, column.rate), inertia)
+                inertia = generalized_force(axis, column.mass)
+                yield ForceDerivatives(
+                    above,
+                    j,
+                    index,
+                    k,
+                    generalized_force(axis, column.place),
+                    generalized_force(axis, column.rate),
+                    inertia,
+                )
                 place = dot(column.turn, varied.first[0]) + _work(column.mass, varied.second)
                 rate = dot(axis.about, column.turn) + _work(column.mass, varied.sigma)
-                yield Entry(index, k, above, j, place, rate, inertia)
+                yield ForceDerivatives(index, k, above, j, place, rate, inertia)
 
 
-def _velocities(moving: Moving, motions: Sequence[Motion]) -> list[Three]:
+def _velocities(moving: Moving, motions: Sequence[LinkMotion]) -> list[Three]:
     """v of the origin of every link, relative to the velocity of the first prismatic joints of its tree."""
     children = [0] * (len(moving.links) + 1)
     for link in moving.links:
         children[link.parent] += 1
     out, sliding = list[Three](), list[bool]()
     for link in moving.links:
-        slides = all(nothing(axis.about) for axis in link.fixture.axes)
+        slides = all(is_absent(axis.about) for axis in link.fixture.axes)
         first = link.parent < 0 or (sliding[link.parent] and children[link.parent] == 1)
         sliding.append(first and slides)
         own = combined(link.fixture.axes, link.rates)[1]
@@ -202,51 +214,51 @@ def _velocities(moving: Moving, motions: Sequence[Motion]) -> list[Three]:
     return out
 
 
-def _parent_twist(link: MovingLink, motions: Sequence[Motion], velocities: Sequence[Three]) -> Wrench:
+def _parent_twist(link: MovingLink, motions: Sequence[LinkMotion], velocities: Sequence[Three]) -> Wrench:
     """t_λ: the twist of the parent about the origin of a link, in its axes."""
     if link.parent < 0:
         return NONE, NONE
-    return link.way.rates_outwards(motions[link.parent].w, velocities[link.parent])
+    return link.transform.rates_outwards(motions[link.parent].w, velocities[link.parent])
 
 
-def _columns(moving: Moving, motions: Sequence[Motion], velocities: Sequence[Three]) -> list[list[Varied]]:
+def _columns(moving: Moving, motions: Sequence[LinkMotion], velocities: Sequence[Three]) -> list[list[MotionColumns]]:
     """Ψ̇, Ψ̈ and Σ of all motions. Ψ̈ is computed from U = ω̇× + ω×ω× and v̇ of a point of the parent."""
-    world, out = still(moving.gravity), list[list[Varied]]()
+    world, out = world_motion(moving.gravity), list[list[MotionColumns]]()
     for index, link in enumerate(moving.links):
         (w, v), parent = _parent_twist(link, motions, velocities), world if link.parent < 0 else motions[link.parent]
-        U = field(spins(w), link.way.outwards(parent.wd))
-        vd = point(U, link.way.outwards(point(parent.U, parent.vd, link.way.before)), link.way.after)
-        varied = list[Varied]()
+        U = field(spins(w), link.transform.outwards(parent.wd))
+        vd = point(U, link.transform.outwards(point(parent.U, parent.vd, link.transform.before)), link.transform.after)
+        varied = list[MotionColumns]()
         for axis in link.fixture.axes if link.speeds else ():
             first = _crossed(w, v, axis)
             turning = point(U, NONE, axis.about)
             sliding = plus(crossed(vd, axis.about), crossed(times(2, v), first[0]))
             second = turning, point(U, sliding, axis.along)
             own = first if len(link.fixture.axes) == 1 else _crossed(motions[index].w, velocities[index], axis)
-            varied.append(Varied(first, second, _sum(first, own)))
+            varied.append(MotionColumns(first, second, _sum(first, own)))
         out.append(varied)
     return out
 
 
-def _stirs(moving: Moving, motions: Sequence[Motion], velocities: Sequence[Three]) -> list[Stir]:
+def _stirs(moving: Moving, motions: Sequence[LinkMotion], velocities: Sequence[Three]) -> list[CoriolisTerms]:
     """p and Q of every link with its subtree."""
     out = [
-        Stir.of(link.fixture.body, motion.w, v)
+        CoriolisTerms.of(link.fixture.body, motion.w, v)
         for link, motion, v in zip(moving.links, motions, velocities, strict=True)
     ]
     for index in reversed(range(len(out))):
         link = moving.links[index]
         if link.parent >= 0:
-            out[link.parent] = out[link.parent] + out[index].inwards(link.way)
+            out[link.parent] = out[link.parent] + out[index].inwards(link.transform)
     return out
 
 
-def _crossed(w: Three, v: Three, axis: Axis) -> Wrench:
+def _crossed(w: Three, v: Three, axis: MotionAxis) -> Wrench:
     """t × P."""
     return crossed(w, axis.about), plus(crossed(v, axis.about), crossed(w, axis.along))
 
 
-def _wrench_product(axis: Axis, wrench: Wrench) -> Wrench:
+def _wrench_product(axis: MotionAxis, wrench: Wrench) -> Wrench:
     """P ×* w."""
     n, f = wrench
     return plus(crossed(axis.about, n), crossed(axis.along, f)), crossed(axis.about, f)

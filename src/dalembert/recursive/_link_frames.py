@@ -19,11 +19,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dalembert.recursive._inertias import Rigid
-from dalembert.recursive._transforms import NONE, Matrix, Planar, Three, Transform, Turn, absent, nothing, three
-from dalembert.recursive.link_states import Axis, Fixture, fixtures
+from dalembert.recursive._transforms import (
+    NONE,
+    AxisRotationMatrix,
+    Matrix,
+    Rotation,
+    Three,
+    Transform,
+    absent,
+    is_absent,
+    three,
+)
+from dalembert.recursive.link_states import LinkConstants, MotionAxis, fixtures
 from dalembert.recursive.tree import Tree
 from dalembert.symbolic.algebra_base import vector
-from dalembert.symbolic.floats import FLOATS, plain
+from dalembert.symbolic.floats import FLOATS, to_numeric
 from dalembert.symbolic.rotations import sine_and_cosine
 
 _ROUNDING = 4e-15  # values closer to an integer are rounded to it
@@ -51,7 +61,7 @@ class _Frame:
     e: np.ndarray
 
 
-def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[Fixture, ...]:
+def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[LinkConstants, ...]:
     """The constant data of all moving links in their own frames.
 
     >>> from dalembert.model.model import Model
@@ -74,15 +84,15 @@ def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[Fixture, ...]:
     )
 
 
-def _merged(raw: Sequence[Fixture]) -> tuple[list[Fixture], list[_Seat]]:
+def _merged(raw: Sequence[LinkConstants]) -> tuple[list[LinkConstants], list[_Seat]]:
     """The moving links, each with the bodies fixed to it, and their positions."""
-    links, seats = list[Fixture](), list[_Seat]()
+    links, seats = list[LinkConstants](), list[_Seat]()
     hosts = list[
         tuple[int, np.ndarray, np.ndarray]
     ]()  # for every link: the moving link it belongs to, and its pose on it
     for fixture in raw:
         host, R, p = (-1, np.eye(3), np.zeros(3)) if fixture.parent < 0 else hosts[fixture.parent]
-        R, p = R @ fixture.way.R.astype(float), p + R @ fixture.way.p.astype(float)
+        R, p = R @ fixture.transform.R.astype(float), p + R @ fixture.transform.p.astype(float)
         if fixture.axes:
             hosts.append((len(links), np.eye(3), np.zeros(3)))
             links.append(fixture)
@@ -96,12 +106,12 @@ def _merged(raw: Sequence[Fixture]) -> tuple[list[Fixture], list[_Seat]]:
     return links, seats
 
 
-def _axis(axes: Sequence[Axis]) -> tuple[np.ndarray | None, bool]:
+def _axis(axes: Sequence[MotionAxis]) -> tuple[np.ndarray | None, bool]:
     if len(axes) != 1:
         return None, True
     (axis,) = axes
-    turns = not nothing(axis.about)
-    found = plain(vector(axis.about if turns else axis.along))
+    turns = not is_absent(axis.about)
+    found = to_numeric(vector(axis.about if turns else axis.along))
     return found / np.linalg.norm(found), turns
 
 
@@ -145,13 +155,13 @@ def _three(values: np.ndarray) -> Three:
     return three(vector([0 if abs(x) <= _MEETING * max(size, 1e-300) else float(x) for x in values]))
 
 
-def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries: bool) -> Fixture:
+def _fixture(fixture: LinkConstants, seat: _Seat, frame: _Frame, host: _Frame, carries: bool) -> LinkConstants:
     body = _in_frame(fixture.body, frame)
     C, p = host.Q.T @ seat.R, host.Q.T @ (seat.p - host.e)
     if seat.axis is None:
         turns, last = _factors(C)
         ways = (*turns, *_planar(2, last))
-        return replace(fixture, parent=seat.host, way=Transform(_three(p), ways, NONE), body=body)
+        return replace(fixture, parent=seat.host, transform=Transform(_three(p), ways, NONE), body=body)
     turns, last = _factors(C @ frame.Q)
     # a point of the axis, relative to the origin of the parent, with as few nonzero numbers as possible
     u = C @ seat.axis
@@ -162,11 +172,11 @@ def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries
     after: Three = (0, 0, 0 if abs(offset) <= _MEETING * float(np.linalg.norm(p)) else offset)
     (axis,) = fixture.axes
     about: Three = (0, 0, 1) if seat.turns else NONE
-    lead = float(plain(vector(axis.along)) @ seat.axis)
+    lead = float(to_numeric(vector(axis.along)) @ seat.axis)
     along: Three = (0, 0, 1 if lead == 1 else lead) if lead else NONE
     way = Transform(_three(p + shift * u), turns if seat.turns else (*turns, *_planar(2, last)), after)
-    axes, offset = (Axis(about, along),), last if seat.turns else 0
-    return replace(fixture, parent=seat.host, way=way, axes=axes, body=body, offset=offset)
+    axes, offset = (MotionAxis(about, along),), last if seat.turns else 0
+    return replace(fixture, parent=seat.host, transform=way, axes=axes, body=body, offset=offset)
 
 
 def _nearest(p: np.ndarray, u: np.ndarray) -> float:
@@ -183,14 +193,14 @@ def _in_frame(body: Rigid, frame: _Frame) -> Rigid:
     return body.inwards(Transform(_three(-Qt @ frame.e), () if (Qt == np.eye(3)).all() else (Matrix(Qt),), NONE))
 
 
-def _factors(C: np.ndarray) -> tuple[tuple[Turn, ...], float]:
+def _factors(C: np.ndarray) -> tuple[tuple[Rotation, ...], float]:
     """C as rotations about z and x, and a final angle about z."""
     C = _snapped(C)
     sine = float(np.hypot(C[0, 2], C[1, 2]))
     if sine <= _ROUNDING:
         flipped = C[2, 2] < 0
         last = float(np.arctan2(-C[0, 1], C[0, 0]))
-        return ((Planar(0, -1, 0),) if flipped else ()), last
+        return ((AxisRotationMatrix(0, -1, 0),) if flipped else ()), last
     if abs(C[0, 2]) <= _ROUNDING:  # no first rotation: x is the common normal
         return _planar(0, float(np.arctan2(-C[1, 2], C[2, 2]))), float(np.arctan2(-C[0, 1], C[0, 0]))
     first = float(np.arctan2(C[0, 2], -C[1, 2]))
@@ -198,8 +208,8 @@ def _factors(C: np.ndarray) -> tuple[tuple[Turn, ...], float]:
     return (*_planar(2, first), *_planar(0, middle)), float(np.arctan2(C[2, 0], C[2, 1]))
 
 
-def _planar(axis: int, angle: float) -> tuple[Turn, ...]:
+def _planar(axis: int, angle: float) -> tuple[Rotation, ...]:
     """A constant rotation about a coordinate axis, empty if the angle is zero; quarter turns are exact."""
     near = round(angle / (np.pi / 2)) * np.pi / 2
     s, c = sine_and_cosine(FLOATS, near if abs(angle - near) <= _ROUNDING else angle)
-    return () if absent(s) and c == 1 else (Planar(axis, c, s),)
+    return () if absent(s) and c == 1 else (AxisRotationMatrix(axis, c, s),)

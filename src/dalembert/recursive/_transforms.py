@@ -25,7 +25,7 @@ def absent(x: Scalar) -> bool:
     return type(x) is int and x == 0
 
 
-def nothing(v: Three) -> bool:
+def is_absent(v: Three) -> bool:
     """True for a vector whose entries are all absent."""
     return all(map(absent, v))
 
@@ -61,7 +61,7 @@ def crossed(a: Three, b: Three) -> Three:
 
 
 @dataclass(frozen=True)
-class Planar:
+class AxisRotationMatrix:
     """A rotation about a coordinate axis (0, 1 or 2), by the cosine and sine of its angle."""
 
     axis: int
@@ -98,7 +98,7 @@ class Matrix:
         return three(self.R.T @ vector(v))
 
 
-Turn: TypeAlias = Planar | Matrix
+Rotation: TypeAlias = AxisRotationMatrix | Matrix
 
 
 @dataclass(frozen=True)
@@ -106,18 +106,18 @@ class Transform:
     """From a parent to a link: a translation along axes of the parent, rotations, and a translation along axes of the link."""
 
     before: Three
-    turns: tuple[Turn, ...]
+    rotations: tuple[Rotation, ...]
     after: Three
 
     def inwards(self, v: Three) -> Three:
         """Transform a vector from axes of the link to axes of the parent."""
-        for turn in reversed(self.turns):
+        for turn in reversed(self.rotations):
             v = turn.inwards(v)
         return v
 
     def outwards(self, v: Three) -> Three:
         """Transform a vector from axes of the parent to axes of the link."""
-        for turn in self.turns:
+        for turn in self.rotations:
             v = turn.outwards(v)
         return v
 

@@ -32,7 +32,7 @@ import numpy as np
 from dalembert.recursive._inertias import Rigid
 from dalembert.recursive._transforms import Three, Transform, absent, dot
 from dalembert.recursive.joint_speeds import to_rates
-from dalembert.recursive.link_states import Axis, Moving, MovingLink, whole
+from dalembert.recursive.link_states import MotionAxis, Moving, MovingLink, mass_matrix_6x6
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, vector, zeros
 from dalembert.symbolic.rotations import skew
 
@@ -45,16 +45,16 @@ def composites(moving: Moving) -> list[Rigid]:
     for index in reversed(range(len(out))):
         link = moving.links[index]
         if link.parent >= 0:
-            out[link.parent] = out[link.parent] + out[index].inwards(link.way)
+            out[link.parent] = out[link.parent] + out[index].inwards(link.transform)
     return out
 
 
-def share(axis: Axis, wrench: Wrench) -> Scalar:
+def generalized_force(axis: MotionAxis, wrench: Wrench) -> Scalar:
     """Pᵀ w: the generalized force of a wrench along a motion."""
     return dot(axis.about, wrench[0]) + dot(axis.along, wrench[1])
 
 
-def brought(way: Transform, wrenches: Sequence[Wrench]) -> list[Wrench]:
+def wrenches_to_parent(way: Transform, wrenches: Sequence[Wrench]) -> list[Wrench]:
     """Aᵀ w: transform wrenches on a link to its parent."""
     return [way.wrench_inwards(n, f) for n, f in wrenches]
 
@@ -70,10 +70,10 @@ def mass_matrix(moving: Moving) -> Array:
         wrenches = [composite_body.wrench(axis.about, axis.along) for axis in link.fixture.axes]  # M̃ P
         _add_own(total, link, wrenches)
         while at.parent >= 0:
-            wrenches, at = brought(at.way, wrenches), moving.links[at.parent]
+            wrenches, at = wrenches_to_parent(at.transform, wrenches), moving.links[at.parent]
             for j, axis in enumerate(at.fixture.axes if at.speeds else ()):
                 for k, wrench in enumerate(wrenches):
-                    entry = share(axis, wrench)  # (21)
+                    entry = generalized_force(axis, wrench)  # (21)
                     for row, column, term in _spread(link, k, at, j, entry):
                         total[row, column] = total[row, column] + term
                         total[column, row] = total[column, row] + term
@@ -92,7 +92,7 @@ def _add_own(total: Array, link: MovingLink, wrenches: Sequence[Wrench]) -> None
     """Add Gᵀ (Pᵀ M̃ P + rotors) G of one link."""
     for j, (axis, armature) in enumerate(zip(link.fixture.axes, link.fixture.armature, strict=True)):
         for k, wrench in enumerate(wrenches):
-            entry = share(axis, wrench)
+            entry = generalized_force(axis, wrench)
             for row, column, term in _spread(link, k, link, j, with_rotor(entry, armature) if j == k else entry):
                 total[row, column] = total[row, column] + term
 
@@ -110,7 +110,7 @@ def diagonal(moving: Moving) -> Array:
     for link, composite in zip(moving.links, composites(moving), strict=True):
         for k, speed in enumerate(link.speeds):
             axis, g = link.fixture.axes[k], link.G[k, k]
-            own = share(axis, composite.articulated().wrench(axis.about, axis.along))
+            own = generalized_force(axis, composite.articulated().wrench(axis.about, axis.along))
             out[speed] = g * with_rotor(own, link.fixture.armature[k]) * g
     return out
 
@@ -124,7 +124,7 @@ def coriolis_matrix(moving: Moving, algebra: DifferentialAlgebra, q: Array, s: A
         algebra.total_derivative(link.N, *along) + _product(twist) @ link.N
         for link, twist in zip(moving.links, twists, strict=True)
     ]  # Ψ̇ of every link in its axes
-    masses, coriolis = [whole(body) for body in composites(moving)], _coriolis(moving, twists)
+    masses, coriolis = [mass_matrix_6x6(body) for body in composites(moving)], _coriolis(moving, twists)
     n = moving.tree.n_speeds
     total = zeros(n, n)
     for index, link in enumerate(moving.links):

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.codegen.linear_algebra import solve
-from dalembert.errors import InconsistentStateError, InputError, NotApplicableError, SingularError, nearest
+from dalembert.errors import InconsistentStateError, InputError, NotApplicableError, SingularError, suggest_name
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.constraint_levels import Constraints
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.state_batch import States, constraints_at, dimensionless
 from dalembert.model.constraints.loop import Loop
-from dalembert.model.joints.base import Row
+from dalembert.model.joints.base import ConstraintRow
 from dalembert.model.loads.base import InJoint
 from dalembert.model.values import WORLD, Vector3
 from dalembert.recursive._transforms import NONE, moved, plus, three
-from dalembert.recursive.composite_inertia import share
-from dalembert.recursive.inverse import Motion, carried, combined
+from dalembert.recursive.composite_inertia import generalized_force
+from dalembert.recursive.inverse import LinkMotion, carried, combined
 from dalembert.recursive.joint_speeds import to_second_rates, to_speed_forces, to_speeds
 from dalembert.recursive.link_states import Moving, MovingLink
-from dalembert.recursive.plan import TOLERANCE, Plan, State
+from dalembert.recursive.plan import TOLERANCE, TreePlan, TreeState
 from dalembert.recursive.point_jacobians import link_of
 from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, identity, matrix, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
@@ -40,7 +40,7 @@ DOUBTFUL = 1e-3  # rows closer to dependence than this may be redundant ones at 
 
 
 @dataclass(frozen=True)
-class Rows:
+class ConstraintBatch:
     """k constraints at K states; the first `len(phi)` are holonomic."""
 
     names: tuple[str, ...]
@@ -51,7 +51,7 @@ class Rows:
     beta: np.ndarray  # (k, K)
 
 
-def rows_of(plan: Plan, q: np.ndarray, qd: np.ndarray, s: np.ndarray, t: np.ndarray) -> Rows:
+def rows_of(plan: TreePlan, q: np.ndarray, qd: np.ndarray, s: np.ndarray, t: np.ndarray) -> ConstraintBatch:
     """The constraints at coordinates q and rates q̇ (n, K), speeds s and times t (K,)."""
     facts, tree, K = plan.levels, plan.tree, len(t)
     known = constraints_at(plan.model, facts, States(q, qd, t), plan.parameters)
@@ -64,7 +64,7 @@ def rows_of(plan: Plan, q: np.ndarray, qd: np.ndarray, s: np.ndarray, t: np.ndar
         beta = beta - np.einsum("knK,nK->kK", A, numbers(rest, K))
         pulled = [numbers(to_speed_forces(tree, FLOATS, list(q), list(row)), K) for row in A]
         A = np.stack(pulled) if pulled else np.zeros((0, tree.n_speeds, K))
-    return Rows(facts.names, facts.servo, numbers(known.phi, K), numbers(known.velocity, K), A, beta)
+    return ConstraintBatch(facts.names, facts.servo, numbers(known.phi, K), numbers(known.velocity, K), A, beta)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class SymbolicRows:
     beta: Array
 
 
-def rows_over(plan: Plan, links: Moving, q: Scalars, s: Scalars) -> SymbolicRows:
+def rows_over(plan: TreePlan, links: Moving, q: Scalars, s: Scalars) -> SymbolicRows:
     """The rows over the graph in terms of speeds; `links` use the frames of the model. Loops are computed recursively."""
     tree, facts, h = plan.tree, plan.levels, len(plan.levels.phi)
     lower, loops = links.lower, closures_of(links)
@@ -95,7 +95,7 @@ def rows_over(plan: Plan, links: Moving, q: Scalars, s: Scalars) -> SymbolicRows
     )
 
 
-def _loop_beta(plan: Plan, known: Constraints, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
+def _loop_beta(plan: TreePlan, known: Constraints, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
     """−d/dt(a q̇ + b) at q̈ = 0, minus the feedback terms if any: (5.96) of papers/desapio."""
     K = len(t)
     if not known.loops:
@@ -175,13 +175,13 @@ def _path(moving: Moving, body: str) -> list[int]:
 def _half(moving: Moving, path: Sequence[int], position: Vector3, rotation: Vector3) -> _Half:
     way = [moving.links[index] for index in path]
     seat = GRAPH.pack(roll_pitch_yaw(GRAPH, list(map(moving.lower, rotation)))), vector([*map(moving.lower, position)])
-    R, p, motion, velocity = identity(3), zeros(3), Motion.of(NONE, NONE, NONE), NONE
+    R, p, motion, velocity = identity(3), zeros(3), LinkMotion.of(NONE, NONE, NONE), NONE
     for link in way:
         axes = link.fixture.axes
-        R, p = R @ link.way.R, p + R @ link.way.p
+        R, p = R @ link.transform.R, p + R @ link.transform.p
         slid = combined(axes, link.rates)[1]
-        velocity = plus(link.way.rates_outwards(motion.w, velocity)[1], slid)  # (22)
-        motion = carried(link.way, axes, link.rates, list(link.drift), motion)  # (23)
+        velocity = plus(link.transform.rates_outwards(motion.w, velocity)[1], slid)  # (22)
+        motion = carried(link.transform, axes, link.rates, list(link.drift), motion)  # (23)
     at, w, wd = seat[1], vector(motion.w), vector(motion.wd)
     v = vector(velocity) + cross(w, at)
     vd = vector(motion.vd) + cross(wd, at) + cross(w, cross(w, at))
@@ -202,7 +202,7 @@ def _wrench_rates(loop: Loop, R: Array, p: Array, w: Array, v: Array) -> list[tu
     return [(force, moment) for force, moment in six]
 
 
-def _row(moving: Moving, F: _Half, M: _Half, row: Row, R: Array, p: Array) -> Array:
+def _row(moving: Moving, F: _Half, M: _Half, row: ConstraintRow, R: Array, p: Array) -> Array:
     """The generalized forces of the wrench of a row along the speeds: on M, and reaction on F."""
     out = zeros(moving.tree.n_speeds)
     on_F = (vector([0 - x for x in row.moment + cross(p, row.force)]), vector([0 - x for x in row.force]))
@@ -213,12 +213,12 @@ def _row(moving: Moving, F: _Half, M: _Half, row: Row, R: Array, p: Array) -> Ar
         for link in reversed(half.way):
             for k, axis in enumerate(link.fixture.axes if link.speeds else ()):
                 for speed, g in zip(link.speeds, link.G[k], strict=True):
-                    out[speed] = out[speed] + g * share(axis, (n, f))
-            n, f = link.way.wrench_inwards(n, f)
+                    out[speed] = out[speed] + g * generalized_force(axis, (n, f))
+            n, f = link.transform.wrench_inwards(n, f)
     return out
 
 
-def require_tree(plan: Plan, what: str) -> None:
+def require_tree(plan: TreePlan, what: str) -> None:
     """Raise unless only joints constrain the bodies."""
     if plan.constrained:
         raise NotApplicableError(
@@ -227,7 +227,7 @@ def require_tree(plan: Plan, what: str) -> None:
         )
 
 
-def require_fulfilled(state: State, rows: Rows, sd: np.ndarray) -> None:
+def require_fulfilled(state: TreeState, rows: ConstraintBatch, sd: np.ndarray) -> None:
     """Raise unless position, velocity and acceleration satisfy the constraints; servo constraints at the last level only."""
     A, h = np.abs(rows.A), len(rows.phi)
     size, T = state.plan.sizes[:, None], state.plan.scales.time
@@ -246,7 +246,7 @@ def require_fulfilled(state: State, rows: Rows, sd: np.ndarray) -> None:
             raise InconsistentStateError(
                 f"inverse dynamics of '{state.plan.tree.model.name}': the motion violates the constraints at {level} "
                 f"level{state.where(k)}: '{rows.names[i]}' is {values[i, k]:.6g}. Expected 0. Pass a motion that satisfies "
-                "them: dl.assemble computes positions and velocities, dl.forward_dynamics accelerations."
+                "them: dl.assemble_state computes positions and velocities, dl.forward_dynamics accelerations."
             )
 
 
@@ -255,11 +255,11 @@ def _terms(A: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.einsum("knK,nK->kK", A, np.abs(x))
 
 
-def _rows_at(state: State, rows: Rows, k: int) -> np.ndarray:
+def _rows_at(state: TreeState, rows: ConstraintBatch, k: int) -> np.ndarray:
     return dimensionless(rows.A[:, :, k], state.plan.units, state.plan.sizes)
 
 
-def _count(state: State, rows: Rows, k: int) -> int:
+def _count(state: TreeState, rows: ConstraintBatch, k: int) -> int:
     """The rank of the constraints at one state; in doubtful cases at most the rank at generic states of the model."""
     unit, A = state.plan.units, _rows_at(state, rows, k)
     found = int(rank.numeric_rank(A, unit))
@@ -268,14 +268,14 @@ def _count(state: State, rows: Rows, k: int) -> int:
     return found
 
 
-_RANKS: weakref.WeakKeyDictionary[Plan, int | None] = weakref.WeakKeyDictionary()
+_RANKS: weakref.WeakKeyDictionary[TreePlan, int | None] = weakref.WeakKeyDictionary()
 
 
-def usual_rank(plan: Plan) -> int | None:
+def usual_rank(plan: TreePlan) -> int | None:
     """The rank of the constraints at generic states of the model, None if no states can be found; cached."""
     if plan not in _RANKS:
         try:
-            found = random_states.consistent(with_contacts(plan.tree.model), _STATES)
+            found = random_states.consistent_states(with_contacts(plan.tree.model), _STATES)
         except InconsistentStateError:
             return _RANKS.setdefault(plan, None)
         s = numbers(to_speeds(plan.tree, FLOATS, list(found.q), list(found.qd)), _STATES)
@@ -284,11 +284,13 @@ def usual_rank(plan: Plan) -> int | None:
     return _RANKS[plan]
 
 
-def efforts(state: State, rows: Rows, chosen: list[int], need: np.ndarray, usual: np.ndarray) -> np.ndarray:
+def efforts(
+    state: TreeState, rows: ConstraintBatch, chosen: list[int], need: np.ndarray, usual: np.ndarray
+) -> np.ndarray:
     """τ along the chosen speeds that, with the constraints, produces `need`; `usual` is the typical magnitude of the forces."""
     out, unit = np.zeros_like(need), state.plan.units
     for k in range(state.K):
-        _, N = rank.split(_rows_at(state, rows, k), unit, _count(state, rows, k))
+        _, N = rank.pseudo_inverse_and_null_space(_rows_at(state, rows, k), unit, _count(state, rows, k))
         target, able = N.T @ need[:, k], N.T @ np.eye(len(need))[:, chosen]
         found = rank.smallest_multipliers(able.T, target, np.ones(len(target)))
         rest = (N / unit[:, None] ** 2) @ (target - able @ found)
@@ -312,7 +314,7 @@ def null_space_solution(
     N is a basis of the null space of A, A N = 0. This function is also compiled to machine code.
     """
     # speeds are scaled so that the diagonal of M is one: masses of very different magnitude are possible
-    pseudo, N = rank.split(A, rank.inertia_scale(M, A), count)
+    pseudo, N = rank.pseudo_inverse_and_null_space(A, rank.inertia_scale(M, A), count)
     sd = pseudo @ beta
     free = N.T @ (M @ N)
     if N.shape[1]:
@@ -320,7 +322,7 @@ def null_space_solution(
     return sd, free
 
 
-def accelerations(state: State, M: np.ndarray, h: np.ndarray, rows: Rows) -> np.ndarray:
+def accelerations(state: TreeState, M: np.ndarray, h: np.ndarray, rows: ConstraintBatch) -> np.ndarray:
     """ṡ of M ṡ = h + Aᵀλ, A ṡ = β at every state."""
     name = f"model '{state.plan.tree.model.name}'"
     out = np.zeros_like(h)
@@ -351,7 +353,7 @@ def accelerations(state: State, M: np.ndarray, h: np.ndarray, rows: Rows) -> np.
     return out
 
 
-def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int] | None:
+def driven_speeds(plan: TreePlan, names: Sequence[str] | None) -> list[int] | None:
     """The actuated speeds: by names of coordinates or speeds, else those with torques in the model's joints, if any."""
     tree = plan.tree
     if names is None:
@@ -362,7 +364,7 @@ def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int] | None:
     return named_speeds(plan, names, "actuated")
 
 
-def named_speeds(plan: Plan, names: Sequence[str], argument: str) -> list[int]:
+def named_speeds(plan: TreePlan, names: Sequence[str], argument: str) -> list[int]:
     """The speeds of coordinates or speeds by name; a component of a quaternion selects its three speeds."""
     tree = plan.tree
     speeds_by_name = {name: _speeds_of(plan, i) for i, name in enumerate(tree.model.coordinate_names)}
@@ -371,13 +373,13 @@ def named_speeds(plan: Plan, names: Sequence[str], argument: str) -> list[int]:
     for name in [names] if isinstance(names, str) else names:
         if name not in speeds_by_name:
             raise InputError(
-                f"{argument}: there is no coordinate or speed '{name}'. {nearest(str(name), speeds_by_name)}"
+                f"{argument}: there is no coordinate or speed '{name}'. {suggest_name(str(name), speeds_by_name)}"
             )
         chosen |= set(speeds_by_name[name])
     return sorted(chosen)
 
 
-def _speeds_of(plan: Plan, coordinate: int) -> list[int]:
+def _speeds_of(plan: TreePlan, coordinate: int) -> list[int]:
     """The speeds of a coordinate: its rate, or the three of its quaternion."""
     column = plan.tree.columns[coordinate]
     if column is not None:

@@ -18,18 +18,18 @@ from typing import Literal, get_args
 import numpy as np
 import symengine
 
-from dalembert.codegen.disk_cache import TEXT, Plain, from_bytes, keep, stored, to_bytes
-from dalembert.codegen.function import Function, choose_engine, function_of
+from dalembert.codegen.disk_cache import TRACE, Tuples, from_bytes, read_entry, to_bytes, write_entry
+from dalembert.codegen.function import CompiledFunction, choose_engine, function_of
 from dalembert.codegen.program import Program
-from dalembert.errors import InputError, SingularError, nearest
-from dalembert.mechanics.state_batch import drawn
+from dalembert.errors import InputError, SingularError, suggest_name
+from dalembert.mechanics.state_batch import random_guesses
 from dalembert.model.description import Description
-from dalembert.recursive._constrained_forward import Closed, ConstrainedForward
+from dalembert.recursive._constrained_forward import ConstrainedForward, ConstrainedSweeps
 from dalembert.recursive.composite_inertia import mass_matrix
 from dalembert.recursive.constraint_batch import usual_rank
 from dalembert.recursive.link_states import moving
-from dalembert.recursive.plan import Plan, singular_mass
-from dalembert.recursive.rolled_sweeps import ROLLED, Alarmed, Loops, can_roll, loops_of
+from dalembert.recursive.plan import TreePlan, singular_mass
+from dalembert.recursive.rolled_sweeps import ROLLED, CheckedLoops, Loops, can_roll, loops_of
 from dalembert.recursive.traced import Detail, task_program
 from dalembert.symbolic.floats import FLOATS, numbers
 
@@ -48,7 +48,7 @@ _PACKAGE = Path(__file__).parents[1]
 _ABOVE = ("analysis", "api", "cli", "display", "evidence", "formalisms", "papers", "simulation", "studio")
 
 
-def choose_execution(plan: Plan, task: str, execution: str | None, engine: str | None = None) -> str:
+def choose_execution(plan: TreePlan, task: str, execution: str | None, engine: str | None = None) -> str:
     """The execution of a task: the requested one, else the default for the model.
 
     Tasks without rolled version are always unrolled.
@@ -56,7 +56,7 @@ def choose_execution(plan: Plan, task: str, execution: str | None, engine: str |
     if execution not in (None, *EXECUTIONS):
         expected = " or ".join(f"'{name}'" for name in EXECUTIONS)
         raise InputError(
-            f"there is no execution '{execution}'. {nearest(str(execution), EXECUTIONS)} Expected {expected}."
+            f"there is no execution '{execution}'. {suggest_name(str(execution), EXECUTIONS)} Expected {expected}."
         )
     if task not in ROLLED or execution == "unrolled":
         return "unrolled"
@@ -69,7 +69,7 @@ def choose_execution(plan: Plan, task: str, execution: str | None, engine: str |
     return "rolled" if large and reason is None else "unrolled"
 
 
-def _why_not_rolled(plan: Plan, engine: str | None) -> str | None:
+def _why_not_rolled(plan: TreePlan, engine: str | None) -> str | None:
     if choose_engine(engine) != "native":
         return "the engine 'python' does not support loops over links. Expected 'native'"
     if any(not load.in_joints for load in plan.model.loads):
@@ -77,7 +77,7 @@ def _why_not_rolled(plan: Plan, engine: str | None) -> str | None:
     return can_roll(plan.tree)
 
 
-def _require_compilable(plan: Plan, task: str, engine: str | None) -> None:
+def _require_compilable(plan: TreePlan, task: str, engine: str | None) -> None:
     """Raise for a program that would compile for hours."""
     n = plan.tree.n_speeds
     matrix = task in _MATRICES or (task == "forward" and plan.constrained)
@@ -99,8 +99,8 @@ def _require_compilable(plan: Plan, task: str, engine: str | None) -> None:
 TracedTask = Program | Loops
 
 
-def text_for(
-    plan: Plan,
+def traced_task(
+    plan: TreePlan,
     task: str,
     *,
     friction: bool = False,
@@ -108,9 +108,9 @@ def text_for(
     engine: str | None = None,
     execution: str | None = None,
 ) -> TracedTask:
-    """A task of `traced.TASKS` as a value that `running` compiles; constrained forward dynamics as M, h, A and β."""
+    """A task of `traced.TASKS` as a value that `compile_task` compiles; constrained forward dynamics as M, h, A and β."""
     if choose_execution(plan, task, execution, engine) == "rolled" and detail == Detail():
-        if is_held(plan, task) and (n := plan.tree.n_speeds) > LARGEST_CLOSED:
+        if is_constrained_forward(plan, task) and (n := plan.tree.n_speeds) > LARGEST_CLOSED:
             # sweeps support any number of links, the program of the constraints does not
             raise InputError(
                 f"forward, with constraints: model '{plan.tree.model.name}' has {n} speeds, too many for one program of its "
@@ -119,28 +119,30 @@ def text_for(
         return loops_of(plan, task, friction=friction)
     _require_compilable(plan, task, engine)
     try:
-        return task_program(plan, "held" if is_held(plan, task) else task, friction=friction, detail=detail)
+        return task_program(
+            plan, "held" if is_constrained_forward(plan, task) else task, friction=friction, detail=detail
+        )
     except ZeroDivisionError:  # a pivot is 0 at every state
         raise _without_inertia(plan) from None
 
 
-def is_held(plan: Plan, task: str) -> bool:
+def is_constrained_forward(plan: TreePlan, task: str) -> bool:
     """True for forward dynamics with constraints, which are solved numerically."""
     return task == "forward" and plan.constrained
 
 
-def running(traced: TracedTask, engine: str | None = None) -> Function:
+def compile_task(traced: TracedTask, engine: str | None = None) -> CompiledFunction:
     """A compiled function of the rows of a task; the last output is its validity check."""
-    return Alarmed(traced) if isinstance(traced, Loops) else function_of(traced, engine)
+    return CheckedLoops(traced) if isinstance(traced, Loops) else function_of(traced, engine)
 
 
-def held_function(plan: Plan, parts: Function, *, rolled: bool) -> Function:
+def constrained_forward_function(plan: TreePlan, parts: CompiledFunction, *, rolled: bool) -> CompiledFunction:
     """Forward dynamics with constraints: by sweeps from the free motion, or from M, h, A and β of `traced`."""
-    return Closed(plan, parts) if rolled else ConstrainedForward(plan, parts, usual_rank(plan)).function
+    return ConstrainedSweeps(plan, parts) if rolled else ConstrainedForward(plan, parts, usual_rank(plan)).function
 
 
-def _without_inertia(plan: Plan) -> SingularError:
-    at = drawn(plan.tree.model, np.random.default_rng(0), 1, plan.scales)
+def _without_inertia(plan: TreePlan) -> SingularError:
+    at = random_guesses(plan.tree.model, np.random.default_rng(0), 1, plan.scales)
     at_rest = [np.zeros(1)] * plan.tree.n_speeds
     moved = moving(plan.tree, FLOATS, at.t, list(at.q), at_rest, plan.parameters, plan.fixtures)
     return singular_mass(plan, numbers(mass_matrix(moved), 1)[:, :, 0], " at every state")
@@ -160,7 +162,7 @@ def package_digest(root: Path = _PACKAGE) -> str | None:
     return digest.hexdigest()
 
 
-def kept_record(model: Description, request: tuple[object, ...], make: Callable[[], Plain]) -> Plain:
+def cached_record(model: Description, request: tuple[object, ...], make: Callable[[], Tuples]) -> Tuples:
     """The record of a model for a request, from disk or else created and stored.
 
     `request` contains numbers, strings and values with a unique repr. Exceptions of `make` are not stored.
@@ -169,11 +171,11 @@ def kept_record(model: Description, request: tuple[object, ...], make: Callable[
     if digest is None:
         return make()
     key = hashlib.sha256("\n".join([digest, model.content, repr(request)]).encode()).hexdigest()
-    data = stored(key, TEXT)
+    data = read_entry(key, TRACE)
     if data is not None:
         return from_bytes(data)
     made = make()
-    keep(key, TEXT, to_bytes(made))
+    write_entry(key, TRACE, to_bytes(made))
     return made
 
 

@@ -23,16 +23,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dalembert.recursive._inertias import NO_BODY, Articulated, Rigid, Six, six, symmetric
-from dalembert.recursive._transforms import NONE, Planar, Three, Transform, absent, crossed, nothing, plus, three, times
-from dalembert.recursive.composite_inertia import mass_matrix, share, with_rotor
+from dalembert.recursive._transforms import (
+    NONE,
+    AxisRotationMatrix,
+    Three,
+    Transform,
+    absent,
+    crossed,
+    is_absent,
+    plus,
+    three,
+    times,
+)
+from dalembert.recursive.composite_inertia import generalized_force, mass_matrix, with_rotor
 from dalembert.recursive.inverse import combined, euler, field, inverse_dynamics, point, spins
-from dalembert.recursive.link_states import Axis, Moving, MovingLink
+from dalembert.recursive.link_states import MotionAxis, Moving, MovingLink
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, Scalars, matrix, vector, zeros
 from dalembert.symbolic.elimination import ldl, ldl_apply, lower_solve, upper_solve
 
 
 @dataclass(frozen=True)
-class Velocity:
+class LinkVelocity:
     """ω of a link, the entries of ω×ω× as in `spins`, and c of (23): the velocity terms of its ω̇ and v̇."""
 
     w: Three
@@ -42,26 +53,26 @@ class Velocity:
 
 
 @dataclass(frozen=True)
-class Body:
+class ArticulatedBody:
     """Articulated body: the mass matrix M̂ of a link with its subtree, and the wrench η at rest."""
 
     M: Articulated
     n: Three
     f: Three
 
-    def __add__(self, other: Body) -> Body:
-        return Body(self.M + other.M, plus(self.n, other.n), plus(self.f, other.f))
+    def __add__(self, other: ArticulatedBody) -> ArticulatedBody:
+        return ArticulatedBody(self.M + other.M, plus(self.n, other.n), plus(self.f, other.f))
 
-    def inwards(self, way: Transform) -> Body:
+    def inwards(self, way: Transform) -> ArticulatedBody:
         """Transform to the parent."""
-        return Body(self.M.inwards(way), *way.wrench_inwards(self.n, self.f))
+        return ArticulatedBody(self.M.inwards(way), *way.wrench_inwards(self.n, self.f))
 
 
 @dataclass(frozen=True)
-class Block:
+class FactoredBlock:
     """One block of D, factored as L D Lᵀ, with the rows L⁻¹ Ψ̂ᵀ, the same divided by D, and D⁻¹ L⁻¹ τ̂."""
 
-    still: tuple[int, ...]  # the zero rows of M̄, one for each motion, or none
+    zero_rows: tuple[int, ...]  # the zero rows of M̄, one for each motion, or none
     L: Array
     D: Array
     hats: tuple[tuple[Scalar, ...], ...]
@@ -69,50 +80,54 @@ class Block:
     reduced: tuple[Scalar, ...]
 
 
-def velocity(way: Transform, axes: Sequence[Axis], rates: Array, drift: Array, parent: Velocity) -> Velocity:
+def velocity(
+    way: Transform, axes: Sequence[MotionAxis], rates: Array, drift: Array, parent: LinkVelocity
+) -> LinkVelocity:
     """The velocity terms of a link from those of its parent: (22), and (23) at θ̈ = `drift`."""
     w = way.outwards(parent.w)
-    sliding = NONE if nothing(way.before) else way.outwards(point(field(parent.K, NONE), NONE, way.before))
+    sliding = NONE if is_absent(way.before) else way.outwards(point(field(parent.K, NONE), NONE, way.before))
     turning = NONE
     if axes:
         turn, slide = combined(axes, rates)
-        if not nothing(turn):
+        if not is_absent(turn):
             turning = crossed(w, turn)
             w = plus(w, turn)  # (3a)
-        if not nothing(slide):
+        if not is_absent(slide):
             sliding = plus(sliding, crossed(w, times(2, slide)))
         about, along = combined(axes, drift)
         turning, sliding = plus(turning, about), plus(sliding, along)
     K = spins(w)
-    return Velocity(w, K, turning, point(field(K, turning), sliding, way.after))
+    return LinkVelocity(w, K, turning, point(field(K, turning), sliding, way.after))
 
 
-def at_rest(body: Rigid, K: Six) -> Body:
+def at_rest(body: Rigid, K: Six) -> ArticulatedBody:
     """A single link, with the wrench of (46) at ṫ = 0."""
     if body is NO_BODY:
-        return Body(body.articulated(), NONE, NONE)
+        return ArticulatedBody(body.articulated(), NONE, NONE)
     U = field(K, NONE)
-    return Body(body.articulated(), euler(body.inertia, NONE, K, U), point(U, NONE, body.h))
+    return ArticulatedBody(body.articulated(), euler(body.inertia, NONE, K, U), point(U, NONE, body.h))
 
 
-def block_of(algebra: Algebra, body: Body, axes: Sequence[Axis], armature: Scalars, tau: Scalars) -> Block:
+def block_of(
+    algebra: Algebra, body: ArticulatedBody, axes: Sequence[MotionAxis], armature: Scalars, tau: Scalars
+) -> FactoredBlock:
     """The block of D for the motions of a link under the forces `tau`: (28), (30), (32)."""
     still = _zero_rows(axes, armature)
     hats = [body.M.wrench(axis.about, axis.along) for axis in axes]  # Ψ̂, column by column
-    m = matrix([[share(axis, hat) for hat in hats] for axis in axes])
+    m = matrix([[generalized_force(axis, hat) for hat in hats] for axis in axes])
     for k, inertia in enumerate(armature):
         m[k, k] = with_rotor(m[k, k], inertia)
-    left = vector([x - share(axis, (body.n, body.f)) for x, axis in zip(tau, axes, strict=True)])  # (28)
+    left = vector([x - generalized_force(axis, (body.n, body.f)) for x, axis in zip(tau, axes, strict=True)])  # (28)
     L, D = ldl(algebra, m)
     half = matrix([[0 if row in still else x for row, x in enumerate((*n, *f))] for n, f in hats])
     half, left = lower_solve(algebra, L, half), lower_solve(algebra, L, left)
     shrink = [1 / d for d in D]
     rows = [tuple(0 if absent(x) else x * by for x in row) for row, by in zip(half, shrink, strict=True)]
     reduced = tuple(x * by for x, by in zip(left, shrink, strict=True))  # (32)
-    return Block(still, L, D, tuple(map(tuple, half)), tuple(rows), reduced)
+    return FactoredBlock(still, L, D, tuple(map(tuple, half)), tuple(rows), reduced)
 
 
-def _zero_rows(axes: Sequence[Axis], armature: Scalars) -> tuple[int, ...]:
+def _zero_rows(axes: Sequence[MotionAxis], armature: Scalars) -> tuple[int, ...]:
     """The zero rows of M̄: those of the motions if each is along one axis and has no rotor."""
     out = list[int]()
     for axis, inertia in zip(axes, armature, strict=True):
@@ -123,26 +138,26 @@ def _zero_rows(axes: Sequence[Axis], armature: Scalars) -> tuple[int, ...]:
     return tuple(out)
 
 
-def eliminated(body: Body, block: Block, tau: Scalars, c: Velocity) -> Body:
+def eliminated(body: ArticulatedBody, block: FactoredBlock, tau: Scalars, c: LinkVelocity) -> ArticulatedBody:
     """The link after elimination of its motions: M̄ of (31) and η of (29), in axes of the link."""
-    M = body.M.without(list(zip(block.hats, block.rows, strict=True)), block.still)
+    M = body.M.without(list(zip(block.hats, block.rows, strict=True)), block.zero_rows)
     n, f = M.wrench(c.turning, c.sliding)
     six = [x + y for x, y in zip((*body.n, *body.f), (*n, *f), strict=True)]
     for row in range(6):
-        if row in block.still:
-            six[row] = tau[block.still.index(row)]
+        if row in block.zero_rows:
+            six[row] = tau[block.zero_rows.index(row)]
         else:
             for hat, amount in zip(block.hats, block.reduced, strict=True):
                 six[row] = six[row] + hat[row] * amount
-    return Body(M, (six[0], six[1], six[2]), (six[3], six[4], six[5]))
+    return ArticulatedBody(M, (six[0], six[1], six[2]), (six[3], six[4], six[5]))
 
 
 def accelerated(
     algebra: Algebra,
     way: Transform,
-    axes: Sequence[Axis],
-    block: Block | None,
-    c: Velocity,
+    axes: Sequence[MotionAxis],
+    block: FactoredBlock | None,
+    c: LinkVelocity,
     parent: tuple[Three, Three],
 ) -> tuple[tuple[Three, Three], Array]:
     """ω̇ and v̇ of a link from those of its parent, and θ̈ of its motions: (33)."""
@@ -153,9 +168,9 @@ def accelerated(
     six = [*wd, *vd]
     left = vector([_less(x, row, six) for x, row in zip(block.reduced, block.rows, strict=True)])
     found = upper_solve(algebra, block.L, left)
-    if block.still:
-        thdd = vector([x - six[row] for x, row in zip(found, block.still, strict=True)])
-        for x, row in zip(found, block.still, strict=True):
+    if block.zero_rows:
+        thdd = vector([x - six[row] for x, row in zip(found, block.zero_rows, strict=True)])
+        for x, row in zip(found, block.zero_rows, strict=True):
             six[row] = x
         return ((six[0], six[1], six[2]), (six[3], six[4], six[5])), thdd
     turning, sliding = combined(axes, found)
@@ -170,8 +185,8 @@ def _less(x: Scalar, row: Scalars, six: Scalars) -> Scalar:
 
 
 def ball(
-    algebra: Algebra, body: Body, ways: tuple[Transform, Transform], tau: Scalars, sliding: Three
-) -> tuple[Ball, Body]:
+    algebra: Algebra, body: ArticulatedBody, ways: tuple[Transform, Transform], tau: Scalars, sliding: Three
+) -> tuple[SphericalBlock, ArticulatedBody]:
     """The block of three rotations about one point, and the articulated body of their first link.
 
     `ways` lead from the first link to the second and the third; `sliding` is the velocity term of v̇ of the first.
@@ -184,14 +199,14 @@ def ball(
     M = Articulated((0, 0, 0, 0, 0, 0), (NONE, NONE, NONE), six(rest))
     for way in reversed(ways):
         M, f = M.inwards(way), way.inwards(f)
-    return block, Body(M, T_i, plus(f, M.wrench(NONE, sliding)[1]))
+    return block, ArticulatedBody(M, T_i, plus(f, M.wrench(NONE, sliding)[1]))
 
 
 def ball_accelerated(
     algebra: Algebra,
-    block: Ball,
+    block: SphericalBlock,
     ways: tuple[Transform, Transform, Transform],
-    c: Sequence[Velocity],
+    c: Sequence[LinkVelocity],
     parent: tuple[Three, Three],
 ) -> tuple[tuple[Three, Three], Array]:
     """ω̇ and v̇ of the last of three links that rotate about one point, and the accelerations of their angles."""
@@ -212,7 +227,7 @@ def ball_accelerated(
 def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
     """ṡ of τ = M ṡ + c + g, and the pivots of the elimination of M; a pivot of 0 means that M is singular."""
     if moving.tree.decoupled:
-        found = swept(moving, tau)
+        found = run_sweeps(moving, tau)
         return found.sd, found.pivots
     phi = tau - inverse_dynamics(moving, zeros(moving.tree.n_speeds))  # (27)
     L, D = ldl(moving.algebra, mass_matrix(moving))
@@ -220,29 +235,29 @@ def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepResult:
     """ṡ and the pivots, and intermediate results of the sweeps: M̂ and η of every link, and its ω̇ and v̇."""
 
     sd: Array
     pivots: Array
-    bodies: list[Body]
+    bodies: list[ArticulatedBody]
     rates: list[tuple[Three, Three]]
 
 
-def swept(moving: Moving, tau: Array) -> Swept:
+def run_sweeps(moving: Moving, tau: Array) -> SweepResult:
     """The three sweeps, for speeds that move one link each. Links without speeds move with their drift."""
     velocities = _velocities(moving)
     bodies, blocks = _articulated(moving, tau, velocities)
     sd, pivots, rates = _outwards(moving, velocities, blocks)
-    return Swept(sd, pivots, bodies, rates)
+    return SweepResult(sd, pivots, bodies, rates)
 
 
-def _velocities(moving: Moving) -> list[Velocity]:
-    out, world = list[Velocity](), Velocity(NONE, spins(NONE), NONE, NONE)
+def _velocities(moving: Moving) -> list[LinkVelocity]:
+    out, world = list[LinkVelocity](), LinkVelocity(NONE, spins(NONE), NONE, NONE)
     for link in moving.links:
         parent = world if link.parent < 0 else out[link.parent]
         drift = zeros(len(link.drift)) if link.speeds else link.drift  # unknown, or a function of time only
-        out.append(velocity(link.way, link.fixture.axes, link.rates, drift, parent))
+        out.append(velocity(link.transform, link.fixture.axes, link.rates, drift, parent))
     return out
 
 
@@ -252,22 +267,22 @@ def _slope(link: MovingLink) -> Array:
 
 
 def _articulated(
-    moving: Moving, tau: Array, velocities: Sequence[Velocity]
-) -> tuple[list[Body], list[Block | Ball | None]]:
+    moving: Moving, tau: Array, velocities: Sequence[LinkVelocity]
+) -> tuple[list[ArticulatedBody], list[FactoredBlock | SphericalBlock | None]]:
     """M̂ and η of every link, and the blocks of D and U at the last link of each: steps 1 and 2.
 
     There is no block for a link without speeds.
     """
     links, ends = moving.links, ball_ends(moving.links)
     bodies = [at_rest(link.fixture.body, c.K) for link, c in zip(links, velocities, strict=True)]
-    blocks: list[Block | Ball | None] = [None] * len(bodies)
+    blocks: list[FactoredBlock | SphericalBlock | None] = [None] * len(bodies)
     index = len(bodies) - 1
     while index >= 0:
         at = ends.get(index, index)  # first link of the block
         link, body = links[at], bodies[index]
         push = [x for each in links[at : index + 1] for x in _push(each, tau)]
         if at < index:
-            ways = (links[at + 1].way, links[index].way)
+            ways = (links[at + 1].transform, links[index].transform)
             blocks[index], body = ball(moving.algebra, body, ways, push, velocities[at].sliding)
         elif link.speeds:
             block = block_of(moving.algebra, body, link.fixture.axes, link.fixture.armature, push)
@@ -275,9 +290,9 @@ def _articulated(
             body = eliminated(body, block, push, velocities[index]) if link.parent >= 0 else body
         else:
             n, f = body.M.wrench(velocities[index].turning, velocities[index].sliding)
-            body = Body(body.M, plus(body.n, n), plus(body.f, f))
+            body = ArticulatedBody(body.M, plus(body.n, n), plus(body.f, f))
         if link.parent >= 0:
-            bodies[link.parent] = bodies[link.parent] + body.inwards(link.way)  # (29), (31)
+            bodies[link.parent] = bodies[link.parent] + body.inwards(link.transform)  # (29), (31)
         index = at - 1
     return bodies, blocks
 
@@ -290,20 +305,20 @@ def _push(link: MovingLink, tau: Array) -> list[Scalar]:
 
 
 def _outwards(
-    moving: Moving, velocities: Sequence[Velocity], blocks: Sequence[Block | Ball | None]
+    moving: Moving, velocities: Sequence[LinkVelocity], blocks: Sequence[FactoredBlock | SphericalBlock | None]
 ) -> tuple[Array, Array, list[tuple[Three, Three]]]:
     """ṡ from the world to the tips, the pivots, and ω̇ and v̇ of the links: step 3."""
     sd, pivots = zeros(moving.tree.n_speeds), zeros(moving.tree.n_speeds)
     x, y, z = (0 - g for g in moving.gravity)
     world, rates = (NONE, (x, y, z)), list[tuple[Three, Three]]()
     for index, (link, block, c) in enumerate(zip(moving.links, blocks, velocities, strict=True)):
-        members = moving.links[index - 2 if isinstance(block, Ball) else index : index + 1]
+        members = moving.links[index - 2 if isinstance(block, SphericalBlock) else index : index + 1]
         parent = world if members[0].parent < 0 else rates[members[0].parent]
-        if isinstance(block, Ball):
-            ways = (members[0].way, members[1].way, link.way)
+        if isinstance(block, SphericalBlock):
+            ways = (members[0].transform, members[1].transform, link.transform)
             own, thdd = ball_accelerated(moving.algebra, block, ways, velocities[index - 2 : index + 1], parent)
         else:
-            own, thdd = accelerated(moving.algebra, link.way, link.fixture.axes, block, c, parent)
+            own, thdd = accelerated(moving.algebra, link.transform, link.fixture.axes, block, c, parent)
         rates.append(own)
         if block is not None:
             speeds = [
@@ -315,7 +330,7 @@ def _outwards(
 
 
 @dataclass(frozen=True)
-class Ball:
+class SphericalBlock:
     """The block of D of three rotations: I = L D Lᵀ, L⁻¹ H, D⁻¹ L⁻¹ H, D⁻¹ L⁻¹ (T − n), and the pivots of the angles."""
 
     L: Array
@@ -337,12 +352,12 @@ def ball_ends(links: Sequence[MovingLink]) -> dict[int, int]:
         if i < 0 or link.parent != j or links[j].parent != i or i in out or j in out:
             continue
         bare = all(links[x].fixture.body is NO_BODY and carried[x] == 1 for x in (i, j))
-        centred = all(nothing(links[x].way.after) for x in (i, j, k))
+        centred = all(is_absent(links[x].transform.after) for x in (i, j, k))
         if (
             bare
             and centred
             and all(map(_rotates_about_z, links[i : k + 1]))
-            and all(_crosses(links[x].way) for x in (j, k))
+            and all(_crosses(links[x].transform) for x in (j, k))
         ):
             out[k] = i
     return out
@@ -353,19 +368,19 @@ def _rotates_about_z(link: MovingLink) -> bool:
     if len(link.speeds) != 1 or len(link.fixture.axes) != 1:
         return False
     (axis,), (armature,) = link.fixture.axes, link.fixture.armature
-    return all(map(absent, axis.about[:2])) and axis.about[2] == 1 and nothing(axis.along) and absent(armature)
+    return all(map(absent, axis.about[:2])) and axis.about[2] == 1 and is_absent(axis.along) and absent(armature)
 
 
 def _crosses(way: Transform) -> bool:
     """True for a transform of two rotations about one point, by a constant angle about x and then about z."""
-    kinds = [turn.axis for turn in way.turns if isinstance(turn, Planar)]
-    return kinds == [0, 2] and len(way.turns) == 2 and nothing(way.before)
+    kinds = [turn.axis for turn in way.rotations if isinstance(turn, AxisRotationMatrix)]
+    return kinds == [0, 2] and len(way.rotations) == 2 and is_absent(way.before)
 
 
-def _angles(way: Transform) -> tuple[Planar, Planar]:
-    first, second = way.turns
-    assert isinstance(first, Planar)
-    assert isinstance(second, Planar)
+def _angles(way: Transform) -> tuple[AxisRotationMatrix, AxisRotationMatrix]:
+    first, second = way.rotations
+    assert isinstance(first, AxisRotationMatrix)
+    assert isinstance(second, AxisRotationMatrix)
     return first, second
 
 
@@ -380,7 +395,9 @@ def moments(second: Transform, third: Transform, tau: Scalars) -> tuple[Three, T
     return (b.c * x - b.s * y_j, beta.c * y_i - beta.s * middle, first), T_k
 
 
-def ball_block(algebra: Algebra, M: Articulated, n: Three, ways: tuple[Transform, Transform], T: Three) -> Ball:
+def ball_block(
+    algebra: Algebra, M: Articulated, n: Three, ways: tuple[Transform, Transform], T: Three
+) -> SphericalBlock:
     """The spherical block for the link k with its subtree, about the center, under the moment T."""
     L, D, shrink = _factored(M.inertia)
     hats = lower_solve(algebra, L, matrix(M.H))
@@ -389,7 +406,7 @@ def ball_block(algebra: Algebra, M: Articulated, n: Three, ways: tuple[Transform
     (beta, b), (gamma, _) = map(_angles, ways)
     size = beta.s * b.s * gamma.s  # the volume of the three axes: zero in gimbal lock
     reduced = vector([x * by for x, by in zip(left, shrink, strict=True)])
-    return Ball(L, hats, rows, reduced, (D[0] * size * size, D[1], D[2]))
+    return SphericalBlock(L, hats, rows, reduced, (D[0] * size * size, D[1], D[2]))
 
 
 def _factored(S: Six) -> tuple[Array, tuple[Scalar, Scalar, Scalar], tuple[Scalar, Scalar, Scalar]]:

@@ -20,13 +20,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dalembert.recursive._inertias import NO_BODY, Rigid, Rows, Six
-from dalembert.recursive._transforms import NONE, Three, Transform, absent, crossed, dot, nothing, plus, three, times
-from dalembert.recursive.link_states import Axis, Moving, MovingLink
+from dalembert.recursive._transforms import NONE, Three, Transform, absent, crossed, dot, is_absent, plus, three, times
+from dalembert.recursive.link_states import MotionAxis, Moving, MovingLink
 from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, scaled, vector, zeros
 
 
 @dataclass(frozen=True)
-class Motion:
+class LinkMotion:
     """ω, ω̇ and v̇ of a link, and the acceleration field of its points: the entries of ω×ω×, and U."""
 
     w: Three
@@ -36,7 +36,7 @@ class Motion:
     U: Rows
 
     @classmethod
-    def of(cls, w: Three, wd: Three, vd: Three) -> Motion:
+    def of(cls, w: Three, wd: Three, vd: Three) -> LinkMotion:
         """From ω, ω̇ and v̇."""
         K = spins(w)
         return cls(w, wd, vd, K, field(K, wd))
@@ -66,7 +66,7 @@ def point(U: Rows, v: Three, p: Three) -> Three:
     return (out[0], out[1], out[2])
 
 
-def combined(axes: Sequence[Axis], amounts: Array | Scalars) -> tuple[Three, Three]:
+def combined(axes: Sequence[MotionAxis], amounts: Array | Scalars) -> tuple[Three, Three]:
     """P x: the combined motion of these amounts, angular and linear."""
     about, along = NONE, NONE
     for axis, x in zip(axes, amounts, strict=True):
@@ -74,23 +74,23 @@ def combined(axes: Sequence[Axis], amounts: Array | Scalars) -> tuple[Three, Thr
     return about, along
 
 
-def carried(way: Transform, axes: Sequence[Axis], rates: Array, thdd: Scalars, parent: Motion) -> Motion:
+def carried(way: Transform, axes: Sequence[MotionAxis], rates: Array, thdd: Scalars, parent: LinkMotion) -> LinkMotion:
     """The motion of a link from that of its parent: (22), (23)."""
     w, wd = way.outwards(parent.w), way.outwards(parent.wd)
     vd = way.outwards(point(parent.U, parent.vd, way.before))
     if axes:
         (turn, slide), (turning, sliding) = combined(axes, rates), combined(axes, thdd)
         wd, vd = plus(wd, turning), plus(vd, sliding)
-        if not nothing(turn):
+        if not is_absent(turn):
             wd = plus(wd, crossed(w, turn))
-        if not nothing(slide):
+        if not is_absent(slide):
             vd = plus(vd, crossed(w, times(2, slide)))
         w = plus(w, turn)  # (3a)
-    link = Motion.of(w, wd, vd)
-    return link if nothing(way.after) else Motion(w, wd, point(link.U, vd, way.after), link.K, link.U)
+    link = LinkMotion.of(w, wd, vd)
+    return link if is_absent(way.after) else LinkMotion(w, wd, point(link.U, vd, way.after), link.K, link.U)
 
 
-def newton_euler(body: Rigid, motion: Motion) -> tuple[Three, Three]:
+def newton_euler(body: Rigid, motion: LinkMotion) -> tuple[Three, Three]:
     """The inertial wrench of a link: (46a), (46b)."""
     if body is NO_BODY:
         return NONE, NONE
@@ -109,7 +109,7 @@ def euler(inertia: Six, wd: Three, K: Six, U: Rows) -> Three:
     return (out[0], out[1], out[2])
 
 
-def effort(axis: Axis, n: Three, f: Three, armature: Scalar, thdd: Scalar) -> Scalar:
+def effort(axis: MotionAxis, n: Three, f: Three, armature: Scalar, thdd: Scalar) -> Scalar:
     """The force on one motion: Pᵀ w̃ of (25), and its rotor."""
     total = dot(axis.about, n) + dot(axis.along, f)
     return total if absent(armature) else total + armature * thdd
@@ -119,7 +119,7 @@ def inverse_dynamics(moving: Moving, sd: Array) -> Array:
     """τ of τ = M ṡ + c + g, one for each speed: the recursion of section 2.6 at the accelerations `sd`."""
     sweep, tau = outwards(moving, sd), zeros(moving.tree.n_speeds)
     for link, thdd, (n, f) in reversed(
-        list(zip(moving.links, sweep.accelerations, gathered(moving, sweep), strict=True))
+        list(zip(moving.links, sweep.accelerations, subtree_wrenches(moving, sweep), strict=True))
     ):
         if link.speeds:
             driven = zip(link.fixture.axes, link.fixture.armature, thdd, strict=True)
@@ -133,16 +133,16 @@ def second_rates(link: MovingLink, sd: Array) -> Scalars:
     return list(link.G @ sd[list(link.speeds)] + link.drift) if link.speeds else list(link.drift)
 
 
-def still(gravity: Array) -> Motion:
+def world_motion(gravity: Array) -> LinkMotion:
     """The world, with gravity as a fictitious acceleration: (26)."""
-    return Motion.of(NONE, NONE, three(scaled(-1, gravity)))
+    return LinkMotion.of(NONE, NONE, three(scaled(-1, gravity)))
 
 
 @dataclass(frozen=True)
 class Outwards:
     """One pass from the world to the tips: for every link its motion, its inertial wrench (n, f), and θ̈."""
 
-    motions: list[Motion]
+    motions: list[LinkMotion]
     wrenches: list[tuple[Three, Three]]
     accelerations: list[Scalars]
 
@@ -150,21 +150,21 @@ class Outwards:
 def outwards(moving: Moving, sd: Array) -> Outwards:
     """All links at the accelerations `sd`: (22), (23), (46)."""
     accelerations = [second_rates(link, sd) for link in moving.links]
-    world, motions = still(moving.gravity), list[Motion]()
+    world, motions = world_motion(moving.gravity), list[LinkMotion]()
     for link, thdd in zip(moving.links, accelerations, strict=True):
         parent = world if link.parent < 0 else motions[link.parent]
-        motions.append(carried(link.way, link.fixture.axes, link.rates, thdd, parent))
+        motions.append(carried(link.transform, link.fixture.axes, link.rates, thdd, parent))
     wrenches = [newton_euler(link.fixture.body, motion) for link, motion in zip(moving.links, motions, strict=True)]
     return Outwards(motions, wrenches, accelerations)
 
 
-def gathered(moving: Moving, sweep: Outwards) -> list[tuple[Three, Three]]:
+def subtree_wrenches(moving: Moving, sweep: Outwards) -> list[tuple[Three, Three]]:
     """w̃: the wrench of every link with its subtree, (24)."""
     out = list(sweep.wrenches)
     for index in reversed(range(len(out))):
         link = moving.links[index]
         if link.parent >= 0:
-            n, f = link.way.wrench_inwards(*out[index])
+            n, f = link.transform.wrench_inwards(*out[index])
             n_j, f_j = out[link.parent]
             out[link.parent] = plus(n_j, n), plus(f_j, f)
     return out

@@ -13,21 +13,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.recursive.tree import Attitude, Tree
+from dalembert.recursive.tree import QuaternionIndices, Tree
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, Scalars, matrix, vector, zeros
 
 
-def _rate_matrix(algebra: Algebra, attitude: Attitude, q: Scalars) -> Array:
+def _rate_matrix(algebra: Algebra, attitude: QuaternionIndices, q: Scalars) -> Array:
     """2 G(q) / |q|²: 3×4."""
     leading = len(attitude.joint.values) - 4
-    return attitude.joint.angular(algebra, [0] * leading + [q[i] for i in attitude.parts])[:, leading:]
+    return attitude.joint.angular_motion_subspace(algebra, [0] * leading + [q[i] for i in attitude.parts])[:, leading:]
 
 
 def _square(entries: Scalars) -> Scalar:
     return sum((x * x for x in entries[1:]), start=entries[0] * entries[0])
 
 
-def part_rates(algebra: Algebra, attitude: Attitude, q: Scalars) -> Array:
+def part_rates(algebra: Algebra, attitude: QuaternionIndices, q: Scalars) -> Array:
     """½ Gᵀ: the rates of the four components for unit angular velocities, 4×3."""
     quarter = 0.25 * _square([q[i] for i in attitude.parts])
     return matrix([[quarter * entry for entry in row] for row in _rate_matrix(algebra, attitude, q).T])

@@ -21,25 +21,25 @@ from dalembert.recursive._inertias import NO_BODY, Rigid, six, symmetric
 from dalembert.recursive._transforms import (
     NONE,
     UNITS,
+    AxisRotationMatrix,
     Matrix,
-    Planar,
+    Rotation,
     Three,
     Transform,
-    Turn,
-    nothing,
+    is_absent,
     plus,
     three,
     times,
 )
 from dalembert.recursive.joint_speeds import part_rates, to_rates, to_second_rates
-from dalembert.recursive.tree import Link, Tree, Value
+from dalembert.recursive.tree import JointMotionFormulas, Link, Tree
 from dalembert.symbolic.algebra_base import Algebra, Array, Parameters, Scalar, Scalars, matrix, vector, zeros
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import about_axis, sine_and_cosine, skew
 
 
 @dataclass(frozen=True)
-class Axis:
+class MotionAxis:
     """The twist of a link per unit of a motion, in axes of the link: a column of P, (36b)."""
 
     about: Three
@@ -47,13 +47,13 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Fixture:
+class LinkConstants:
     """State-independent data: transform of a link from its parent at the zero position, motion axes, mass and rotors."""
 
     link: Link
     parent: int
-    way: Transform
-    axes: tuple[Axis, ...]
+    transform: Transform
+    axes: tuple[MotionAxis, ...]
     body: Rigid
     armature: tuple[Scalar, ...]  # inertia × ratio² of the rotor of each motion
     offset: float = 0  # added to its rotation angle
@@ -63,8 +63,8 @@ class Fixture:
 class MovingLink:
     """A link with all data that the recursions need."""
 
-    fixture: Fixture
-    way: Transform
+    fixture: LinkConstants
+    transform: Transform
     G: Array  # θ̇ = G s + ...: motions × len(speeds)
     rates: Array  # θ̇
     drift: Array  # θ̈ at ṡ = 0
@@ -92,8 +92,8 @@ class MovingLink:
     @property
     def A(self) -> Array:
         """The twist propagation from the parent as a matrix, (36b): [Rᵀ 0; −Rᵀ p× Rᵀ]."""
-        Rt = self.way.R.T
-        return _blocks(Rt, zeros(3, 3), -(Rt @ skew(self.way.p)), Rt)
+        Rt = self.transform.R.T
+        return _blocks(Rt, zeros(3, 3), -(Rt @ skew(self.transform.p)), Rt)
 
     @property
     def N(self) -> Array:
@@ -103,7 +103,7 @@ class MovingLink:
     @property
     def M(self) -> Array:
         """The mass matrix about O, (47b)."""
-        return whole(self.fixture.body)
+        return mass_matrix_6x6(self.fixture.body)
 
 
 @dataclass(frozen=True)
@@ -126,31 +126,31 @@ def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
     return np.concatenate([np.concatenate([a, b], axis=1), np.concatenate([c, d], axis=1)])
 
 
-def whole(body: Rigid) -> Array:
+def mass_matrix_6x6(body: Rigid) -> Array:
     """The 6×6 mass matrix of a body about the origin of its axes, (47b)."""
     parts = body.articulated()
     H = matrix(parts.H)
     return _blocks(symmetric(parts.inertia), H, H.T, symmetric(parts.M))
 
 
-def fixtures(tree: Tree, algebra: Algebra, parameters: Parameters) -> tuple[Fixture, ...]:
+def fixtures(tree: Tree, algebra: Algebra, parameters: Parameters) -> tuple[LinkConstants, ...]:
     """The constant data of all links in the frames of the model, for these parameter values."""
     lower = Lowering(algebra, dict(parameters))
     return tuple(_fixture(link, algebra, lower) for link in tree.links)
 
 
-def _fixture(link: Link, algebra: Algebra, lower: Lowering) -> Fixture:
+def _fixture(link: Link, algebra: Algebra, lower: Lowering) -> LinkConstants:
     translation = _three([lower(x) for x in link.position], algebra)
-    turns: list[Turn] = []
+    turns: list[Rotation] = []
     for axis, formula in zip((2, 1, 0), reversed(link.rotation), strict=True):
         angle = lower(formula)
         if not algebra.is_zero(angle):
             s, c = sine_and_cosine(algebra, angle)
-            turns.append(Planar(axis, c, s))
+            turns.append(AxisRotationMatrix(axis, c, s))
     armature: list[Scalar] = [0] * link.motions
     for motion, inertia in link.rotors:
         armature[motion] = armature[motion] + lower(inertia)
-    return Fixture(
+    return LinkConstants(
         link, link.parent, Transform(translation, tuple(turns), NONE), _axes(link), _body(link, lower), tuple(armature)
     )
 
@@ -160,13 +160,13 @@ def _three(entries: Scalars, algebra: Algebra) -> Three:
     return (x, y, z)
 
 
-def _axes(link: Link) -> tuple[Axis, ...]:
+def _axes(link: Link) -> tuple[MotionAxis, ...]:
     if link.attitude is not None:
-        return tuple(Axis(unit, NONE) for unit in UNITS)
+        return tuple(MotionAxis(unit, NONE) for unit in UNITS)
     if link.value is None:
         return ()
     about, along = (NONE if way is None else three(vector(list(way))) for way in link.step)
-    return (Axis(about, along),)
+    return (MotionAxis(about, along),)
 
 
 def _body(link: Link, lower: Lowering) -> Rigid:
@@ -186,7 +186,7 @@ def moving(
     q: Scalars,
     s: Scalars,
     parameters: Parameters,
-    known: Sequence[Fixture] | None = None,
+    known: Sequence[LinkConstants] | None = None,
 ) -> Moving:
     """A tree in motion at coordinates q and speeds s; `known` are precomputed constant data."""
     qd = to_rates(tree, algebra, q, s)
@@ -198,7 +198,7 @@ def moving(
     return Moving(tree, algebra, lower, vector([lower(x) for x in tree.model.gravity]), links)
 
 
-def _turn(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Turn:
+def _turn(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Rotation:
     """Rotation by an angle and a constant offset about a numeric unit vector; quarter turns exchange sine and cosine."""
     used = [k for k, x in enumerate(about) if x != 0]
     if len(used) > 1:
@@ -208,7 +208,7 @@ def _turn(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Turn:
     s, c = sine_and_cosine(algebra, angle if abs(rest) <= 1e-14 else angle + rest)
     for _ in range(quarters % 4):
         s, c = c, -s
-    return Planar(used[0], c, s if about[used[0]] == 1 else -s)
+    return AxisRotationMatrix(used[0], c, s if about[used[0]] == 1 else -s)
 
 
 class _LinkEvaluation:
@@ -219,31 +219,31 @@ class _LinkEvaluation:
         self._slopes = {a: part_rates(algebra, a, q) for a in tree.attitudes}
         self._quaternion_component = {i: (a, k) for a in tree.attitudes for k, i in enumerate(a.parts)}
 
-    def moved(self, fixture: Fixture) -> MovingLink:
+    def moved(self, fixture: LinkConstants) -> MovingLink:
         """One link in motion."""
         link, value = fixture.link, fixture.link.value
-        G, rates, drift, way = zeros(0, len(link.speeds)), zeros(0), zeros(0), fixture.way
+        G, rates, drift, way = zeros(0, len(link.speeds)), zeros(0), zeros(0), fixture.transform
         if link.attitude is not None:
             first = link.attitude.first
             G = matrix([[1 if speed == first + k else 0 for speed in link.speeds] for k in range(3)])
             rates, drift = vector(self._s[first : first + 3]), zeros(3)
             parts = [0] * (len(link.joint.values) - 4) + [self._q[i] for i in link.attitude.parts]
-            way = replace(way, turns=(*way.turns, Matrix(link.joint.turn(self._algebra, parts))))
+            way = replace(way, rotations=(*way.rotations, Matrix(link.joint.rotation_matrix(self._algebra, parts))))
         elif value is not None:
             G = matrix([self._gradient(value, link.speeds)])
             rates, drift = vector([self._lower(value.rate)]), vector([self._drift(value)])
             way = self._transform_at(fixture, self._lower(value.value))
         return MovingLink(fixture, way, G, rates, drift)
 
-    def _transform_at(self, fixture: Fixture, value: Scalar) -> Transform:
+    def _transform_at(self, fixture: LinkConstants, value: Scalar) -> Transform:
         """The transform to a link at a value of its one motion."""
-        (axis,), way = fixture.axes, fixture.way
-        turns = way.turns
-        if not nothing(axis.about):
+        (axis,), way = fixture.axes, fixture.transform
+        turns = way.rotations
+        if not is_absent(axis.about):
             turns = (*turns, _turn(self._algebra, axis.about, value, fixture.offset))
         return Transform(way.before, turns, plus(way.after, times(value, axis.along)))
 
-    def _drift(self, value: Value) -> Scalar:
+    def _drift(self, value: JointMotionFormulas) -> Scalar:
         """θ̈ at ṡ = 0: q̈ is then zero except for components of quaternions."""
         total = self._lower(value.bias)
         for i, slope in value.slopes:
@@ -251,7 +251,7 @@ class _LinkEvaluation:
                 total = total + self._lower(slope) * self._rest[i]
         return total
 
-    def _gradient(self, value: Value, speeds: tuple[int, ...]) -> list[Scalar]:
+    def _gradient(self, value: JointMotionFormulas, speeds: tuple[int, ...]) -> list[Scalar]:
         row: dict[int, Scalar] = dict.fromkeys(speeds, 0)
         for i, formula in value.slopes:
             slope, column = self._lower(formula), self._tree.columns[i]

@@ -20,7 +20,7 @@ from dalembert.symbolic.algebra_base import Array, Parameters, Scalar, Scalars, 
 
 def loaded(model: Elements, *, friction: bool) -> Elements:
     """The model with its active loads: all of them, or all except joint friction."""
-    return model.replaced(loads=tuple(load for load in model.loads if friction or not load.rubs))
+    return model.replaced(loads=tuple(load for load in model.loads if friction or not load.is_friction))
 
 
 def load_forces(model: Elements, moving: Moving, t: Scalar, q: Scalars, s: Scalars, parameters: Parameters) -> Array:

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.recursive.orthogonal_complement import Complement
 from dalembert.symbolic.algebra_base import Array, identity, stack, zeros
 from dalembert.symbolic.elimination import ldl_solve
@@ -76,7 +76,7 @@ def _named(parts: Complement, named: Named) -> dict[str, list[int]]:
     grouped = [body for group in named.values() for body in group]
     for body in grouped:
         if body not in bodies:
-            raise InputError(f"modules: there is no body '{body}'. {nearest(body, bodies)}")
+            raise InputError(f"modules: there is no body '{body}'. {suggest_name(body, bodies)}")
     moving = [body for body, links in bodies.items() if links]
     if sorted(set(grouped) & set(moving)) != sorted(moving) or len(grouped) != len(set(grouped)):
         wrong = sorted(set(moving) - set(grouped)) or sorted({body for body in grouped if grouped.count(body) > 1})

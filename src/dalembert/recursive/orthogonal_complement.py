@@ -26,7 +26,7 @@ from dalembert.mechanics.system import System
 from dalembert.model.elements import Body
 from dalembert.recursive.joint_speeds import to_speed_forces, to_speed_rates, to_speeds
 from dalembert.recursive.link_states import Moving, moving
-from dalembert.recursive.point_jacobians import link_places
+from dalembert.recursive.point_jacobians import link_poses
 from dalembert.recursive.tree import Tree, tree_of
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, stack, vector, zeros
 from dalembert.symbolic.elimination import ldl, ldl_solve
@@ -36,7 +36,7 @@ Short = Callable[[Array], Array]  # simplifies a value
 
 
 @dataclass(frozen=True)
-class PlacedLink:
+class WorldLink:
     """A link in world axes with all bodies fixed to it, its twist taken at `point`."""
 
     name: str
@@ -50,7 +50,7 @@ class PlacedLink:
 
 
 @dataclass(frozen=True)
-class Node:
+class MovingGroup:
     """A moving link and the links fixed to it: indices of the links of the tree, which has one for every joint."""
 
     home: int
@@ -64,7 +64,7 @@ class Complement:
     """The links of a model in world axes, and the matrices of papers/denoc."""
 
     moving: Moving
-    shape: tuple[Node, ...]
+    shape: tuple[MovingGroup, ...]
     centred: bool  # about mass centers, as (2)–(9); else about joint origins, as (36)–(48)
     short: Short
 
@@ -79,9 +79,9 @@ class Complement:
         return self.moving.tree
 
     @cached_property
-    def links(self) -> tuple[PlacedLink, ...]:
+    def links(self) -> tuple[WorldLink, ...]:
         """The links in their current poses."""
-        frames = link_places(self.moving, self.short)
+        frames = link_poses(self.moving, self.short)
         return tuple(_placed(self.moving, frames, node, self.centred, self.short) for node in self.shape)
 
     @cached_property
@@ -205,24 +205,24 @@ class Complement:
         return out
 
     @cached_property
-    def articulated(self) -> list[Articulated]:
+    def articulated(self) -> list[ArticulatedLink]:
         """M̂_i and derived quantities, from the tips to the world: (30), (31). Each speed must move one link only."""
-        inertias, out = [link.M for link in self.links], list[Articulated]()
+        inertias, out = [link.M for link in self.links], list[ArticulatedLink]()
         for i in reversed(range(len(self.links))):
             out.append(self.articulate(i, inertias[i]))
             if (j := self.links[i].parent) >= 0:
                 inertias[j] = self.short(inertias[j] + self.B(i, j).T @ out[-1].M_bar @ self.B(i, j))
         return out[::-1]
 
-    def articulate(self, i: int, M_hat: Array) -> Articulated:
+    def articulate(self, i: int, M_hat: Array) -> ArticulatedLink:
         """ψ̂_i, m̂_i, ψ_i (30) and M̄_i (31) of an articulated mass matrix."""
         link = self.links[i]
         psi_hat = self.short(M_hat @ link.p)
         if not link.speeds:
-            return Articulated(M_hat, psi_hat, zeros(0, 0), psi_hat, M_hat)
+            return ArticulatedLink(M_hat, psi_hat, zeros(0, 0), psi_hat, M_hat)
         m_hat = self.short(link.p.T @ psi_hat + self.rotors[np.ix_(link.speeds, link.speeds)])
         psi = self.short(ldl_solve(self.algebra, m_hat, psi_hat.T).T)
-        return Articulated(M_hat, psi_hat, m_hat, psi, self.short(M_hat - psi_hat @ psi.T))
+        return ArticulatedLink(M_hat, psi_hat, m_hat, psi, self.short(M_hat - psi_hat @ psi.T))
 
     @cached_property
     def U(self) -> Array:
@@ -278,7 +278,7 @@ class Complement:
 
 
 @dataclass(frozen=True)
-class Articulated:
+class ArticulatedLink:
     """The articulated mass matrix of a link with its subtree, and the quantities of its own joint."""
 
     M_hat: Array
@@ -307,18 +307,18 @@ def _six(i: int) -> list[int]:
     return list(range(6 * i, 6 * i + 6))
 
 
-def complement_of(moving: Moving, *, centred: bool | None = None, short: Short = lambda value: value) -> Complement:
+def complement_of(moving: Moving, *, centered: bool | None = None, simplify: Short = lambda value: value) -> Complement:
     """The links in world axes: about mass centers if they form one serial chain, else about joint origins.
 
-    Links without relative motion are merged. `short` may simplify intermediate values.
+    Links without relative motion are merged. `simplify` may simplify intermediate values.
     """
     shape = nodes_of(moving.tree)
     parents = [node.parent for node in shape]
-    about_centres = len(parents) == len(set(parents)) if centred is None else centred
-    return Complement(moving, shape, about_centres, short)
+    about_centres = len(parents) == len(set(parents)) if centered is None else centered
+    return Complement(moving, shape, about_centres, simplify)
 
 
-def nodes_of(tree: Tree) -> tuple[Node, ...]:
+def nodes_of(tree: Tree) -> tuple[MovingGroup, ...]:
     """The moving links, parents before children; links without relative motion are merged."""
     homes = list[
         int
@@ -331,13 +331,13 @@ def nodes_of(tree: Tree) -> tuple[Node, ...]:
         above, fixed = tree.links[home].parent, tuple(i for i, other in enumerate(homes) if other == home)
         parent = indices.get(homes[above], -1) if above >= 0 else -1
         bodies = tuple(body.name for i in fixed if (body := tree.links[i].body) is not None)
-        out.append(Node(home, parent, fixed, bodies))
+        out.append(MovingGroup(home, parent, fixed, bodies))
     return tuple(out)
 
 
 def _placed(
-    moving: Moving, frames: list[tuple[Array, Array]], node: Node, about_centres: bool, short: Short
-) -> PlacedLink:
+    moving: Moving, frames: list[tuple[Array, Array]], node: MovingGroup, about_centres: bool, short: Short
+) -> WorldLink:
     link, tree_link, (R, origin) = moving.links[node.home], moving.tree.links[node.home], frames[node.home]
     bodies = [(body, frames[i]) for i in node.fixed if (body := moving.tree.links[i].body) is not None]
     masses = [_mass(moving, body, frame) for body, frame in bodies]
@@ -350,7 +350,7 @@ def _placed(
         lever = mass * skew(centre - point)
         M[:3, :3] = M[:3, :3] + inertia + lever @ skew(centre - point).T
         M[:3, 3:], M[3:, :3], M[3:, 3:] = M[:3, 3:] + lever, M[3:, :3] - lever, M[3:, 3:] + mass * identity(3)
-    return PlacedLink(
+    return WorldLink(
         node.bodies[0] if node.bodies else tree_link.name,
         node.parent,
         node.bodies,

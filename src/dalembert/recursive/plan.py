@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.arguments import numbers_given
+from dalembert.arguments import as_finite_array
 from dalembert.errors import InconsistentStateError, InputError, SingularError
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.contact_constraints import with_contacts
@@ -22,7 +22,7 @@ from dalembert.model.description import Description, Elements
 from dalembert.model.scales import Scales, scales_of
 from dalembert.recursive._link_frames import aligned
 from dalembert.recursive.joint_speeds import to_rates, to_second_rates, to_speed_rates, to_speeds
-from dalembert.recursive.link_states import Fixture
+from dalembert.recursive.link_states import LinkConstants
 from dalembert.recursive.load_forces import loaded
 from dalembert.recursive.tree import Tree, tree_of
 from dalembert.symbolic.algebra_base import Array, Scalar, vector
@@ -32,12 +32,12 @@ TOLERANCE = 1e-6  # maximum constraint violation of a state, relative to the mag
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TreePlan:
     """A model prepared for numerical evaluation: parameters have their default values."""
 
     tree: Tree
     parameters: dict[str, float]
-    fixtures: tuple[Fixture, ...]
+    fixtures: tuple[LinkConstants, ...]
     frictionless: Elements  # with the loads that act without friction
     model: Elements  # with all loads; contacts are formulas, norms of quaternions are preserved by the speeds
     levels: Levels
@@ -63,14 +63,14 @@ class Plan:
         return bool(self.levels.names)
 
 
-def plan_of(model: Elements) -> Plan:
+def plan_of(model: Elements) -> TreePlan:
     """The plan of a model, cached by its content; an invalid model is rejected."""
     return _plan(model.description)
 
 
 @lru_cache(maxsize=64)
-def _plan(model: Description) -> Plan:
-    model.require_sound()
+def _plan(model: Description) -> TreePlan:
+    model.require_valid()
     model.refuse_laws("dynamics", "Remove this load from the model, and pass the output of the law as tau.")
     tree, values = tree_of(model), dict(model.parameter_values)
     # the norms of quaternions follow the declared holonomic constraints; the speeds preserve them
@@ -79,7 +79,7 @@ def _plan(model: Description) -> Plan:
     rest = written.holonomic_constraints[:declared] + written.holonomic_constraints[declared + norms :]
     written = written.replaced(holonomic_constraints=rest)
     frictionless = loaded(written, friction=False)
-    return Plan(tree, values, aligned(tree, values), frictionless, written, levels(written), scales_of(model))
+    return TreePlan(tree, values, aligned(tree, values), frictionless, written, levels(written), scales_of(model))
 
 
 def forget_plans() -> None:
@@ -88,10 +88,10 @@ def forget_plans() -> None:
 
 
 @dataclass(frozen=True)
-class State:
+class TreeState:
     """K states: q and q̇ (n, K), s (n_speeds, K), t (K,); `by_rates` if velocities are rates of quaternions."""
 
-    plan: Plan
+    plan: TreePlan
     q: np.ndarray
     qd: np.ndarray
     s: np.ndarray
@@ -132,10 +132,10 @@ class State:
         return self.batched(to_second_rates(self.plan.tree, FLOATS, list(self.q), list(self.s), list(sd)))
 
 
-def read_state(plan: Plan, q: npt.ArrayLike, qd: npt.ArrayLike | None, t: npt.ArrayLike) -> State:
+def read_state(plan: TreePlan, q: npt.ArrayLike, qd: npt.ArrayLike | None, t: npt.ArrayLike) -> TreeState:
     """The states; `qd` has one entry for each coordinate or one for each speed, or is None for states at rest."""
     tree = plan.tree
-    positions = numbers_given(q, "q")
+    positions = as_finite_array(q, "q")
     if positions.ndim not in (1, 2) or len(positions) != tree.n:
         raise InputError(
             f"q has shape {positions.shape}. Expected ({tree.n},) for one state or ({tree.n}, batch); "
@@ -152,10 +152,10 @@ def read_state(plan: Plan, q: npt.ArrayLike, qd: npt.ArrayLike | None, t: npt.Ar
         rates, s = values, numbers(to_speeds(tree, FLOATS, list(positions), list(values)), K)
     else:
         rates, s = numbers(to_rates(tree, FLOATS, list(positions), list(values)), K), values
-    return State(plan, positions, rates, s, time, not batch, by_rates)
+    return TreeState(plan, positions, rates, s, time, not batch, by_rates)
 
 
-def read_speed_rates(state: State, qdd: npt.ArrayLike) -> np.ndarray:
+def read_speed_rates(state: TreeState, qdd: npt.ArrayLike) -> np.ndarray:
     """ṡ, passed directly or as q̈."""
     plan = state.plan
     values = read_array(plan, "qdd", qdd, () if state.single else (state.K,))
@@ -166,11 +166,11 @@ def read_speed_rates(state: State, qdd: npt.ArrayLike) -> np.ndarray:
 
 
 def read_array(
-    plan: Plan, name: str, values: npt.ArrayLike, batch: tuple[int, ...], *, speeds_only: bool = False
+    plan: TreePlan, name: str, values: npt.ArrayLike, batch: tuple[int, ...], *, speeds_only: bool = False
 ) -> np.ndarray:
     """An array with one entry per speed, or per coordinate, and the batch of q, as (entries, K)."""
     tree = plan.tree
-    out = numbers_given(values, name)
+    out = as_finite_array(values, name)
     lengths: dict[int, Sequence[str]] = {tree.n_speeds: tree.speed_names}
     if not speeds_only:
         lengths[tree.n] = tuple(f"d/dt {coordinate}" for coordinate in tree.model.coordinate_names)
@@ -183,13 +183,13 @@ def read_array(
 
 
 def _time(t: npt.ArrayLike, K: int) -> np.ndarray:
-    time = numbers_given(t, "t")
+    time = as_finite_array(t, "t")
     if time.ndim > 1 or time.size not in (1, K):
         raise InputError(f"t has shape {time.shape}. Expected one time, or one for each of the {K} states.")
     return np.broadcast_to(time.ravel(), (K,))
 
 
-def _require_unit(plan: Plan, q: np.ndarray, qd: np.ndarray | None, qdd: np.ndarray | None = None) -> None:
+def _require_unit(plan: TreePlan, q: np.ndarray, qd: np.ndarray | None, qdd: np.ndarray | None = None) -> None:
     """Raise unless quaternions have norm 1, and rates that preserve it."""
     for attitude in plan.tree.attitudes:
         parts = list(attitude.parts)
@@ -217,7 +217,7 @@ def _size(x: np.ndarray) -> np.ndarray:
     return np.linalg.norm(x, axis=0)
 
 
-def singular_mass(plan: Plan, M: np.ndarray, where: str) -> SingularError:
+def singular_mass(plan: TreePlan, M: np.ndarray, where: str) -> SingularError:
     """The error for a singular mass matrix, with the speeds along which there is no inertia."""
     size = 1 / np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     weakest = np.abs(np.linalg.eigh(M * np.outer(size, size))[1][:, 0])

@@ -18,30 +18,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.recursive._inertias import Rigid, symmetric
 from dalembert.recursive._transforms import NONE, Three, crossed, dot, plus, three, times
 from dalembert.recursive.composite_inertia import composites
 from dalembert.recursive.inverse import combined, effort
-from dalembert.recursive.link_states import Moving, MovingLink, whole
+from dalembert.recursive.link_states import Moving, MovingLink, mass_matrix_6x6
 from dalembert.symbolic.algebra_base import Array, Scalar, identity, scaled, stack, vector, zeros
 from dalembert.symbolic.rotations import cross, skew
 
 Place = tuple[Array, Array]  # R_WM and p_WM
 
 
-def link_places(moving: Moving, short: Callable[[Array], Array] = lambda value: value) -> list[Place]:
+def link_poses(moving: Moving, short: Callable[[Array], Array] = lambda value: value) -> list[Place]:
     """The pose of every link in the world; `short` may simplify values."""
     out: list[Place] = []
     for link in moving.links:
         R, p = (identity(3), zeros(3)) if link.parent < 0 else out[link.parent]
-        out.append((short(R @ link.way.R), short(p + R @ link.way.p)))
+        out.append((short(R @ link.transform.R), short(p + R @ link.transform.p)))
     return out
 
 
-def body_places(moving: Moving, bodies: Sequence[str]) -> list[tuple[Array, Array]]:
+def body_poses(moving: Moving, bodies: Sequence[str]) -> list[tuple[Array, Array]]:
     """p_WB and R_WB of bodies."""
-    known = link_places(moving)
+    known = link_poses(moving)
     return [(p, R) for R, p in (known[link_of(moving, body)] for body in bodies)]
 
 
@@ -72,7 +72,7 @@ def point_jacobian(moving: Moving, body: str, point: Array) -> Array:
 
 def _inwards(moving: Moving, body: str, point: Array) -> Iterator[tuple[MovingLink, Array, Array]]:
     """The links from a body to the world, each with R_WM and the arm from its origin to a point of the body, in world axes."""
-    index, known = link_of(moving, body), link_places(moving)
+    index, known = link_of(moving, body), link_poses(moving)
     R, p = known[index]
     at = p + R @ point
     while index >= 0:
@@ -87,17 +87,17 @@ def link_of(moving: Moving, body: str) -> int:
         if link.body is not None and link.body.name == body:
             return index
     names = [link.body.name for link in moving.tree.links if link.body is not None]
-    raise InputError(f"model '{moving.tree.model.name}': there is no body '{body}'. {nearest(body, names)}")
+    raise InputError(f"model '{moving.tree.model.name}': there is no body '{body}'. {suggest_name(body, names)}")
 
 
 def momentum_matrix(moving: Moving) -> Array:
     """Momentum, and angular momentum about the mass center of all bodies, for unit speeds."""
-    known = link_places(moving)
+    known = link_poses(moving)
     center = mass_center(moving)
     out = zeros(6, moving.tree.n_speeds)
     for link, body, (R, p) in zip(moving.links, composites(moving), known, strict=True):
         if link.speeds:
-            push = whole(body) @ link.N  # of the link with its subtree, about O
+            push = mass_matrix_6x6(body) @ link.N  # of the link with its subtree, about O
             linear = R @ push[3:]
             columns = list(link.speeds)
             out[:3, columns] += linear
@@ -113,7 +113,7 @@ def mass_center(moving: Moving) -> Array:
         raise InputError(
             f"model '{moving.tree.model.name}' has no mass, so its mass center is undefined. Give a body a mass."
         )
-    for body, (R, p) in zip(bodies, link_places(moving), strict=True):
+    for body, (R, p) in zip(bodies, link_poses(moving), strict=True):
         moment = moment + scaled(body.m, p) + R @ vector(body.h)
     return np.array([x / mass for x in moment], dtype=object)
 
@@ -159,7 +159,7 @@ def momenta_of(moving: Moving) -> tuple[Array, Three, Three]:
             driven = zip(link.fixture.axes, link.fixture.armature, link.rates, strict=True)
             along = vector([effort(axis, turning, going, armature, rate) for axis, armature, rate in driven])
             out[list(link.speeds)] += link.G.T @ along
-        moment, force = link.way.wrench_inwards(turning, going)
+        moment, force = link.transform.wrench_inwards(turning, going)
         before = whole if link.parent < 0 else carried[link.parent]
         after = plus(before[0], moment), plus(before[1], force)
         if link.parent < 0:
@@ -185,7 +185,7 @@ def _momenta(body: Rigid, at: _Carried) -> tuple[Three, Three]:
 
 def _moved(link: MovingLink, parent: _Carried) -> _Carried:
     """From the parent to a link: (36a)."""
-    way, (about, along) = link.way, combined(link.fixture.axes, link.rates)
+    way, (about, along) = link.transform, combined(link.fixture.axes, link.rates)
     w, v = way.rates_outwards(parent.w, parent.v)  # A t of (36)
     g = way.outwards(parent.g)
     return _Carried(plus(w, about), plus(v, along), g, parent.u - dot(way.before, parent.g) - dot(way.after, g))

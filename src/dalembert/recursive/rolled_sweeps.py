@@ -12,16 +12,22 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from dalembert.codegen.disk_cache import Plain, plain_program, plain_sweeps, program_again, sweeps_again
-from dalembert.codegen.function import Function, Native, SweptFunction, function_of
+from dalembert.codegen.disk_cache import (
+    Tuples,
+    program_from_tuples,
+    program_to_tuples,
+    sweeps_from_tuples,
+    sweeps_to_tuples,
+)
+from dalembert.codegen.function import CompiledFunction, Native, SweepFunction, function_of
 from dalembert.codegen.link_sweeps import Members, Sweep, Sweeps, table_of
 from dalembert.codegen.program import Program
-from dalembert.recursive._link_kinds import Kind, Steps
-from dalembert.recursive.plan import TOLERANCE, Plan
+from dalembert.recursive._link_types import LinkType, Steps
+from dalembert.recursive.plan import TOLERANCE, TreePlan
 from dalembert.recursive.traced import TINY, task_program
 from dalembert.recursive.tree import Link, Tree
 from dalembert.symbolic.algebra_base import vector
-from dalembert.symbolic.floats import FLOATS, plain
+from dalembert.symbolic.floats import FLOATS, to_numeric
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import coordinate
 
@@ -49,7 +55,7 @@ def can_roll(tree: Tree) -> str | None:
     return None if tree.decoupled else "a coordinate moves several links. Expected one link per coordinate"
 
 
-def rolled_function(plan: Plan, task: str) -> SweptFunction:
+def rolled_function(plan: TreePlan, task: str) -> SweepFunction:
     """A task as a function of rows that end with time t, which is not used. Loads are not included in the forces.
 
     `inverse` returns τ of (q, s, ṡ), `bias` c + g of (q, s), `forward` ṡ of (q, s, τ), `rates` (q̇, ṡ) of (q, s) without τ.
@@ -63,20 +69,20 @@ def rolled_function(plan: Plan, task: str) -> SweptFunction:
     """
     tree, (sweeps, table) = plan.tree, sweeps_and_table(plan, task)
     n_inputs = tree.n + (2 if task in _GIVEN else 1) * tree.n_speeds + 1
-    return SweptFunction(sweeps, table, n_inputs, tree.n_speeds + (tree.n if task == "rates" else 0))
+    return SweepFunction(sweeps, table, n_inputs, tree.n_speeds + (tree.n if task == "rates" else 0))
 
 
-def sweeps_and_table(plan: Plan, task: str) -> tuple[Sweeps, np.ndarray]:
+def sweeps_and_table(plan: TreePlan, task: str) -> tuple[Sweeps, np.ndarray]:
     """The loops of a task, and the table of links over which they run."""
     kinds, members = _members(plan, task)
     sweeps = sweeps_of(kinds, task)
     lower = Lowering(FLOATS, dict(plan.parameters))
-    start = [0.0] * 6 + list(-plain(vector([lower(x) for x in plan.tree.model.gravity])))
+    start = [0.0] * 6 + list(-to_numeric(vector([lower(x) for x in plan.tree.model.gravity])))
     world = [start, [0.0] * 6][: sum(sweep.outwards for sweep in sweeps.sweeps)]
     return sweeps, table_of(sweeps, [fixture.parent for fixture in plan.fixtures], members, world)
 
 
-def operations_of(plan: Plan, task: str) -> int:
+def operations_of(plan: TreePlan, task: str) -> int:
     """The operation count of one evaluation of a task: the sum over all links."""
     kinds, members = _members(plan, task)
     each = sweeps_of(kinds, task).operations
@@ -87,9 +93,9 @@ _GIVEN = ("inverse", "forward")
 
 
 @lru_cache(maxsize=64)
-def sweeps_of(kinds: tuple[Kind, ...], task: str) -> Sweeps:
+def sweeps_of(kinds: tuple[LinkType, ...], task: str) -> Sweeps:
     """The sweeps of a task over trees of these link types."""
-    steps = [Steps(kind, given=task in _GIVEN, rates=task == "rates") for kind in kinds]
+    steps = [Steps(kind, has_inputs=task in _GIVEN, rates=task == "rates") for kind in kinds]
     solved, driven = task in ("forward", "rates"), task == "inverse"
     walks = [Sweep(True, 9, tuple(step.outwards(accelerated=driven) for step in steps))]
     if solved:
@@ -101,9 +107,9 @@ def sweeps_of(kinds: tuple[Kind, ...], task: str) -> Sweeps:
     return Sweeps(kept, tuple(step.rows for step in steps), tuple(len(kind.columns) for kind in kinds), tuple(walks))
 
 
-def _members(plan: Plan, task: str) -> tuple[tuple[Kind, ...], list[Members]]:
+def _members(plan: TreePlan, task: str) -> tuple[tuple[LinkType, ...], list[Members]]:
     """The link types of a tree, and the links of each."""
-    each = [Kind.of(fixture) for fixture in plan.fixtures]
+    each = [LinkType.of(fixture) for fixture in plan.fixtures]
     kinds = tuple(sorted(set(each)))
     out: list[Members] = []
     for kind in kinds:
@@ -139,20 +145,28 @@ class Loops:
     n_speeds: int
     attitudes: tuple[tuple[int, ...], ...]  # rows of quaternions
 
-    def plain(self) -> Plain:
+    def to_tuples(self) -> Tuples:
         """Convert to tuples."""
-        loads = None if self.loads is None else plain_program(self.loads)
-        return self.task, plain_sweeps(self.sweeps), self.table.tobytes(), loads, self.n, self.n_speeds, self.attitudes
+        loads = None if self.loads is None else program_to_tuples(self.loads)
+        return (
+            self.task,
+            sweeps_to_tuples(self.sweeps),
+            self.table.tobytes(),
+            loads,
+            self.n,
+            self.n_speeds,
+            self.attitudes,
+        )
 
     @classmethod
-    def again(cls, plain: Plain) -> Loops:
-        """Inverse of `plain`."""
+    def from_tuples(cls, plain: Tuples) -> Loops:
+        """Inverse of `to_numeric`."""
         task, sweeps, table, loads, *rest = plain
-        program = None if loads is None else program_again(loads)
-        return cls(task, sweeps_again(sweeps), np.frombuffer(table), program, *rest)
+        program = None if loads is None else program_from_tuples(loads)
+        return cls(task, sweeps_from_tuples(sweeps), np.frombuffer(table), program, *rest)
 
 
-def loops_of(plan: Plan, task: str, *, friction: bool) -> Loops:
+def loops_of(plan: TreePlan, task: str, *, friction: bool) -> Loops:
     """The loops of a task, with the active loads."""
     acting = plan.model if friction else plan.frictionless
     pushed = (acting.loads or acting.non_ideal_forces) and task in ("inverse", "forward")
@@ -162,7 +176,7 @@ def loops_of(plan: Plan, task: str, *, friction: bool) -> Loops:
     return Loops(task, sweeps, table, loads, plan.tree.n, plan.tree.n_speeds, attitudes)
 
 
-class Alarmed(Function):
+class CheckedLoops(CompiledFunction):
     """A task of `ROLLED` as a function of the rows that `traced` uses, with a validity check as last output.
 
     The check detects non-finite numbers and quaternions whose norm is not 1. The loops do not return their pivots: a pivot of 0
@@ -172,7 +186,7 @@ class Alarmed(Function):
     def __init__(self, loops: Loops) -> None:
         self._task, self._n, self._speeds, self._attitudes = loops.task, loops.n, loops.n_speeds, loops.attitudes
         inputs = loops.n + (1 if loops.task == "bias" or loops.task == "gravity" else 2) * loops.n_speeds + 1
-        self._loops = SweptFunction(loops.sweeps, loops.table, inputs, loops.n_speeds)
+        self._loops = SweepFunction(loops.sweeps, loops.table, inputs, loops.n_speeds)
         self._loads = None if loops.loads is None else function_of(loops.loads, "native")
         self.n_outputs = loops.n_speeds + 1
         self.sizes = inputs - (loops.n_speeds if loops.task == "gravity" else 0), 0
@@ -180,7 +194,7 @@ class Alarmed(Function):
     @cached_property
     def native(self) -> Native | None:  # type: ignore[override]
         """One state completely in machine code."""
-        from dalembert.codegen.llvm.checked_sweeps import Watch, watched_loops
+        from dalembert.codegen.llvm.checked_sweeps import SweepChecks, checked_loops
 
         loops, loads = self._loops.native, None if self._loads is None else self._loads.native
         if loops is None:
@@ -191,8 +205,8 @@ class Alarmed(Function):
         )
         front = self._n + (0 if resting else self._speeds)
         parts = [i for parts in self._attitudes for i in parts]
-        watch = Watch(way, self.sizes[0], front, self._speeds, parts, TINY, 2 * TOLERANCE)
-        return watched_loops(watch, loops, loads)
+        watch = SweepChecks(way, self.sizes[0], front, self._speeds, parts, TINY, 2 * TOLERANCE)
+        return checked_loops(watch, loops, loads)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs of one state (k,) or of many (k, batch)."""

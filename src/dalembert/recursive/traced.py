@@ -17,9 +17,9 @@ from functools import cached_property, reduce
 import numpy as np
 
 from dalembert.codegen.program import Program, program_of
-from dalembert.mechanics.state_batch import drawn
+from dalembert.mechanics.state_batch import random_guesses
 from dalembert.model.description import Elements
-from dalembert.recursive._derivatives import Symbols, slopes_of_forward, slopes_of_inverse
+from dalembert.recursive._derivatives import Symbols, forward_derivatives, inverse_derivatives
 from dalembert.recursive._hybrid import hybrid_dynamics
 from dalembert.recursive._transforms import absent
 from dalembert.recursive.composite_inertia import coriolis_matrix, diagonal, mass_matrix
@@ -29,9 +29,9 @@ from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import Moving, moving
 from dalembert.recursive.load_forces import load_forces, load_powers
-from dalembert.recursive.plan import TOLERANCE, Plan
+from dalembert.recursive.plan import TOLERANCE, TreePlan
 from dalembert.recursive.point_jacobians import (
-    body_places,
+    body_poses,
     mass_center,
     momentum_matrix,
     point_jacobian,
@@ -41,7 +41,7 @@ from dalembert.symbolic.algebra_base import Array, Parameters, Scalar, stack, ve
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import Node, node, ordered
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 TINY = 1e-200  # factor that makes a number negligible beside 1 unless it is infinite
 _WEAK = 1e-10  # pivots below this fraction of the diagonal fail the validity check
@@ -69,11 +69,11 @@ class Names:
         return [*(name for group in groups for name in getattr(self, group)), *self.named, "t"]
 
 
-def names_of(plan: Plan, named: tuple[str, ...] = ()) -> Names:
+def names_of(plan: TreePlan, named: tuple[str, ...] = ()) -> Names:
     """The symbols of a model: coordinates and speeds by name, and the quantities of the speeds."""
     speeds = plan.tree.speed_names
     coordinates = tuple(plan.tree.model.coordinate_names)
-    sd, tau = tuple(map(Kind.SLOPE.of, speeds)), tuple(map(Kind.FORCE.of, speeds))
+    sd, tau = tuple(map(SymbolKind.SLOPE.of, speeds)), tuple(map(SymbolKind.FORCE.of, speeds))
     base, total = (tuple(f"{word}({x})" for x in (*coordinates, *speeds)) for word in ("base", "total"))
     return Names(coordinates, speeds, sd, tau, base, total, named=named)
 
@@ -91,10 +91,10 @@ class Detail:
 class Trace:
     """A tree in motion over symbols: the input of the functions below."""
 
-    plan: Plan
+    plan: TreePlan
     friction: bool
     parameters: Parameters
-    resting: bool  # at s = 0
+    at_rest: bool  # at s = 0
     detail: Detail
 
     @cached_property
@@ -110,7 +110,7 @@ class Trace:
     @cached_property
     def s(self) -> list[Scalar]:
         """The speeds."""
-        return [0] * len(self.names.s) if self.resting else list(GRAPH.symbols(self.names.s))
+        return [0] * len(self.names.s) if self.at_rest else list(GRAPH.symbols(self.names.s))
 
     @cached_property
     def t(self) -> Scalar:
@@ -191,7 +191,7 @@ def _rows(trace: Trace) -> Outputs:
 
 def _forward_slopes(trace: Trace) -> Outputs:
     tau = GRAPH.symbols(trace.names.tau)
-    return Outputs(*slopes_of_forward(trace.moving, trace.loads, _symbols(trace), tau))
+    return Outputs(*forward_derivatives(trace.moving, trace.loads, _symbols(trace), tau))
 
 
 def _symbols(trace: Trace) -> Symbols:
@@ -201,11 +201,11 @@ def _symbols(trace: Trace) -> Symbols:
 
 def _poses(trace: Trace) -> Outputs:
     """p_WB and the rows of R_WB of every requested body."""
-    return Outputs(vector([x for p, R in body_places(trace.declared, trace.detail.bodies) for x in (*p, *R.ravel())]))
+    return Outputs(vector([x for p, R in body_poses(trace.declared, trace.detail.bodies) for x in (*p, *R.ravel())]))
 
 
 def _position(trace: Trace) -> Outputs:
-    ((p, R),) = body_places(trace.declared, trace.detail.bodies)
+    ((p, R),) = body_poses(trace.declared, trace.detail.bodies)
     return Outputs(p + R @ GRAPH.symbols(trace.names.point))
 
 
@@ -250,11 +250,11 @@ def _normed(trace: Trace, q: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Task:
+class DynamicsTask:
     """One function of the dynamics: its inputs, its tracing function, and the shape of its result for n speeds."""
 
     groups: tuple[str, ...]
-    text: Callable[[Trace], Outputs]
+    trace: Callable[[Trace], Outputs]
     shape: Callable[[Names, Detail], tuple[int, ...]] = lambda names, detail: (len(names.s),)
 
 
@@ -270,52 +270,52 @@ def _slopes(names: Names, detail: Detail) -> tuple[int, ...]:
     return len(names.s), 3 * len(names.s) + len(names.named)
 
 
-TASKS: dict[str, Task] = {
-    "inverse": Task(
+TASKS: dict[str, DynamicsTask] = {
+    "inverse": DynamicsTask(
         ("q", "s", "sd"), lambda x: Outputs(inverse_dynamics(x.moving, GRAPH.symbols(x.names.sd)) - x.loads)
     ),
-    "forward": Task(
+    "forward": DynamicsTask(
         ("q", "s", "tau"), lambda x: Outputs(*forward_dynamics(x.moving, GRAPH.symbols(x.names.tau) + x.loads))
     ),
-    "held": Task(("q", "s", "tau"), _held),
-    "rows": Task(("q", "s"), _rows),
-    "hybrid": Task(("q", "s", "sd", "tau"), _hybrid, lambda names, detail: (2, len(names.s))),
-    "loads": Task(("q", "s"), lambda x: Outputs(x.loads)),
-    "powers": Task(("q", "s"), lambda x: Outputs(x.powers)),
-    "mass_matrix": Task(("q",), lambda x: Outputs(mass_matrix(x.moving)), _square),
-    "bias": Task(("q", "s"), lambda x: Outputs(inverse_dynamics(x.moving, zeros(len(x.s))))),
-    "gravity": Task(("q",), _gravity),
-    "coriolis": Task(
+    "held": DynamicsTask(("q", "s", "tau"), _held),
+    "rows": DynamicsTask(("q", "s"), _rows),
+    "hybrid": DynamicsTask(("q", "s", "sd", "tau"), _hybrid, lambda names, detail: (2, len(names.s))),
+    "loads": DynamicsTask(("q", "s"), lambda x: Outputs(x.loads)),
+    "powers": DynamicsTask(("q", "s"), lambda x: Outputs(x.powers)),
+    "mass_matrix": DynamicsTask(("q",), lambda x: Outputs(mass_matrix(x.moving)), _square),
+    "bias": DynamicsTask(("q", "s"), lambda x: Outputs(inverse_dynamics(x.moving, zeros(len(x.s))))),
+    "gravity": DynamicsTask(("q",), _gravity),
+    "coriolis": DynamicsTask(
         ("q", "s"), lambda x: Outputs(coriolis_matrix(x.moving, GRAPH, vector(x.q), vector(x.s), x.t)), _square
     ),
-    "inverse_slopes": Task(
-        ("q", "s", "sd"), lambda x: Outputs(slopes_of_inverse(x.moving, x.loads, _symbols(x))), _slopes
+    "inverse_slopes": DynamicsTask(
+        ("q", "s", "sd"), lambda x: Outputs(inverse_derivatives(x.moving, x.loads, _symbols(x))), _slopes
     ),
-    "forward_slopes": Task(("q", "s", "tau"), _forward_slopes, _slopes),
-    "poses": Task(("q",), _poses, lambda names, detail: (12 * len(detail.bodies),)),
-    "position": Task(("q", "point"), _position, lambda names, detail: (3,)),
-    "velocity": Task(
+    "forward_slopes": DynamicsTask(("q", "s", "tau"), _forward_slopes, _slopes),
+    "poses": DynamicsTask(("q",), _poses, lambda names, detail: (12 * len(detail.bodies),)),
+    "position": DynamicsTask(("q", "point"), _position, lambda names, detail: (3,)),
+    "velocity": DynamicsTask(
         ("q", "s", "point"), lambda x: Outputs(point_velocity(x.declared, *x.at)), lambda names, detail: (6,)
     ),
-    "acceleration": Task(("q", "s", "sd", "point"), _acceleration, lambda names, detail: (6,)),
-    "jacobian": Task(("q", "point"), lambda x: Outputs(point_jacobian(x.declared, *x.at)), _six_rows),
-    "jacobian_rate": Task(
+    "acceleration": DynamicsTask(("q", "s", "sd", "point"), _acceleration, lambda names, detail: (6,)),
+    "jacobian": DynamicsTask(("q", "point"), lambda x: Outputs(point_jacobian(x.declared, *x.at)), _six_rows),
+    "jacobian_rate": DynamicsTask(
         ("q", "s", "point"), lambda x: Outputs(x.rate_of(point_jacobian(x.declared, *x.at))), _six_rows
     ),
-    "center_of_mass": Task(("q",), lambda x: Outputs(mass_center(x.moving)), lambda names, detail: (3,)),
-    "centroidal": Task(("q", "s"), _centroidal, lambda names, detail: (6, len(names.s) + 1)),
-    "stage": Task(
+    "center_of_mass": DynamicsTask(("q",), lambda x: Outputs(mass_center(x.moving)), lambda names, detail: (3,)),
+    "centroidal": DynamicsTask(("q", "s"), _centroidal, lambda names, detail: (6, len(names.s) + 1)),
+    "stage": DynamicsTask(
         ("q", "s", "tau", "base", "total", "weights"),
         _stage,
         lambda names, detail: (len(names.base) + len(names.total),),
     ),
-    "semi_implicit": Task(
+    "semi_implicit": DynamicsTask(
         ("q", "s", "tau", "step"), _semi_implicit, lambda names, detail: (len(names.q) + len(names.s),)
     ),
 }
 
 
-def task_program(plan: Plan, task: str, *, friction: bool = False, detail: Detail = Detail()) -> Program:
+def task_program(plan: TreePlan, task: str, *, friction: bool = False, detail: Detail = Detail()) -> Program:
     """The program of a task; named parameters remain symbols.
 
     >>> from dalembert.model.model import Model
@@ -328,7 +328,7 @@ def task_program(plan: Plan, task: str, *, friction: bool = False, detail: Detai
     known, named = TASKS[task], detail.named
     parameters = plan.parameters | dict(zip(named, GRAPH.symbols(named), strict=True))
     trace = Trace(plan, friction, parameters, "s" not in known.groups, detail)
-    found = known.text(trace)
+    found = known.trace(trace)
     inputs = trace.names.of(known.groups)
     outputs = [node(y) for y in found.values.ravel()]
     return program_of([*outputs, _alarm(trace, inputs, outputs, found.pivots)], inputs)
@@ -354,9 +354,9 @@ def _larger(a: Scalar, b: Scalar) -> Scalar:
     return GRAPH.select(GRAPH.less(a, b, or_equal=False), b, a)
 
 
-def usual_diagonal(plan: Plan) -> np.ndarray:
+def usual_diagonal(plan: TreePlan) -> np.ndarray:
     """The diagonal of the inertia matrix, the maximum over a few states; 0 where it is undefined."""
-    states = drawn(plan.tree.model, np.random.default_rng(0), _STATES, plan.scales)
+    states = random_guesses(plan.tree.model, np.random.default_rng(0), _STATES, plan.scales)
     q, t = states.q, states.t
     s = [np.zeros(len(t))] * plan.tree.n_speeds
     with np.errstate(all="ignore"):

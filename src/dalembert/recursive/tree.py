@@ -20,10 +20,10 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.mechanics.motion import outwards
+from dalembert.mechanics.motion import topological_order
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
-from dalembert.model.joints.base import HERE, Joint, Step
+from dalembert.model.joints.base import HERE, Joint, MotionAxes
 from dalembert.model.joints.fixed import Fixed
 from dalembert.model.values import WORLD, Vector3
 from dalembert.symbolic.symbols import TIME, Formula, coordinate, rate
@@ -31,7 +31,7 @@ from dalembert.symbolic.symengine_algebra import slope
 
 
 @dataclass(frozen=True)
-class Attitude:
+class QuaternionIndices:
     """A quaternion: the indices of its components among the coordinates, and of its angular velocity among the speeds."""
 
     name: str
@@ -41,7 +41,7 @@ class Attitude:
 
 
 @dataclass(frozen=True)
-class Value:
+class JointMotionFormulas:
     """One motion of a joint as formulas: f(q, t), ∂f/∂q by coordinate, ∂f/∂t, its rate, and its second rate at q̈ = 0."""
 
     value: Formula
@@ -64,11 +64,11 @@ class Link:
     joint: Joint
     position: Vector3
     rotation: Vector3
-    place: tuple[str, int, int]  # the body, the index of its joint, and the index of the motion
+    joint_motion: tuple[str, int, int]  # the body, the index of its joint, and the index of the motion
     body: Body | None  # None for all links of a body except the last
-    step: Step
-    value: Value | None
-    attitude: Attitude | None
+    step: MotionAxes
+    value: JointMotionFormulas | None
+    attitude: QuaternionIndices | None
     speeds: tuple[int, ...]
     rotors: tuple[tuple[int, Formula], ...]  # index of the motion, inertia × ratio²
 
@@ -84,7 +84,7 @@ class Tree:
 
     model: Elements
     links: tuple[Link, ...]
-    attitudes: tuple[Attitude, ...]
+    attitudes: tuple[QuaternionIndices, ...]
 
     @property
     def n(self) -> int:
@@ -114,9 +114,9 @@ class Tree:
         return tuple(out)
 
     @cached_property
-    def values(self) -> dict[tuple[str, int, int], Value]:
+    def values(self) -> dict[tuple[str, int, int], JointMotionFormulas]:
         """The motions by body, index of the joint and index of the motion."""
-        return {link.place: link.value for link in self.links if link.value is not None}
+        return {link.joint_motion: link.value for link in self.links if link.value is not None}
 
     @cached_property
     def decoupled(self) -> bool:
@@ -143,7 +143,7 @@ def tree_of(model: Elements) -> Tree:
     indices = {name: i for i, name in enumerate(model.coordinate_names)}
     builder = _LinkBuilder(model, attitudes, _columns(len(indices), attitudes), indices)
     place, links = {WORLD: -1}, []
-    for body in outwards(model):
+    for body in topological_order(model):
         parent = place[body.parent]
         joints = body.joints or (Fixed(HERE, HERE),)
         for index, joint in enumerate(joints):
@@ -153,7 +153,7 @@ def tree_of(model: Elements) -> Tree:
     return Tree(model, tuple(links), attitudes)
 
 
-def _attitudes(model: Elements) -> tuple[Attitude, ...]:
+def _attitudes(model: Elements) -> tuple[QuaternionIndices, ...]:
     """The quaternions in the order of their components w among the coordinates."""
     indices = {name: i for i, name in enumerate(model.coordinate_names)}
     found: dict[tuple[int, ...], tuple[str, Joint]] = {}
@@ -170,15 +170,15 @@ def _attitudes(model: Elements) -> tuple[Attitude, ...]:
             f"model '{model.name}': coordinate '{shared}' belongs to two different quaternions. "
             "Expected four separate coordinates for every quaternion. Declare more coordinates."
         )
-    out: list[Attitude] = []
+    out: list[QuaternionIndices] = []
     for group, (name, joint) in sorted(found.items()):
         w, x, y, z = group
         before = sum(1 for i in range(w) if i not in parts) + 3 * sum(1 for other in found if other[0] < w)
-        out.append(Attitude(name, joint, (w, x, y, z), before))
+        out.append(QuaternionIndices(name, joint, (w, x, y, z), before))
     return tuple(out)
 
 
-def _columns(n: int, attitudes: Sequence[Attitude]) -> tuple[int | None, ...]:
+def _columns(n: int, attitudes: Sequence[QuaternionIndices]) -> tuple[int | None, ...]:
     taken = {part for attitude in attitudes for part in attitude.parts}
     first = {attitude.parts[0] for attitude in attitudes}
     out: list[int | None] = []
@@ -194,18 +194,18 @@ class _LinkBuilder:
     """Creates the links of a model."""
 
     model: Elements
-    attitudes: tuple[Attitude, ...]
+    attitudes: tuple[QuaternionIndices, ...]
     columns: tuple[int | None, ...]
     indices: Mapping[str, int]  # indices of the coordinates, by name
 
     def links(self, body: Body, index: int, joint: Joint, parent: int, first: int, *, last: bool) -> list[Link]:
         """The links of one joint; `first` is the index of the first one."""
         attitude = self._attitude(joint)
-        motions: list[tuple[int | None, Step]] = [*_order(joint)]
+        motions: list[tuple[int | None, MotionAxes]] = [*_order(joint)]
         if attitude is not None:
-            motions.append((len(joint.values) - 4, Step()))
+            motions.append((len(joint.values) - 4, MotionAxes()))
         out: list[Link] = []
-        for k, (motion, step) in enumerate(motions or [(None, Step())]):
+        for k, (motion, step) in enumerate(motions or [(None, MotionAxes())]):
             final, followed = k == max(len(motions) - 1, 0), [later for later, _ in motions[k + 1 :]]
             own_attitude = attitude if final else None
             value = None if motion is None or own_attitude is not None else _value(self.indices, joint.values[motion])
@@ -228,7 +228,7 @@ class _LinkBuilder:
         return out
 
     def _rotors(
-        self, body: Body, index: int, motion: int | None, own_attitude: Attitude | None
+        self, body: Body, index: int, motion: int | None, own_attitude: QuaternionIndices | None
     ) -> tuple[tuple[int, Formula], ...]:
         """The rotors on the motions of a link: its own motion, or also the following ones if it rotates freely."""
         own = range(0) if motion is None else range(motion, motion + (3 if own_attitude is not None else 1))
@@ -238,14 +238,14 @@ class _LinkBuilder:
             if (rotor.body, rotor.joint) == (body.name, index) and rotor.motion in own
         )
 
-    def _attitude(self, joint: Joint) -> Attitude | None:
+    def _attitude(self, joint: Joint) -> QuaternionIndices | None:
         """The quaternion of a joint."""
         if not joint.quaternion:
             return None
         names = [part.name for part in joint.values[-4:]]
         return next(a for a in self.attitudes if names == [self.model.coordinate_names[i] for i in a.parts])
 
-    def _speeds(self, value: Value | None, own: Attitude | None) -> tuple[int, ...]:
+    def _speeds(self, value: JointMotionFormulas | None, own: QuaternionIndices | None) -> tuple[int, ...]:
         """The speeds that move a link."""
         own_attitude = set() if own is None else {own}
         found: set[int] = set()
@@ -258,21 +258,21 @@ class _LinkBuilder:
         return tuple(sorted(found | {a.first + k for a in own_attitude for k in range(3)}))
 
 
-def _order(joint: Joint) -> list[tuple[int, Step]]:
+def _order(joint: Joint) -> list[tuple[int, MotionAxes]]:
     """The motions of a joint in the order of its links: translations along axes of F, then rotations.
 
     A screw motion is one link if it translates along its rotation axis, and two links with the same value otherwise.
     """
     steps = list(enumerate(joint.steps))[: len(joint.values) - 4 if joint.quaternion else None]
-    slides, turns = list[tuple[int, Step]](), list[tuple[int, Step]]()
+    slides, turns = list[tuple[int, MotionAxes]](), list[tuple[int, MotionAxes]]()
     for k, step in steps:
         if step.about is None:
             slides.append((k, step))
         elif step.along is None or (not turns and _parallel(step.about, step.along)):
             turns.append((k, step))
         else:
-            slides.append((k, Step(None, step.along)))
-            turns.append((k, Step(step.about, None)))
+            slides.append((k, MotionAxes(None, step.along)))
+            turns.append((k, MotionAxes(step.about, None)))
     return slides + turns
 
 
@@ -286,10 +286,10 @@ def _link_name(body: Body, index: int, joint: Joint, motion: int | None, *, fina
     return name if final or motion is None else f"{name}, {joint.motions[motion]}"
 
 
-def _value(indices: Mapping[str, int], formula: Formula) -> Value:
+def _value(indices: Mapping[str, int], formula: Formula) -> JointMotionFormulas:
     slopes = tuple((indices[name], slope(formula, coordinate(name))) for name in _used(formula, indices))
     velocity = _along(formula, indices)
-    return Value(formula, slopes, slope(formula, TIME), velocity, _along(velocity, indices))
+    return JointMotionFormulas(formula, slopes, slope(formula, TIME), velocity, _along(velocity, indices))
 
 
 def _used(f: Formula, indices: Mapping[str, int]) -> list[str]:

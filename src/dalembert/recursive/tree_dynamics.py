@@ -27,10 +27,10 @@ from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.singular_inertia import singular_coordinates
 from dalembert.model.description import Elements
 from dalembert.recursive import _hybrid, composite_inertia, constraint_batch, forward, inverse, link_states
-from dalembert.recursive.constraint_batch import Rows, rows_of
+from dalembert.recursive.constraint_batch import ConstraintBatch, rows_of
 from dalembert.recursive.link_states import Moving
 from dalembert.recursive.load_forces import load_forces
-from dalembert.recursive.plan import State, plan_of, read_array, read_speed_rates, read_state, singular_mass
+from dalembert.recursive.plan import TreeState, plan_of, read_array, read_speed_rates, read_state, singular_mass
 from dalembert.recursive.tree import tree_of
 from dalembert.symbolic.algebra_base import Array, zeros
 from dalembert.symbolic.floats import FLOATS
@@ -278,14 +278,14 @@ def hybrid_dynamics(
     return HybridDynamics(state.shaped(out.qdd), state.shaped(out.tau))
 
 
-def _moving(state: State) -> Moving:
+def _moving(state: TreeState) -> Moving:
     known = state.plan
     q, s = list(state.entries(state.q)), list(state.entries(state.s))
     with np.errstate(all="ignore"), _defined(state, "a joint"):
         return link_states.moving(known.tree, FLOATS, state.time, q, s, known.parameters, known.fixtures)
 
 
-def _loads(state: State, moving: Moving, friction: bool) -> Array:
+def _loads(state: TreeState, moving: Moving, friction: bool) -> Array:
     model = state.plan.model if friction else state.plan.frictionless
     q, s = list(state.entries(state.q)), list(state.entries(state.s))
     with np.errstate(all="ignore"), _defined(state, "a load"):
@@ -293,7 +293,7 @@ def _loads(state: State, moving: Moving, friction: bool) -> Array:
 
 
 @contextmanager
-def _defined(state: State, what: str) -> Iterator[None]:
+def _defined(state: TreeState, what: str) -> Iterator[None]:
     """Raise `SingularError` where Python floats divide by zero, which NumPy arrays evaluate to infinity."""
     try:
         yield
@@ -304,25 +304,25 @@ def _defined(state: State, what: str) -> Iterator[None]:
         ) from None
 
 
-def _rows(state: State) -> Rows:
+def _rows(state: TreeState) -> ConstraintBatch:
     with np.errstate(all="ignore"):
         return rows_of(state.plan, state.q, state.qd, state.s, state.t)
 
 
-def _needed(state: State, moving: Moving, sd: Array, pushed: Array) -> np.ndarray:
+def _needed(state: TreeState, moving: Moving, sd: Array, pushed: Array) -> np.ndarray:
     """M ṡ + c + g minus the loads."""
     with np.errstate(all="ignore"):
         return state.batched(inverse.inverse_dynamics(moving, sd) - pushed)
 
 
-def _constrained_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray:
+def _constrained_accelerations(state: TreeState, moving: Moving, push: Array) -> np.ndarray:
     with np.errstate(all="ignore"):
         M = state.batched(composite_inertia.mass_matrix(moving))
     h = -_needed(state, moving, zeros(len(push)), push)
     return constraint_batch.accelerations(state, M, h, _rows(state))
 
 
-def _free_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray:
+def _free_accelerations(state: TreeState, moving: Moving, push: Array) -> np.ndarray:
     with np.errstate(all="ignore"):
         usual = state.batched(composite_inertia.diagonal(moving))
         try:
@@ -335,7 +335,7 @@ def _free_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray
     return out
 
 
-def _require_pivots(state: State, moving: Moving, pivots: Array, usual: np.ndarray, free: Sequence[int]) -> None:
+def _require_pivots(state: TreeState, moving: Moving, pivots: Array, usual: np.ndarray, free: Sequence[int]) -> None:
     """Raise unless the pivots of the free speeds exceed rounding errors."""
     rows = list(free)
     with np.errstate(all="ignore"):
@@ -344,7 +344,7 @@ def _require_pivots(state: State, moving: Moving, pivots: Array, usual: np.ndarr
         raise _singular(state, moving, int(found[0][1]))
 
 
-def _singular(state: State, moving: Moving, k: int) -> SingularError:
+def _singular(state: TreeState, moving: Moving, k: int) -> SingularError:
     """The error for a singular mass matrix at the k-th state."""
     plan, model = state.plan, state.plan.tree.model
     chart = singular_coordinates(model, levels(model), plan.scales, state.q[:, k], float(state.t[k]))
@@ -353,7 +353,7 @@ def _singular(state: State, moving: Moving, k: int) -> SingularError:
     return singular_mass(state.plan, state.batched(composite_inertia.mass_matrix(moving))[:, :, k], state.where(k))
 
 
-def require_finite(state: State, values: np.ndarray, what: str) -> None:
+def require_finite(state: TreeState, values: np.ndarray, what: str) -> None:
     """Raise for the first value that is not finite; values have speeds on the first axis and states on the last."""
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):

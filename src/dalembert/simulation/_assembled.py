@@ -1,7 +1,7 @@
 """Numerical solution of the linear equations at every state, as one function: evaluate M, f, A, β, then solve for v̇ and λ.
 
-The solver is compiled once for all models. The layout of a form (`Plan`) precedes its numeric tables, so that the solver has the
-signature of every program, `one(x, p, tables, out)`. With the engine `python` the same functions run as Python.
+The solver is compiled once for all models. The layout of a form (`FormLayout`) precedes its numeric tables, so that the solver
+has the signature of every program, `one(x, p, tables, out)`. With the engine `python` the same functions run as Python.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dalembert.codegen.compiled_loop import CompiledText, as_record, call
-from dalembert.codegen.function import Code, Function, MachineFunction
+from dalembert.codegen.compiled_loop import CompiledSolver, as_record, call
+from dalembert.codegen.function import Code, CompiledFunction, MachineFunction
 from dalembert.codegen.linear_algebra import bordered, cholesky, inverse, qr, solve, svd
-from dalembert.formalisms.shared.linear_form import LinearForm, Numeric, Rows
+from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearForm, Numeric
 from dalembert.mechanics import rank
 from dalembert.mechanics.state_batch import dimensionless
 from dalembert.symbolic.algebra_base import Array
@@ -41,12 +41,12 @@ def parts_of(form: LinearForm) -> Array:
 
 
 @dataclass(frozen=True)
-class Assembly:
+class AssembledForm:
     """A form with the compiled functions of its parts, and of its powers if they are functions of (q, q̇, q̈, t)."""
 
     form: LinearForm
-    parts: Function
-    power: Function | None
+    parts: CompiledFunction
+    power: CompiledFunction | None
     n_work: int  # elements that do work
     wanted: Wanted
 
@@ -57,25 +57,25 @@ class Assembly:
         return n + k + self.n_work if self.wanted == "rates" else 2 * n + len(self.form.directions)
 
     @property
-    def way(self) -> Numeric:
+    def solver(self) -> Numeric:
         """The numerical solution method of the form."""
-        return Numeric.WHOLE if self.form.solver is None else self.form.solver.numeric
+        return Numeric.FULL_SYSTEM if self.form.solver is None else self.form.solver.numeric
 
     @cached_property
-    def function(self) -> Function:
+    def function(self) -> CompiledFunction:
         """The function of (q, v, t), in machine code if its parts are machine code."""
         if isinstance(self.parts, MachineFunction):
             return AssembledCode(self, self.parts, self.power)
-        return Interpreted(self)
+        return InterpretedSolver(self)
 
-    def plan(self, **programs: int) -> Plan:
+    def plan(self, **programs: int) -> FormLayout:
         """The layout of the form, as the solver reads it."""
         form, linear, known, most = self.form, self.form.linear, self.form.system.facts, -1
-        nearly = known.nearly_dependent and known.mix is None and form.rows is Rows.INDEPENDENT
-        if linear.constrained and (self.way.takes_dependent_rows or nearly):
+        nearly = known.nearly_dependent and known.row_combinations is None and form.rows is AccelerationRows.INDEPENDENT
+        if linear.constrained and (self.solver.takes_dependent_rows or nearly):
             most = len(known.rows)
         nothing = dict.fromkeys(("parts", "power", "parts_tables", "power_tables"), 0)
-        return Plan(
+        return FormLayout(
             inputs=self.parts.sizes[0],
             outputs=self.n_outputs,
             n_parts=self.parts.n_outputs,
@@ -88,25 +88,25 @@ class Assembly:
             own=form.own_multipliers is not None,
             apart=linear.J is not None,
             accelerations=self.wanted == "accelerations",
-            even=form.solver is not None and form.behind is None,
-            most=most,
+            equal_energy_units=form.solver is not None and form.extra_unknowns is None,
+            max_rows=most,
             **nothing | programs,
         )
 
-    def numbers(self, plan: Plan) -> np.ndarray:
+    def numbers(self, plan: FormLayout) -> np.ndarray:
         """The plan, the scales of the coordinates and the magnitudes of the rows, as one array."""
         form, known = self.form, self.form.system.facts
-        rows = range(len(known.levels.names)) if form.rows is Rows.ALL else known.rows
-        sizes = [known.sizes[i] or 1.0 for i in rows] if plan.most >= 0 else np.ones(plan.n_rows)
+        rows = range(len(known.levels.names)) if form.rows is AccelerationRows.ALL else known.rows
+        sizes = [known.sizes[i] or 1.0 for i in rows] if plan.max_rows >= 0 else np.ones(plan.n_rows)
         return np.concatenate([plan, known.scales.positions, sizes])
 
 
-class Interpreted(Function):
+class InterpretedSolver(CompiledFunction):
     """The solver in Python, state by state."""
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, assembly: AssembledForm) -> None:
         self.n_outputs, self.sizes = assembly.n_outputs, assembly.parts.sizes
-        self._assembly, self._plan, self._solver = assembly, assembly.plan(), SOLVERS[assembly.way]
+        self._assembly, self._plan, self._solver = assembly, assembly.plan(), SOLVERS[assembly.solver]
         self._numbers = assembly.numbers(self._plan)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -128,7 +128,7 @@ class Interpreted(Function):
 class AssembledCode(MachineFunction):
     """The solver in machine code, which calls the programs of the parts and of the powers."""
 
-    def __init__(self, assembly: Assembly, parts: MachineFunction, power: Function | None) -> None:
+    def __init__(self, assembly: AssembledForm, parts: MachineFunction, power: CompiledFunction | None) -> None:
         super().__init__(*parts.sizes, assembly.n_outputs)
         self._assembly, self._parts = assembly, parts
         self._power = power if isinstance(power, MachineFunction) else None
@@ -150,26 +150,26 @@ class AssembledCode(MachineFunction):
 
     @cached_property
     def _one(self) -> Code:
-        return compiled_solution(self._assembly.way)
+        return compiled_solution(self._assembly.solver)
 
     @cached_property
     def _many(self) -> Code:
-        return compiled_solution(self._assembly.way)
+        return compiled_solution(self._assembly.solver)
 
     @cached_property
-    def varied(self) -> AssembledCode:
+    def with_varying_parameters(self) -> AssembledCode:
         """The same function with the parameters among the inputs."""
-        power = None if self._power is None else self._power.varied
-        return AssembledCode(self._assembly, self._parts.varied, power)
+        power = None if self._power is None else self._power.with_varying_parameters
+        return AssembledCode(self._assembly, self._parts.with_varying_parameters, power)
 
 
 @cache
-def compiled_solution(way: Numeric) -> CompiledText:
+def compiled_solution(way: Numeric) -> CompiledSolver:
     """The solver of one method in machine code."""
-    return CompiledText(one, SOLVERS[way])
+    return CompiledSolver(one, SOLVERS[way])
 
 
-def whole(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
+def solve_bordered(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """x and λ of [M −Jᵀ; A 0] (x, λ) = (h, β)."""
     found = solve(bordered(M, J, A), np.concatenate((h, beta)))
     return found[: len(h)], found[len(h) :]
@@ -204,7 +204,7 @@ def least_gaussian(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray
 
 def in_null_space(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """x with an orthonormal basis N of the null space, and A⁺: (5.299)–(5.302) of papers/desapio."""
-    A_plus, N = rank.split(A, None, len(beta))  # (5.299)
+    A_plus, N = rank.pseudo_inverse_and_null_space(A, None, len(beta))  # (5.299)
     x = A_plus @ beta
     if N.shape[1]:
         z = solve(N.T @ (M @ N), N.T @ (h - M @ x))  # (5.302)
@@ -222,7 +222,7 @@ def along_directions(M: np.ndarray, h: np.ndarray, G: np.ndarray, beta: np.ndarr
 
 
 SOLVERS: dict[Numeric, Solver] = {
-    Numeric.WHOLE: whole,
+    Numeric.FULL_SYSTEM: solve_bordered,
     Numeric.MOORE_PENROSE: smallest_force,
     Numeric.LEAST_SQUARES: least_gaussian,
     Numeric.NULL_SPACE: in_null_space,
@@ -230,7 +230,7 @@ SOLVERS: dict[Numeric, Solver] = {
 }
 
 
-class Plan(NamedTuple):
+class FormLayout(NamedTuple):
     """The layout of a form, which precedes the numeric tables."""
 
     inputs: int
@@ -249,14 +249,14 @@ class Plan(NamedTuple):
     own: int  # multipliers are among the unknowns, and contribute to q̇
     apart: int  # J differs from A
     accelerations: int  # the outputs are q̇, q̈ and λ, not q̇, v̇ and the powers
-    even: int  # in units of equal energy
-    most: int  # the maximum number of combined rows; −1: rows are not combined
+    equal_energy_units: int  # in units of equal energy
+    max_rows: int  # the maximum number of combined rows; −1: rows are not combined
 
 
-HEAD = len(Plan._fields)
+HEAD = len(FormLayout._fields)
 
 
-def unknowns(plan: Plan, solver: Solver, numbers: np.ndarray, parts: np.ndarray) -> Solution:
+def unknowns(plan: FormLayout, solver: Solver, numbers: np.ndarray, parts: np.ndarray) -> Solution:
     """x and λ of M x = h + Jᵀλ, A x = β; NaN where the parts are not finite."""
     m, r, k, n = plan.n_x, plan.n_rows, plan.n_v, plan.n_q
     h = m * m
@@ -267,7 +267,9 @@ def unknowns(plan: Plan, solver: Solver, numbers: np.ndarray, parts: np.ndarray)
     if not np.isfinite(parts[: J + r * m if plan.apart else J]).all():
         return np.full(m, np.nan), np.full(r, np.nan)
     M, A = parts[:h].reshape((m, m)), parts[rows:beta].reshape((r, m))
-    rules = Rules(plan.even == 1, plan.most, numbers[HEAD : HEAD + n], numbers[HEAD + n : HEAD + n + r])
+    rules = Rules(
+        plan.equal_energy_units == 1, plan.max_rows, numbers[HEAD : HEAD + n], numbers[HEAD + n : HEAD + n + r]
+    )
     unit, T = independent(rules, M, A, parts[W:J].reshape((n, k)))
     start = J if plan.apart else rows
     directions = parts[start : start + r * m].reshape((r, m)) * unit
@@ -278,7 +280,9 @@ def unknowns(plan: Plan, solver: Solver, numbers: np.ndarray, parts: np.ndarray)
     return x * unit, T.T @ lam
 
 
-def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved: np.ndarray, out: np.ndarray) -> None:
+def motion(
+    plan: FormLayout, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved: np.ndarray, out: np.ndarray
+) -> None:
     """Write (q̇, q̈) and the outputs, except for powers that have a separate program."""
     m, r, k, n = plan.n_x, plan.n_rows, plan.n_v, plan.n_q
     W = m * m + m + r * m + r
@@ -310,7 +314,7 @@ def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved:
 
 def one(solver: Solver, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
     """The outputs at one state, with the signature of a program after the solver."""
-    plan = as_record(Plan, tables)
+    plan = as_record(FormLayout, tables)
     n, k = plan.n_q, plan.n_v
     parts, moved = np.empty(plan.n_parts), np.empty(2 * n)
     call(plan.parts, x, p, tables[plan.parts_tables :], parts)
@@ -361,10 +365,10 @@ def free_directions(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> rows.tolist(), D.shape
     ([0], (3, 2))
     """
-    n, even = G.shape[1], rank.leveled(G, None)[0]
+    n, even = G.shape[1], rank.normalized_rows(G, None)[0]
     basis, rows, count = np.zeros((n, n)), np.zeros(len(G), dtype=np.int64), 0
     for i in range(len(G)):  # step 1
-        b = apart(basis, even[i])
+        b = orthogonal_component(basis, even[i])
         length = np.sqrt(np.sum(b * b))
         if length > rank.TOLERANCE and count < n:
             rows[count] = i
@@ -372,12 +376,12 @@ def free_directions(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             count += 1
     for k in range(count, n):  # step 2, with the unit vector farthest from the span of the basis
         rest = np.eye(n) - basis.T @ basis
-        d = apart(basis, rest[np.argmax(np.diagonal(rest))])
+        d = orthogonal_component(basis, rest[np.argmax(np.diagonal(rest))])
         basis[k] = d / np.sqrt(np.sum(d * d))
     return rows[:count], basis[count:].T
 
 
-def apart(basis: np.ndarray, b: np.ndarray) -> np.ndarray:
+def orthogonal_component(basis: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The component of b orthogonal to orthonormal rows; projected twice because of rounding."""
     b = b - basis.T @ (basis @ b)
     return b - basis.T @ (basis @ b)

@@ -14,10 +14,10 @@ import numpy as np
 
 from dalembert.errors import SimulationError
 from dalembert.simulation.constraint_manifold import Independence
-from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.base import Burst, Guide, Method, Step, listed
+from dalembert.simulation.integrators.base import Burst, Method, Step, StepMonitor, listed
 from dalembert.simulation.integrators.interpolant import Polynomial
 from dalembert.simulation.integrators.taylor import Taylor
+from dalembert.simulation.step_monitors import StateMechanics
 
 _SINGULAR = 1e-6  # independence relative to its maximum along the run, below which branches cross
 _CLOSE = 1e-3  # the same, below which a note is added
@@ -36,13 +36,13 @@ _FRACTIONS = np.linspace(0.0, 1.0, 7)  # fractions of a step at which other meth
 _ADVICE = "Use the integrator taylor, which ends no step there, or rk4 with another `step`. "
 
 
-class BranchPoints(Guide):
+class BranchPoints(StepMonitor):
     """The guide across singular configurations; it records them for the entire run, across repartitions.
 
     With `lead` False it only monitors, for runs without projection.
     """
 
-    def __init__(self, mechanics: Mechanics, lead: bool = True) -> None:
+    def __init__(self, mechanics: StateMechanics, lead: bool = True) -> None:
         self.mechanics, self._lead = mechanics, lead  # of the equations in use
         self.looks_inside = lead
         self._independence = Independence(len(mechanics.manifold.rows))
@@ -78,7 +78,7 @@ class BranchPoints(Guide):
         found = self._independence.measure(*self.mechanics.rows(np.array([t]), y[:, None]))
         return float(self._remember(np.array([t]), found, np.array([True]))[0])
 
-    def mend(self, stepper: Method, step: Step, end: float) -> Step:
+    def adjust_step(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or one that ends before a singular time, or one that crosses it."""
         if not self._lead:
             self.look(step.t1, step.y1)
@@ -128,7 +128,7 @@ class BranchPoints(Guide):
         A, M = (part[..., 0] for part in self.mechanics.rows(np.array([t]), y[:, None]))
         qd = self.mechanics.velocities(t, y)
         path_length = max(float(np.sqrt(max(qd @ M @ qd, 0.0))) * span, 1e-300)
-        gap = self._independence.missed(A, M, self.mechanics.violation(t, y), _CLOSE) / path_length
+        gap = self._independence.branch_separation(A, M, self.mechanics.violation(t, y), _CLOSE) / path_length
         if _ROUNDING < gap < _MIN_SEPARATION:
             raise self._stuck(
                 t, y, f"the branches are {gap:.1e} of the path length apart, which rounding cannot distinguish from 0"
@@ -162,7 +162,7 @@ class BranchPoints(Guide):
         y1 = short.value(s)
         if s > 1.5 * ahead:
             n = self.mechanics.positions
-            y1, corrected = self.mechanics.settled(step.t0 + s, y1, short.rate.value(s)[:n])
+            y1, corrected = self.mechanics.projected(step.t0 + s, y1, short.rate.value(s)[:n])
             drift = self._drift(step, y1, step.t0 + s)
             failed = corrected > _MAX_JUMP or drift > _MAX_DRIFT
             if failed or (drift > _GOOD_DRIFT and self._tries + 1 < _MAX_TRIES):
@@ -196,7 +196,7 @@ class BranchPoints(Guide):
             self._verify(stepper, step, float(s[np.argmin(sizes)]))
         return step
 
-    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+    def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
         """Check the ends of the steps, and points within them if required; `_checked` handles suspect steps."""
         if not len(burst):
             return
@@ -219,7 +219,7 @@ class BranchPoints(Guide):
     def _verify(self, stepper: Method, step: Step, singular: float) -> None:
         """A step across a singular time must leave energy and velocities continuous; otherwise raise."""
         qd = self.mechanics.velocities(step.t1, step.y1)
-        y1, corrected = self.mechanics.settled(step.t1, step.y1, qd)
+        y1, corrected = self.mechanics.projected(step.t1, step.y1, qd)
         drift = self._drift(step, y1, step.t1)
         before = self.mechanics.velocities(step.t0, step.at(step.t0))
         bend = 1 - float(before @ qd) / max(float(np.linalg.norm(before) * np.linalg.norm(qd)), 1e-300)
@@ -229,7 +229,7 @@ class BranchPoints(Guide):
 
     def _stuck(self, t: float, y: np.ndarray, what: str, others: str = "") -> SimulationError:
         A, M = self.mechanics.rows(np.array([t]), y[:, None])
-        rows = self._independence.spoilers(A[..., 0], M[..., 0], _CLOSE)
+        rows = self._independence.dependent_rows(A[..., 0], M[..., 0], _CLOSE)
         names = ", ".join(f"'{self.mechanics.names[i]}'" for i in rows)
         who = f"the constraint {names} becomes" if len(rows) == 1 else f"the constraints {names} become"
         return SimulationError(

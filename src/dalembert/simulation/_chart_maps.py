@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.symbolic.rotations import EulerAngles, solved, swept_angle
 
 _FULL_TURN = 2 * np.pi
@@ -39,7 +39,7 @@ class ChangedAngles:
         """The second derivatives of the user's angles."""
         own, rates = self._rows(q), self.rates(q, qd, angles)
         spun = np.einsum("ij...,j...->i...", self.used.columns(own), self._rows(qdd))
-        spun = spun + self.used.turning(own, self._rows(qd)) - self.user.turning(angles, rates)
+        spun = spun + self.used.velocity_terms(own, self._rows(qd)) - self.user.velocity_terms(angles, rates)
         return solved(self.user.columns(angles), spun)
 
     def forces(self, q: np.ndarray, Q: np.ndarray, angles: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ def _next_to(angle: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Chart(Value):
+class Chart(FrozenValue):
     """The angles in use along a segment, and the user's angles at the ends of its steps."""
 
     sequences: Sequences
@@ -126,7 +126,7 @@ def joined_charts(charts: Sequence[Chart]) -> Chart | None:
     return replace(charts[0], times=times, angles=angles)
 
 
-class Track:
+class AngleTrack:
     """The user's angles at the ends of the steps of a segment."""
 
     def __init__(self, t: float, angles: Sequence[np.ndarray]) -> None:

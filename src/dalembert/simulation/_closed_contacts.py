@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.codegen.function import Function, compile_function
+from dalembert.codegen.function import CompiledFunction, compile_function
 from dalembert.simulation.constraint_manifold import Manifold
 from dalembert.symbolic.algebra_base import stack, vector
 
 
-class Resting(Manifold):
+class ClosedContactManifold(Manifold):
     """The constraints with the gaps of some contacts, and the slips of some of these, as additional rows."""
 
     def __init__(self, manifold: Manifold, closed: tuple[str, ...], sticking: tuple[str, ...]) -> None:
@@ -34,7 +34,7 @@ class Resting(Manifold):
         return np.concatenate([super().sizes, np.full(len(self._closed) + len(self._sticking), length)])
 
     @cached_property
-    def _contacts(self) -> Function:
+    def _contacts(self) -> CompiledFunction:
         """Gaps, gap rates, slips, and the derivatives of gap rates and slips by q̇, as a function of (q, q̇, t)."""
         system = self.system
         loads = {load.name: load for load in system.model.loads}

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.codegen.compiled_loop import Machine, as_record, call
+from dalembert.codegen.compiled_loop import CallableProgram, as_record, call
 
 
-class Sizes(NamedTuple):
+class RateSizes(NamedTuple):
     """The numbers of coordinates, states and constants of the rates."""
 
     positions: int
@@ -23,7 +23,7 @@ class Sizes(NamedTuple):
     constants: int
 
 
-class Head(NamedTuple):
+class LawTableHeader(NamedTuple):
     """The header of the tables of a law: input rows follow, then the tables of velocities and rates."""
 
     law: int  # the address of a function of (q, q̇, t)
@@ -37,18 +37,22 @@ class Head(NamedTuple):
     constants: int
 
 
-HEAD = len(Head._fields)
+HEAD = len(LawTableHeader._fields)
 
 
 def with_law(
-    law: Callable[..., Any], rows: Sequence[int], rates: Machine, velocities: Machine | None, sizes: Sizes
-) -> Machine:
+    law: Callable[..., Any],
+    rows: Sequence[int],
+    rates: CallableProgram,
+    velocities: CallableProgram | None,
+    sizes: RateSizes,
+) -> CallableProgram:
     """The rates with the outputs of a compiled law at `rows` of the constants; `velocities` maps v to q̇, None if v = q̇."""
-    moves = Machine(0, np.zeros(0), np.zeros(0)) if velocities is None else velocities
+    moves = CallableProgram(0, np.zeros(0), np.zeros(0)) if velocities is None else velocities
     assert isinstance(rates.one, int)
     assert isinstance(moves.one, int)
     begin = HEAD + len(rows)
-    head = Head(
+    head = LawTableHeader(
         _law_address(law, sizes.positions, len(rows)), rates.one, moves.one, len(rows), begin, begin + len(moves.tables), *sizes
     )  # fmt: skip
     return rates._replace(one=_address(), tables=np.concatenate([head, rows, moves.tables, rates.tables, [0.0]]))
@@ -56,7 +60,7 @@ def with_law(
 
 def one(x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
     """The rates at one state, with the outputs of the law among the constants."""
-    head = as_record(Head, tables)
+    head = as_record(LawTableHeader, tables)
     n = head.positions
     constants, qd, u = p[: head.constants].copy(), np.empty(n), np.zeros(head.inputs)
     if head.velocities:

@@ -37,7 +37,7 @@ MAX_MODES = 20_000  # maximum number of enumerated mode combinations
 _MAX_IMPACTS = 100_000  # maximum number of successive single impacts
 
 
-class Mode(NamedTuple):
+class ContactMode(NamedTuple):
     """The mode of one contact."""
 
     closed: bool
@@ -46,12 +46,12 @@ class Mode(NamedTuple):
     follows: bool = False  # its slip is zero, or its gap closed, as a consequence of other contacts
 
 
-OPEN, SMOOTH, STICK = Mode(False), Mode(True), Mode(True, sticks=True)
+OPEN, SMOOTH, STICK = ContactMode(False), ContactMode(True), ContactMode(True, sticks=True)
 
 
-def sliding(side: float) -> Mode:
+def sliding(side: float) -> ContactMode:
     """The mode of a contact that slides in one direction."""
-    return Mode(True, side)
+    return ContactMode(True, side)
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,15 @@ class Contacts:
 
 
 @dataclass(frozen=True)
-class Solution:
+class ContactSolution:
     """The modes and forces of all contacts, and the resulting rates."""
 
-    modes: tuple[Mode, ...]
+    modes: tuple[ContactMode, ...]
     forces: np.ndarray
     rates: np.ndarray
 
 
-def solutions(lcp: Contacts) -> list[Solution]:
+def solutions(lcp: Contacts) -> list[ContactSolution]:
     """All solutions, including those with equal motion.
 
     >>> ball = Contacts(np.array([-9.81, 0.0]), np.diag([0.5, 0.5]), np.zeros(1), np.zeros(1), 1.0, np.zeros(1))
@@ -101,7 +101,7 @@ def solutions(lcp: Contacts) -> list[Solution]:
     return [each for each in found if each is not None]
 
 
-def decided(lcp: Contacts, wanted: Mapping[int, Mode] | None = None) -> Solution:
+def solve_modes(lcp: Contacts, wanted: Mapping[int, ContactMode] | None = None) -> ContactSolution:
     """The solution; if forces are not unique, the one with the wanted modes and the most sticking contacts.
 
     Raises if no motion is possible, or several are.
@@ -116,7 +116,7 @@ def decided(lcp: Contacts, wanted: Mapping[int, Mode] | None = None) -> Solution
         raise SimulationError(paradox(lcp, motions(lcp, found)))
     hints = wanted or {}
 
-    def cost(each: Solution) -> tuple[int, ...]:
+    def cost(each: ContactSolution) -> tuple[int, ...]:
         missed = sum(each.modes[i][:3] != mode[:3] for i, mode in hints.items())
         sticking, closed = (sum(getattr(mode, key) for mode in each.modes) for key in ("sticks", "closed"))
         return missed, -closed, -sticking, sum(mode.slide != 0 for mode in each.modes)
@@ -124,7 +124,7 @@ def decided(lcp: Contacts, wanted: Mapping[int, Mode] | None = None) -> Solution
     return min(found, key=cost)
 
 
-def paradox(lcp: Contacts, found: Sequence[Solution] | None = None) -> str:
+def paradox(lcp: Contacts, found: Sequence[ContactSolution] | None = None) -> str:
     """The message where rigid contacts with friction have no unique motion, or are about to have none."""
     m = lcp.m
     parts = []
@@ -147,9 +147,9 @@ def count(lcp: Contacts) -> int:
     return int(np.prod([float(len(list(each))) for each in _modes(lcp)]))
 
 
-def motions(lcp: Contacts, found: Sequence[Solution]) -> list[Solution]:
+def motions(lcp: Contacts, found: Sequence[ContactSolution]) -> list[ContactSolution]:
     """One solution for each possible motion."""
-    out: list[Solution] = []
+    out: list[ContactSolution] = []
     size = lcp.sizes
     unit = max(float(np.abs(lcp.free / size).max(initial=0.0)), lcp.unit / float(size.max(initial=1e-300)))
     for each in found:
@@ -159,14 +159,14 @@ def motions(lcp: Contacts, found: Sequence[Solution]) -> list[Solution]:
     return out
 
 
-def _modes(lcp: Contacts) -> Iterator[list[Mode]]:
+def _modes(lcp: Contacts) -> Iterator[list[ContactMode]]:
     """The possible modes of each contact."""
     for mu, slip, least in zip(lcp.friction, lcp.slip, lcp.least, strict=True):
         rubbing = [SMOOTH] if mu == 0 else [sliding(slip)] if slip else [STICK, SMOOTH, sliding(1.0), sliding(-1.0)]
         yield rubbing + ([mode._replace(closed=False) for mode in rubbing] if least > 0 and mu > 0 else [OPEN])
 
 
-def _try_modes(lcp: Contacts, modes: Sequence[Mode], size: np.ndarray) -> Solution | None:
+def _try_modes(lcp: Contacts, modes: Sequence[ContactMode], size: np.ndarray) -> ContactSolution | None:
     """The solution with these modes, or None."""
     m, G, mu = lcp.m, lcp.response / np.outer(size, size), lcp.friction * size[lcp.m :] / size[: lcp.m]
     a0, least = lcp.free / size, lcp.least * size[:m]
@@ -192,10 +192,10 @@ def _try_modes(lcp: Contacts, modes: Sequence[Mode], size: np.ndarray) -> Soluti
         if not mode.closed and lcp.least[i] == 0:  # the gap is zero, and other contacts carry the load
             implied[i] = abs(rates[i]) <= _TOLERANCE * unit and _dependent(G, rows, i)
     found = tuple(mode._replace(follows=True) if implied[i] else mode for i, mode in enumerate(modes))
-    return Solution(found, forces / size, rates * size)
+    return ContactSolution(found, forces / size, rates * size)
 
 
-def _may_follow(lcp: Contacts, modes: Sequence[Mode], i: int) -> bool:
+def _may_follow(lcp: Contacts, modes: Sequence[ContactMode], i: int) -> bool:
     """True if the slip of a contact may be zero as a consequence of other contacts."""
     mode = modes[i]
     return lcp.friction[i] > 0 and not lcp.slip[i] and not mode.sticks and (mode.closed or lcp.least[i] > 0)
@@ -213,7 +213,7 @@ def _dependent(G: np.ndarray, rows: Sequence[int], row: int) -> bool:
 def _admits(
     lcp: Contacts,
     i: int,
-    mode: Mode,
+    mode: ContactMode,
     follows: bool,
     forces: np.ndarray,
     rates: np.ndarray,
@@ -242,16 +242,16 @@ def newton(lcp: Contacts, restitution: np.ndarray) -> np.ndarray:
     """
     free = lcp.free.copy()
     free[: lcp.m] *= 1 + np.where(free[: lcp.m] < 0, restitution, 0.0)
-    return decided(replace(lcp, free=free)).forces
+    return solve_modes(replace(lcp, free=free)).forces
 
 
 def poisson(lcp: Contacts, restitution: np.ndarray) -> np.ndarray:
     """The impulses of both phases by Poisson's law."""
-    compression = decided(lcp).forces
+    compression = solve_modes(lcp).forces
     least = restitution * compression[: lcp.m]
     if not least.any():
         return compression
-    return compression + decided(replace(lcp, free=lcp.free + lcp.response @ compression, least=least)).forces
+    return compression + solve_modes(replace(lcp, free=lcp.free + lcp.response @ compression, least=least)).forces
 
 
 def successive(lcp: Contacts, restitution: np.ndarray, slow: np.ndarray, enough: float) -> np.ndarray:

@@ -12,9 +12,9 @@ import numpy as np
 
 from dalembert.errors import SimulationError
 from dalembert.mechanics.singular_inertia import reciprocal_condition
-from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.base import Burst, Guide, Method, Step, describe
+from dalembert.simulation.integrators.base import Burst, Method, Step, StepMonitor, describe
 from dalembert.simulation.integrators.interpolant import hermite
+from dalembert.simulation.step_monitors import StateMechanics
 
 STOP = 1e-10  # the smallest inertia relative to the largest, at which a run ends
 CLOSE = 1e-8  # the same, below which a note is added
@@ -26,12 +26,12 @@ _SEARCH_ITERATIONS = 48
 _NAMED_SHARE = 0.1  # of the direction without inertia: coordinates with a larger component are named
 
 
-class SingularInertia(Guide):
+class SingularInertia(StepMonitor):
     """Monitors the inertia of the motions that the constraints permit."""
 
     looks_inside = False
 
-    def __init__(self, mechanics: Mechanics, names: Sequence[str]) -> None:
+    def __init__(self, mechanics: StateMechanics, names: Sequence[str]) -> None:
         self.mechanics, self._names = mechanics, tuple(names)
         self._sizes = np.zeros(mechanics.positions)  # the largest inertia of every coordinate so far
         self._longest = 0.0
@@ -48,7 +48,7 @@ class SingularInertia(Guide):
             "after this time",
         )
 
-    def mend(self, stepper: Method, step: Step, end: float) -> Step:
+    def adjust_step(self, stepper: Method, step: Step, end: float) -> Step:
         """The step itself; raises if coordinates are singular at the end of a short step."""
         h = step.t1 - step.t0
         if h > self._longest or not self._sizes.any():
@@ -58,7 +58,7 @@ class SingularInertia(Guide):
             self._require_inertia(step.t1, step.y1)
         return step
 
-    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+    def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
         """Check the end of the shortest step and of the last; of all steps if the run has failed."""
         if not len(burst):
             return

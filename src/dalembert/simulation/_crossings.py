@@ -26,7 +26,7 @@ from dalembert.simulation._root_isolation import (
     refine_roots,
     separate_roots,
 )
-from dalembert.simulation.integrators.base import Burst, Guide, Halt, Method, Step
+from dalembert.simulation.integrators.base import Burst, Method, Step, StepMonitor, Termination
 from dalembert.simulation.integrators.interpolant import Piece
 from dalembert.simulation.integrators.taylor import Taylor
 
@@ -44,7 +44,7 @@ States = Callable[
 
 
 @dataclass(frozen=True)
-class Watched:
+class EventFunction:
     """sign × (function `row` − offset), which is positive until a crossing."""
 
     row: int
@@ -70,7 +70,7 @@ class Change(NamedTuple):
     interval: int = -1  # of the separation, if there is only one between the two
 
 
-class Samples(NamedTuple):
+class IntervalSamples(NamedTuple):
     """Values and noise of a function at the ends of the intervals of a step; `first` is the index of the first interval."""
 
     step: int
@@ -100,13 +100,13 @@ class Interpolants:
     last: bool  # the last step ends at the end of the run
 
 
-class Crossings(Guide):
+class Crossings(StepMonitor):
     """The guide that ends a segment at the first terminal crossing."""
 
     def __init__(
         self,
         values: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        watched: Sequence[Watched],
+        watched: Sequence[EventFunction],
         end: float = np.inf,
     ) -> None:
         self._values, self._watched, self._end = (
@@ -119,14 +119,14 @@ class Crossings(Guide):
         self._sides = np.array([each.sign for each in watched])
         self._fresh = np.array([each.fresh for each in watched], dtype=bool)
         self._begins = True  # until a step has been searched
-        self.met: Halt | None = None  # where the segment ended
-        self.also: tuple[Halt, ...] = ()  # other crossings at the same instant
-        self.noted: list[Halt] = []  # crossings that do not end the segment
+        self.terminal: Termination | None = None  # where the segment ended
+        self.also: tuple[Termination, ...] = ()  # other crossings at the same instant
+        self.recorded: list[Termination] = []  # crossings that do not end the segment
 
     @property
     def halted(self) -> bool:
         """True after a crossing that ends the segment."""
-        return self.met is not None
+        return self.terminal is not None
 
     @property
     def fresh(self) -> set[tuple[int, float]]:
@@ -134,7 +134,7 @@ class Crossings(Guide):
         pairs = zip(self._watched, self._fresh, strict=True)
         return {(each.row, each.offset) for each, fresh in pairs if fresh}
 
-    def mend(self, stepper: Method, step: Step, end: float) -> Step:
+    def adjust_step(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or its part before the first crossing."""
         if not len(self._rows):
             return step
@@ -147,21 +147,21 @@ class Crossings(Guide):
         degree = piece.polynomial.coefficients.shape[1] - 1
         if self._search(Interpolants(1, degree, states, step.t1 >= self._end)) is None:
             return step
-        assert self.met is not None
-        t, y = self.met.t, self.met.y
+        assert self.terminal is not None
+        t, y = self.terminal.t, self.terminal.y
         if isinstance(stepper, Taylor) and step.coefficients is not None:
             return stepper.go_on(step, t - step.t0)
         return Step(step.t0, t, y, lambda: Piece(step.t0, t, piece.unit, piece.polynomial), sure=step.sure)
 
-    def cut(self, burst: Burst) -> tuple[int, Halt] | None:
+    def cut(self, burst: Burst) -> tuple[int, Termination] | None:
         """The first crossing that ends the segment in consecutive accepted steps, and its step."""
         if not len(burst) or not len(self._rows):
             return None
         degree, last = burst.steps.powers.shape[2] - 1, bool(burst.steps.t1[-1] >= self._end)
         k = self._search(Interpolants(len(burst), degree, burst.at, last))
-        return None if k is None or self.met is None else (k, self.met)
+        return None if k is None or self.terminal is None else (k, self.terminal)
 
-    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+    def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
         """Does nothing: see `cut`."""
 
     # the search
@@ -265,9 +265,9 @@ class Crossings(Guide):
         for n, (low, high) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
             k, j, part = int(found.step[low]), int(found.row[low]), slice(low + n, high + n + 1)
             ends = steps.last and k == steps.count - 1 and bool(s[high + n] == 1)
-            yield from self._followed(Samples(k, j, low, s[part], values[part], noise[part]), ends)
+            yield from self._followed(IntervalSamples(k, j, low, s[part], values[part], noise[part]), ends)
 
-    def _followed(self, samples: Samples, last: bool) -> Iterator[Change]:
+    def _followed(self, samples: IntervalSamples, last: bool) -> Iterator[Change]:
         """The sign changes of a function in a step, from values at points that separate its roots."""
         k, j, first, s, g, noise = samples
         each, clear = self._watched[j], np.abs(g) > noise
@@ -344,21 +344,21 @@ class Crossings(Guide):
         """Record crossings up to the first one that ends the segment; its step."""
         n = next((n for n, root in enumerate(roots) if self._ends(root.which, root.up)), None)
         if n is None:
-            self.noted += self._halts(steps, roots)
+            self.recorded += self._halts(steps, roots)
             return None
         end = roots[n]
         same = [each.step == end.step and abs(each.share - end.share) <= _ROUNDING for each in roots]
-        self.noted += self._halts(steps, [each for each, also in zip(roots[:n], same, strict=False) if not also])
+        self.recorded += self._halts(steps, [each for each, also in zip(roots[:n], same, strict=False) if not also])
         others = [each for i, each in enumerate(roots) if i != n and same[i]]
-        self.also, (self.met,) = tuple(self._halts(steps, others)), self._halts(steps, [end])
+        self.also, (self.terminal,) = tuple(self._halts(steps, others)), self._halts(steps, [end])
         return end.step
 
-    def _halts(self, steps: Interpolants, roots: Sequence[Root]) -> list[Halt]:
+    def _halts(self, steps: Interpolants, roots: Sequence[Root]) -> list[Termination]:
         """Times and states of crossings."""
         if not roots:
             return []
         t, y = steps.states(np.array([root.step for root in roots]), np.array([[root.share] for root in roots]))
-        return [Halt(float(t[i]), y[:, i].copy(), root.which, root.up) for i, root in enumerate(roots)]
+        return [Termination(float(t[i]), y[:, i].copy(), root.which, root.up) for i, root in enumerate(roots)]
 
 
 def _ordered(roots: list[Root]) -> list[Root]:

@@ -6,10 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.codegen.function import Function, compile_function
+from dalembert.codegen.function import CompiledFunction, compile_function
 from dalembert.errors import InconsistentStateError, SimulationError, SingularError
 from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.formalisms.shared.phase_space import Surface
+from dalembert.formalisms.shared.phase_space import ConstraintSurface
 from dalembert.symbolic.algebra_base import stack, vector
 
 _TOLERANCE = 1e-8
@@ -19,15 +19,15 @@ _MAX_VIOLATION = 1e-9
 _SINGULAR = 1e-12
 
 
-class Phase:
+class MomentumConstraints:
     """The constraints c(q, p, t) = 0 of a form with constraints on momenta."""
 
-    def __init__(self, form: LinearForm, surface: Surface) -> None:
+    def __init__(self, form: LinearForm, surface: ConstraintSurface) -> None:
         self._form, self._surface = form, surface
         self.names = surface.names
 
     @cached_property
-    def _function(self) -> Function:
+    def _function(self) -> CompiledFunction:
         system, known = self._form.system, self._surface
         inputs = stack(system.q, self._form.velocity.v, vector([system.t]))
         outputs = stack(known.c, known.c_q.ravel(), known.c_p.ravel())

@@ -15,19 +15,19 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.codegen.function import Function, function_of, nodes
+from dalembert.codegen.function import CompiledFunction, function_of, nodes
 from dalembert.codegen.program import program_of
-from dalembert.codegen.program_derivatives import Slopes
+from dalembert.codegen.program_derivatives import DirectionalDerivatives
 from dalembert.errors import InputError
-from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.right_hand_side import RightHandSide
 from dalembert.symbolic.algebra_base import Array, stack, zeros
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 
 class DaeFunctions:
     """Residual and Jacobian of one kernel, compiled at first use."""
 
-    def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
+    def __init__(self, kernel: RightHandSide, constants: np.ndarray) -> None:
         self._kernel, self._constants = kernel, constants
         self._linear = kernel.form.independent
         self.algebraic = len(self._linear.beta)
@@ -36,9 +36,9 @@ class DaeFunctions:
     def _symbols(self) -> tuple[Array, Array]:
         """Unknowns y = (q, v[, work], λ) and their rates."""
         algebra, states = self._kernel.form.system.algebra, self._kernel.state_symbols
-        lam = algebra.symbols([Kind.MULTIPLIER.of(i + 1) for i in range(self.algebraic)])
+        lam = algebra.symbols([SymbolKind.MULTIPLIER.of(i + 1) for i in range(self.algebraic)])
         y = stack(states, lam)
-        return y, algebra.symbols([Kind.SLOPE.of(name) for name in y])
+        return y, algebra.symbols([SymbolKind.SLOPE.of(name) for name in y])
 
     @cached_property
     def _residual(self) -> Array:
@@ -57,12 +57,12 @@ class DaeFunctions:
         return stack(*parts, linear.A @ vd - linear.beta if linear.constrained else zeros(0))
 
     @cached_property
-    def _functions(self) -> tuple[Function, Slopes]:
+    def _functions(self) -> tuple[CompiledFunction, DirectionalDerivatives]:
         system = self._kernel.form.system
         unknowns = [str(x) for x in stack(*self._symbols)]
         parameters = [str(p) for p in self._kernel.parameters]
         F = program_of(nodes(system.algebra, self._residual), [*unknowns, str(system.t)], parameters)
-        return function_of(F, system.engine), Slopes(F, unknowns, system.engine)
+        return function_of(F, system.engine), DirectionalDerivatives(F, unknowns, system.engine)
 
     def start(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Consistent unknowns and their rates at a state."""
@@ -90,7 +90,7 @@ class DaeFunctions:
 class UnreducedFunctions:
     """Rows and derivatives of one kernel, compiled at first use."""
 
-    def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
+    def __init__(self, kernel: RightHandSide, constants: np.ndarray) -> None:
         if kernel.form.unreduced is None:
             raise InputError(
                 "the integrator 'collocation' requires equations with undifferentiated constraints, Dᵀ(M q̈ − h) = 0 with "
@@ -103,12 +103,12 @@ class UnreducedFunctions:
         self.n = len(kernel.form.system.q)
 
     @cached_property
-    def _functions(self) -> tuple[Function, Slopes]:
+    def _functions(self) -> tuple[CompiledFunction, DirectionalDerivatives]:
         system = self._kernel.form.system
         unknowns = [str(x) for x in stack(system.q, system.qd, system.qdd)]
         outputs = nodes(system.algebra, stack(*self.rows, self._kernel.power))
         program = program_of(outputs, [*unknowns, str(system.t)], [str(p) for p in self._kernel.parameters])
-        return function_of(program, system.engine), Slopes(program, unknowns, system.engine)
+        return function_of(program, system.engine), DirectionalDerivatives(program, unknowns, system.engine)
 
     def residual(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows (n, K) and the powers (channels, K) at states (q, q̇, q̈, t), (3n + 1, K)."""

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.codegen.function import Function
+from dalembert.codegen.function import CompiledFunction
 from dalembert.errors import InputError, NotApplicableError, SimulationError
 from dalembert.model.loads.base import Load
-from dalembert.model.loads.touching import KeptRate, Unilateral
+from dalembert.model.loads.contact_base import ConstrainedRate, Unilateral
 from dalembert.simulation import _complementarity
-from dalembert.simulation._closed_contacts import Resting
-from dalembert.simulation._complementarity import OPEN, Contacts, Mode, decided, paradox, sliding
-from dalembert.simulation._crossings import Watched
+from dalembert.simulation._closed_contacts import ClosedContactManifold
+from dalembert.simulation._complementarity import OPEN, ContactMode, Contacts, paradox, sliding, solve_modes
+from dalembert.simulation._crossings import EventFunction
 from dalembert.simulation._sliding_mode import SlidingKernel
 from dalembert.simulation.trajectory_data import Impulse
 from dalembert.symbolic.algebra_base import stack, vector
@@ -53,19 +53,19 @@ class Gaps:
     rate: np.ndarray
     slip: np.ndarray
     normal: np.ndarray  # (contacts, 3)
-    way: np.ndarray
+    tangent: np.ndarray
     restitution: np.ndarray
     friction: np.ndarray
     slow: np.ndarray
 
 
 @dataclass(frozen=True)
-class Watch:
+class ContactEvent:
     """A monitored function of a contact: the row of `RigidContacts.functions`, and the preferred mode after a crossing."""
 
     contact: int
-    watched: Watched
-    wanted: Mode | None = None
+    watched: EventFunction
+    wanted: ContactMode | None = None
 
 
 class RigidContacts:
@@ -74,8 +74,8 @@ class RigidContacts:
     def __init__(self, equations: BoundEquations) -> None:
         self._equations = equations
         self._known = equations.model.rigid
-        self._modes: tuple[Mode, ...] = (OPEN,) * len(self._known)
-        self._manifolds: dict[tuple[tuple[str, ...], tuple[str, ...]], Resting] = {}
+        self._modes: tuple[ContactMode, ...] = (OPEN,) * len(self._known)
+        self._manifolds: dict[tuple[tuple[str, ...], tuple[str, ...]], ClosedContactManifold] = {}
         self.impulses: list[Impulse] = []
         self.notes: tuple[str, ...] = ()
         self.inputs: Mapping[str, float] = {}  # the present outputs of laws in Python
@@ -111,14 +111,14 @@ class RigidContacts:
     # contact kinematics
 
     @cached_property
-    def _function(self) -> Function:
+    def _function(self) -> CompiledFunction:
         space = self._equations.workspace
         motion = space.system.motion
         rows = []
         for load, known in self._loads:
             it = load.opening(motion)
             numbers = (known.restitution, known.friction, known.rest_speed)
-            rows += [it.gap, it.rate, it.slip, *it.normal, *it.way, *(motion.lower(x) for x in numbers)]
+            rows += [it.gap, it.rate, it.slip, *it.normal, *it.slip_direction, *(motion.lower(x) for x in numbers)]
         return space.compiled(vector(rows), space.system.q, space.system.qd)
 
     @property
@@ -127,7 +127,7 @@ class RigidContacts:
         yield from ((loads[known.load], known) for known in self._known)
 
     @cached_property
-    def _slopes(self) -> Function:
+    def _slopes(self) -> CompiledFunction:
         """The derivatives of gap rates, then of slips, by (q, q̇, t)."""
         space = self._equations.workspace
         system = space.system
@@ -144,7 +144,7 @@ class RigidContacts:
     # present modes
 
     @property
-    def held(self) -> dict[str, float]:
+    def parameter_values(self) -> dict[str, float]:
         """The values of the parameters of all contacts; forces of closed ones are computed along the run."""
         out: dict[str, float] = {}
         for known, mode in zip(self._known, self._modes, strict=True):
@@ -154,21 +154,21 @@ class RigidContacts:
         return out
 
     @property
-    def kept(self) -> tuple[KeptRate, ...]:
+    def constrained_rates(self) -> tuple[ConstrainedRate, ...]:
         """The rates that contact forces keep at zero."""
         pairs = list(zip(self._known, self._modes, strict=True))
-        closed = [KeptRate(known.load, False, known.press) for known, mode in pairs if mode.closed]
-        return (*closed, *(KeptRate(known.load, True, known.rub) for known, mode in pairs if mode.sticks))
+        closed = [ConstrainedRate(known.load, False, known.press) for known, mode in pairs if mode.closed]
+        return (*closed, *(ConstrainedRate(known.load, True, known.rub) for known, mode in pairs if mode.sticks))
 
     @property
-    def resting(self) -> Resting | None:
+    def closed_manifold(self) -> ClosedContactManifold | None:
         """The constraints with the closed contacts; None if all are open."""
-        rows = self.kept
+        rows = self.constrained_rates
         key = tuple(r.load for r in rows if not r.slips), tuple(r.load for r in rows if r.slips)
         if not key[0]:
             return None
         if key not in self._manifolds:
-            self._manifolds[key] = Resting(self._equations.workspace.manifold, *key)
+            self._manifolds[key] = ClosedContactManifold(self._equations.workspace.manifold, *key)
         return self._manifolds[key]
 
     # monitored functions
@@ -178,14 +178,14 @@ class RigidContacts:
         m, K = len(self._known), state.shape[1]
         out = self._function(state, values).reshape(m, 12, K)
         N, rub, mu = np.zeros((m, K)), np.zeros((m, K)), out[:, 10]
-        for force, row in zip(forces, self.kept, strict=True):
+        for force, row in zip(forces, self.constrained_rates, strict=True):
             (rub if row.slips else N)[self._index(row.load)] = force
         return np.concatenate([out[:, 0], out[:, 2], N, mu * N - rub, mu * N + rub, jam[None]])
 
     def _index(self, load: str) -> int:
         return next(i for i, known in enumerate(self._known) if known.load == load)
 
-    def watches(self) -> Iterator[Watch]:
+    def watches(self) -> Iterator[ContactEvent]:
         """The functions monitored in the present modes, by rows of `functions`."""
         m, gaps = len(self._known), self._now
         assert gaps is not None
@@ -195,17 +195,19 @@ class RigidContacts:
                 fresh = abs(gaps.gap[i]) <= near and not mode.follows
                 # a contact that has just opened closes again at its present gap, which may never exceed `near`
                 floor = float(gaps.gap[i]) if fresh else -near if mode.follows else 0.0
-                yield Watch(i, Watched(i, 1.0, floor, fresh=bool(fresh)))
+                yield ContactEvent(i, EventFunction(i, 1.0, floor, fresh=bool(fresh)))
                 continue
             pull = float(self._pull[i])
-            yield Watch(i, Watched(2 * m + i, 1.0, -pull), OPEN)
+            yield ContactEvent(i, EventFunction(2 * m + i, 1.0, -pull), OPEN)
             if mode.sticks:
-                yield Watch(i, Watched(3 * m + i, 1.0, -pull), sliding(1.0))
-                yield Watch(i, Watched(4 * m + i, 1.0, -pull), sliding(-1.0))
+                yield ContactEvent(i, EventFunction(3 * m + i, 1.0, -pull), sliding(1.0))
+                yield ContactEvent(i, EventFunction(4 * m + i, 1.0, -pull), sliding(-1.0))
             elif mode.slide and not mode.follows:
-                yield Watch(i, Watched(m + i, mode.slide, fresh=bool(abs(gaps.slip[i]) <= _SLOW * self._speed)))
+                yield ContactEvent(
+                    i, EventFunction(m + i, mode.slide, fresh=bool(abs(gaps.slip[i]) <= _SLOW * self._speed))
+                )
         if self._slides:
-            yield Watch(-1, Watched(5 * m, 1.0, _JAMMED))
+            yield ContactEvent(-1, EventFunction(5 * m, 1.0, _JAMMED))
 
     @property
     def _slides(self) -> bool:
@@ -222,14 +224,14 @@ class RigidContacts:
 
     # mode changes and impacts
 
-    def settle(
+    def update_modes(
         self,
         t: float,
         q: np.ndarray,
         qd: np.ndarray,
         equations: BoundEquations,
         stuck: tuple[Switch, ...] = (),
-        wanted: Mapping[int, Mode] | None = None,
+        wanted: Mapping[int, ContactMode] | None = None,
         calm: bool = False,
     ) -> tuple[np.ndarray, list[tuple[str, str]]]:
         """Update the modes of all contacts, with impulses if a gap is closing; the velocities after them, and the changes.
@@ -306,7 +308,9 @@ class RigidContacts:
                 f"before; from t = {t:.9g} on, where they are {why}, the contact stays closed",
             )
 
-    def _decided(self, here: _Here, gaps: Gaps, staying: list[int], wanted: Mapping[int, Mode]) -> tuple[Mode, ...]:
+    def _decided(
+        self, here: _Here, gaps: Gaps, staying: list[int], wanted: Mapping[int, ContactMode]
+    ) -> tuple[ContactMode, ...]:
         """The modes of all contacts, if those in `staying` remain closed."""
         modes = [OPEN] * len(self._known)
         if staying:
@@ -314,7 +318,7 @@ class RigidContacts:
             hints = {k: wanted[i] for k, i in enumerate(staying) if i in wanted}
             size = max(lcp.unit, float(np.abs(lcp.free).max()))
             self._pull[staying] = _TENSION * size / np.diag(lcp.response)[: len(staying)]
-            for i, mode in zip(staying, decided(lcp, hints).modes, strict=True):
+            for i, mode in zip(staying, solve_modes(lcp, hints).modes, strict=True):
                 modes[i] = mode
         return tuple(modes)
 
@@ -403,7 +407,7 @@ class RigidContacts:
         rates, first, law = lcp.free + lcp.response @ P, len(self.impulses), self._known[0].impact.title()
         for k, i in enumerate(which):
             if P[k] or P[m + k]:
-                vector = P[k] * gaps.normal[i] + P[m + k] * gaps.way[i]
+                vector = P[k] * gaps.normal[i] + P[m + k] * gaps.tangent[i]
                 energy = P[k] * (lcp.free[k] + rates[k]) / 2 + P[m + k] * (lcp.free[m + k] + rates[m + k]) / 2
                 numbers = float(-lcp.free[k]), float(rates[k]), float(energy)
                 self.impulses.append(Impulse(self._known[i].load, here.t, vector, *numbers))
@@ -457,7 +461,7 @@ def accumulation(times: Sequence[float]) -> tuple[float, float] | None:
     return ratio, float(gaps[-1]) * ratio / (1 - ratio)
 
 
-def _change(old: Mode, new: Mode) -> str:
+def _change(old: ContactMode, new: ContactMode) -> str:
     """The name of a mode change."""
     if not new.closed:
         return "opens"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.model.python_laws import Controller, Inputs, Remembering, State
+from dalembert.model.python_laws import Controller, Inputs, State, StatefulLaw
 from dalembert.simulation.integrators.base import Clock
 
 _SAME = 1e-9  # of a period: closer instants are the same
@@ -60,8 +60,8 @@ class Sampling(Clock):
         self._constants = np.zeros(0)
         self._motion: Callable[[float, np.ndarray], Motion] | None = None
         for law in self._laws:
-            if isinstance(law.controller.law, Remembering):
-                law.controller.law.reset(t0, State(inputs.places, q, qd))
+            if isinstance(law.controller.law, StatefulLaw):
+                law.controller.law.reset(t0, State(inputs.indices, q, qd))
 
     def use(self, constants: np.ndarray, motion: Callable[[float, np.ndarray], Motion]) -> None:
         """Write outputs into these constants from now on; `motion` returns q and q̇ of a state."""
@@ -84,7 +84,7 @@ class Sampling(Clock):
 
         def state() -> State:
             if not known:
-                known.append(State(self._inputs.places, *motion(t, y)))
+                known.append(State(self._inputs.indices, *motion(t, y)))
             return known[0]
 
         for law in self._laws:

@@ -17,28 +17,28 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.codegen.function import Function
+from dalembert.codegen.function import CompiledFunction
 from dalembert.model.discontinuities import Switch
-from dalembert.model.loads.touching import KeptRate
-from dalembert.simulation.right_hand_side import Kernel, stacked
+from dalembert.model.loads.contact_base import ConstrainedRate
+from dalembert.simulation.right_hand_side import RightHandSide, stacked
 from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.elimination import orthogonal_solve
 
-Sliding = tuple[Switch | KeptRate, ...]
+Sliding = tuple[Switch | ConstrainedRate, ...]
 
 
 @dataclass(frozen=True)
-class SlidingKernel(Kernel):
+class SlidingKernel(RightHandSide):
     """The compiled functions of a form that slides along surfaces, each with the parameter of its condition or force."""
 
     surfaces: Sliding = ()
 
     @classmethod
-    def of(cls, kernel: Kernel, surfaces: Sliding) -> SlidingKernel:
+    def of(cls, kernel: RightHandSide, surfaces: Sliding) -> SlidingKernel:
         """The same form on surfaces; cached."""
-        if surfaces not in kernel.kept:
-            kernel.kept[surfaces] = cls(kernel.form, kernel.residual, kernel.mode, surfaces)
-        return kernel.kept[surfaces]
+        if surfaces not in kernel.cache:
+            kernel.cache[surfaces] = cls(kernel.form, kernel.residual, kernel.mode, surfaces)
+        return kernel.cache[surfaces]
 
     @cached_property
     def rows(self) -> list[int]:
@@ -83,11 +83,11 @@ class SlidingKernel(Kernel):
         return self._graph[1]
 
     @cached_property
-    def _rates(self) -> Function:
+    def _rates(self) -> CompiledFunction:
         return super()._rates if self.fused else Mixed(self)
 
     @cached_property
-    def _mixture(self) -> Function:
+    def _mixture(self) -> CompiledFunction:
         return self._compile(self._graph[0])
 
     def mixture(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
@@ -95,14 +95,14 @@ class SlidingKernel(Kernel):
         inputs = stacked(y[: self.form.n_states], t)
         return self._mixture(inputs, constants) if self.fused else self.in_numbers(inputs, constants)[0]
 
-    def held(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+    def parameter_values(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """The parameters of the surfaces at many states: shares are clipped to [0, 1], forces and friction are not."""
         found = self.mixture(y, t, constants)
         shares = [isinstance(each, Switch) and each.grip is None for each in self.surfaces]
         return np.where(np.array(shares)[:, None], np.clip(found, 0.0, 1.0), found)
 
     @cached_property
-    def _responses(self) -> Function:
+    def _responses(self) -> CompiledFunction:
         return self._compile(self._graph[2].ravel())
 
     def responses(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
@@ -115,7 +115,7 @@ class SlidingKernel(Kernel):
     # for forms that are solved numerically
 
     @cached_property
-    def _slopes_of(self) -> Function:
+    def _slopes_of(self) -> CompiledFunction:
         """∂g/∂q, ∂g/∂q̇ and ∂g/∂t as a function of (q, q̇, t)."""
         system = self.form.system
         g = vector([switch.at(system.motion) for switch in self.surfaces])
@@ -128,7 +128,7 @@ class SlidingKernel(Kernel):
             alpha, f, G = self.in_numbers(inputs[:, None], constants)
             return alpha[:, 0], f[:, 0], G[..., 0]
         K, n, m = inputs.shape[1], len(self.form.system.q), len(self.surfaces)
-        plain = Kernel(self.form, self.residual, self.mode)
+        plain = RightHandSide(self.form, self.residual, self.mode)
         values = np.broadcast_to(constants[:, None] if constants.ndim == 1 else constants, (len(constants), K))
         rows, units = self.rows, np.array(self._units)
 
@@ -150,7 +150,7 @@ class SlidingKernel(Kernel):
         return alpha * units[:, None], f, G / units[:, None]
 
 
-class Mixed(Function):
+class Mixed(CompiledFunction):
     """ẏ on the surfaces, solved numerically."""
 
     def __init__(self, kernel: SlidingKernel) -> None:

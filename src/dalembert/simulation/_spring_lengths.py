@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.codegen.function import Function, compile_function
+from dalembert.codegen.function import CompiledFunction, compile_function
 from dalembert.errors import InputError
-from dalembert.mechanics.applied_forces import spans
+from dalembert.mechanics.applied_forces import point_to_point_loads
 from dalembert.mechanics.system import System
 from dalembert.model.loads.base import Span
 from dalembert.symbolic.algebra_base import stack, vector
@@ -26,10 +26,10 @@ class Lengths:
     @cached_property
     def spans(self) -> list[Span]:
         """The elements, in the order of the model."""
-        return spans(self._system.motion)
+        return point_to_point_loads(self._system.motion)
 
     @cached_property
-    def _function(self) -> Function:
+    def _function(self) -> CompiledFunction:
         system = self._system
         parts = [stack(*span.ends, vector([span.length])) for span in self.spans]
         parameters = system.algebra.symbols(list(system.model.parameter_values))

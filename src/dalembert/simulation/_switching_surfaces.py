@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import symengine as se
 
-from dalembert.codegen.function import Function
+from dalembert.codegen.function import CompiledFunction
 from dalembert.mechanics.system import System
-from dalembert.model.discontinuities import Held, kinematic_names
+from dalembert.model.discontinuities import FrozenModel, kinematic_names
 from dalembert.model.elements import Event
 from dalembert.simulation._crossings import perturbed_states
 from dalembert.simulation.workspace import Workspace
@@ -27,12 +27,14 @@ class SwitchingSurfaces:
     """The functions g(q, q̇, t) of a model whose zeros change the mode of a run."""
 
     space: Workspace  # in the coordinates in use, which may have other angles than the user's
-    held: Held
+    conditions: FrozenModel
     events: Sequence[Event]
     duration: float
-    _functions: dict[tuple[str, Workspace], Function] = field(default_factory=dict[tuple[str, Workspace], Function])
+    _functions: dict[tuple[str, Workspace], CompiledFunction] = field(
+        default_factory=dict[tuple[str, Workspace], CompiledFunction]
+    )
 
-    def _compiled(self, formulas: Callable[[System], list[Scalar]]) -> Function:
+    def _compiled(self, formulas: Callable[[System], list[Scalar]]) -> CompiledFunction:
         """Formulas as a function of (q, q̇, t) in the coordinates in use, compiled once."""
         key, space = (formulas.__name__, self.space), self.space
         if key not in self._functions:
@@ -45,7 +47,9 @@ class SwitchingSurfaces:
 
     def _surface_formulas(self, system: System) -> list[Scalar]:
         motion = system.motion
-        return [one.at(motion) for one in self.held.surfaces] + [motion.lower(event.when) for event in self.events]
+        return [one.at(motion) for one in self.conditions.surfaces] + [
+            motion.lower(event.when) for event in self.events
+        ]
 
     def changes(self, state: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The values to which events set parameters and rates, in order, at (q, q̇, t)."""
@@ -60,18 +64,18 @@ class SwitchingSurfaces:
         return self._compiled(self._grip_formulas)(state, values)
 
     def _grip_formulas(self, system: System) -> list[Scalar]:
-        sides = [one.grip or (se.Integer(0), se.Integer(1)) for one in self.held.switches]
+        sides = [one.grip or (se.Integer(0), se.Integer(1)) for one in self.conditions.switches]
         return [system.motion.lower(side) for both in sides for side in both]
 
     @cached_property
     def kinematic(self) -> frozenset[str]:
         """The parameters in joints, constraints and energies."""
-        return kinematic_names(self.held.description)
+        return kinematic_names(self.conditions.description)
 
     @cached_property
     def timed(self) -> np.ndarray:
         """True for surfaces of prescribed motions that depend on time alone."""
-        return np.array([one.kinematic and one.timed for one in self.held.surfaces], dtype=bool)
+        return np.array([one.kinematic and one.timed for one in self.conditions.surfaces], dtype=bool)
 
     def instant(self, t: float) -> float:
         """The scale of small differences of time."""
@@ -98,12 +102,12 @@ class SwitchingSurfaces:
 
     def just_passed(self, g: np.ndarray, after: np.ndarray) -> set[tuple[int, float]]:
         """The rows and offsets of surfaces of time alone that are zero at t, for which only a later return counts."""
-        count, out = len(self.held.switches), set[tuple[int, float]]()
+        count, out = len(self.conditions.switches), set[tuple[int, float]]()
         for i in np.flatnonzero(self.timed).tolist():
             near = 4 * abs(float(after[i] - g[i]))
             if i < count:
                 out |= {(i, 0.0)} if abs(g[i]) <= near else set()
             else:
-                times = self.held.tables[i - count].table.times
+                times = self.conditions.tables[i - count].table.times
                 out |= {(i, float(x)) for x in times[np.abs(times - g[i]) <= near]}
         return out

@@ -55,7 +55,7 @@ class Kink:
 
 
 @dataclass(frozen=True)
-class Side:
+class KinkSide:
     """The equations on one side of a kink."""
 
     equations: BoundEquations
@@ -140,7 +140,7 @@ class VelocityJump:
 
     def __init__(self, kink: Kink) -> None:
         self.kink = kink
-        self._before, self._after = (Side(of, kink.t, kink.q) for of in (kink.before, kink.after))
+        self._before, self._after = (KinkSide(of, kink.t, kink.q) for of in (kink.before, kink.after))
         known = kink.after.workspace.facts
         self._scales, self._facts = known.scales, known
         self._rows = list(kink.after.workspace.manifold.rows)

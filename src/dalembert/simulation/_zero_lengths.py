@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.base import Burst, Guide, Method, Step, listed
+from dalembert.simulation.integrators.base import Burst, Method, Step, StepMonitor, listed
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial, hermite
 from dalembert.simulation.integrators.taylor import Taylor
+from dalembert.simulation.step_monitors import StateMechanics
 
 _ZERO = 1e-11  # of the distances of the ends: smaller lengths are zero
 _AFTER = 1e-8  # of the step: the offset after zero length at which the next one begins
@@ -30,7 +30,7 @@ _MAX_TRIES = 20
 States = Callable[[np.ndarray], np.ndarray]
 
 
-def depart(mechanics: Mechanics, t: float, y: np.ndarray, until: float) -> Piece:
+def first_step(mechanics: StateMechanics, t: float, y: np.ndarray, until: float) -> Piece:
     """A first short step from a state at which a damper has zero length, by Heun's method.
 
     The force is 0/0 there; its limit is evaluated at a nearby state: see `Lengths.apart`.
@@ -53,10 +53,10 @@ def depart(mechanics: Mechanics, t: float, y: np.ndarray, until: float) -> Piece
     return hermite(t, t + h, (y, y + h / 2 * (first + second)), (first, second))
 
 
-class ZeroLengths(Guide):
+class ZeroLengths(StepMonitor):
     """The guide across zero lengths of springs and dampers."""
 
-    def __init__(self, mechanics: Mechanics) -> None:
+    def __init__(self, mechanics: StateMechanics) -> None:
         self.mechanics = mechanics  # of the equations in use
         self._spans = mechanics.lengths.spans
         self._sizes = np.zeros(len(self._spans))  # the maximum distances of the ends along the run
@@ -70,7 +70,7 @@ class ZeroLengths(Guide):
             for label, times in self._met.items()
         )
 
-    def mend(self, stepper: Method, step: Step, end: float) -> Step:
+    def adjust_step(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or one that ends just after zero length, or one that is short enough for a near miss."""
         h, states = step.t1 - step.t0, _states(step)
         s = np.linspace(0.0, min(_reach(step), end - step.t0), _GRID)
@@ -88,7 +88,7 @@ class ZeroLengths(Guide):
         allowed = _SHARE * float(np.hypot(where, least / pace))
         return step if h <= 2 * allowed else stepper.go_on(step, allowed)
 
-    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+    def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
         """Record passages; only steps in which an element rotates by more than 90° are examined."""
         if not len(burst):
             return
@@ -98,7 +98,7 @@ class ZeroLengths(Guide):
         between = between.reshape(*between.shape[:2], len(burst), _GRID)
         cosine = np.einsum("ijks,ijk->iks", between, between[..., 0])
         for k in np.flatnonzero((cosine < 0).any(axis=(0, 2))):
-            self.mend(stepper, burst.step(int(k)), end)
+            self.adjust_step(stepper, burst.step(int(k)), end)
 
     def _lengths(self, t0: float, states: States, s: np.ndarray) -> tuple[np.ndarray, ...]:
         between, size, _ = self.mechanics.between(t0 + s, states(s))

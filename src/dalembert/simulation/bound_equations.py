@@ -10,23 +10,23 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.arguments import checked, numbers_given
+from dalembert.arguments import as_finite_array, validate_arguments
 from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, SingularError
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.mechanics.facts import Choice
+from dalembert.mechanics.facts import PartitionChoice
 from dalembert.mechanics.singular_inertia import singular_coordinates
-from dalembert.model.description import Description, Elements, parameter_changes
-from dalembert.model.frozen import Frozen, Value
+from dalembert.model.description import Description, Elements, validated_parameters
+from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.simulation.derivation import Derivation
-from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.right_hand_side import RightHandSide
 from dalembert.simulation.workspace import Workspace
 
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class BoundEquations(Value):
+class BoundEquations(FrozenValue):
     """A derivation with the values of its parameters; `Equations` adds display and evaluation."""
 
     derivation: Derivation
@@ -81,22 +81,22 @@ class BoundEquations(Value):
         return tuple(str(v) for v in self.form.velocity.v)
 
     @property
-    def working(self) -> tuple[str, ...]:
+    def work_sources(self) -> tuple[str, ...]:
         """The names of elements that can do work on the system: loads, forces, rheonomic and non-ideal constraints.
 
         >>> import dalembert as dl
         >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
-        >>> dl.derive(model, "kane").working
+        >>> dl.derive(model, "kane").work_sources
         ('bearing',)
         """
         return self.kernel.working
 
     @property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> RightHandSide:
         """The compiled equations."""
         return self.derivation.machine.kernel
 
-    def with_choice(self, choice: Choice) -> Self:
+    def with_choice(self, choice: PartitionChoice) -> Self:
         """The equations of the same model and formalism with other generalized speeds and independent constraints.
 
         Parameters
@@ -144,7 +144,7 @@ class BoundEquations(Value):
             return own.surface.names
         return self.workspace.facts.levels.names
 
-    @checked
+    @validate_arguments
     def with_parameters(self, values: Mapping[Any, float | str] | None = None, **more: float | str) -> Self:
         """The same equations with other parameter values, without deriving or compiling again.
 
@@ -173,7 +173,7 @@ class BoundEquations(Value):
         >>> eom.parameters["l"], eom.accelerations([0.5], [0.0]).shape
         (2.0, (1,))
         """
-        changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
+        changes = self.changes | validated_parameters(self.model, {**(values or {}), **more})
         self.derivation.require_same_structure(changes)
         return replace(self, changes=changes)
 
@@ -206,14 +206,14 @@ class BoundEquations(Value):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Convert q, q̇ and t to arrays and check their shapes."""
         n = len(self.model.coordinate_names)
-        positions, velocities = numbers_given(q, "q"), numbers_given(qd, "qd")
+        positions, velocities = as_finite_array(q, "q"), as_finite_array(qd, "qd")
         for name, value in (("q", positions), ("qd", velocities)):
             if value.ndim not in (1, 2) or value.shape[0] != n or value.shape != positions.shape:
                 raise InputError(
                     f"{name} has shape {value.shape}. Expected ({n},) for one state or ({n}, batch), the same for q and qd; "
                     f"coordinates are {', '.join(self.model.coordinate_names)}."
                 )
-        clock = numbers_given(t, "t")
+        clock = as_finite_array(t, "t")
         if clock.shape not in ((), positions.shape[1:]):
             raise InputError(f"t has shape {clock.shape}. Expected one time, or one for each state of the batch.")
         return positions, velocities, np.broadcast_to(clock, positions.shape[1:])

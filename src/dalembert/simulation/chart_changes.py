@@ -21,11 +21,11 @@ from dalembert.mechanics.attitude_charts import (
     angles_of,
     attitudes_of,
     best_sequence,
+    chart_obstacle,
     in_chart,
-    obstacle,
     sequence_angles,
 )
-from dalembert.simulation._chart_maps import ChangedAngles, Chart, Sequences, Track
+from dalembert.simulation._chart_maps import AngleTrack, ChangedAngles, Chart, Sequences
 from dalembert.simulation.derivation import derivation_of
 from dalembert.symbolic.rotations import EulerAngles, solved
 
@@ -92,7 +92,7 @@ class Charts:
         self.attitudes = attitudes_of(equations.derivation.setup.declared)
         self.sequences: Sequences = (None,) * len(self.attitudes)
         self.chart: Chart | None = None
-        self._track: Track | None = None
+        self._track: AngleTrack | None = None
         self._known: dict[Sequences, BoundEquations] = {self.sequences: equations}
         self._sides = [1.0] * len(self.attitudes)
         self._sheets: list[float] = []
@@ -120,7 +120,7 @@ class Charts:
     def _obstacles(self) -> list[str | None]:
         if self._forbidden is not None:
             return [self._forbidden] * len(self.attitudes)
-        return [obstacle(self._equations.derivation.setup.declared, attitude) for attitude in self.attitudes]
+        return [chart_obstacle(self._equations.derivation.setup.declared, attitude) for attitude in self.attitudes]
 
     def _used(self, i: int) -> EulerAngles:
         sequence = self.sequences[i]
@@ -152,7 +152,7 @@ class Charts:
         """Initialize at the start, in the user's coordinates; True if the run must begin with other angles."""
         self._sides = [user.side(q[rows]) for user, rows in zip(self._users, self._rows, strict=True)]
         self._look_at(q)
-        return self.poor(np.array([t]), q[:, None], singular) is not None
+        return self.ill_conditioned_at(np.array([t]), q[:, None], singular) is not None
 
     def _look_at(self, q: np.ndarray) -> None:
         self._sheets = [float(self._used(i).sheet(q[rows])) for i, rows in enumerate(self._rows)]
@@ -185,7 +185,7 @@ class Charts:
                 return False
         return self.chart is None
 
-    def poor(self, t: np.ndarray, q: np.ndarray, singular: Singular) -> int | None:
+    def ill_conditioned_at(self, t: np.ndarray, q: np.ndarray, singular: Singular) -> int | None:
         """The first of K ends of steps (n, K) at which the angles must be changed; raises if they cannot be.
 
         `singular(k)` is True if the equations are singular there; constraints may remove motions without inertia.
@@ -221,7 +221,7 @@ class Charts:
         self._sheets[i] = float(used.sheet(own)[0])
         return self._poor(i, t, q, singular)
 
-    def served(self, q: np.ndarray) -> np.ndarray:
+    def is_regular(self, q: np.ndarray) -> np.ndarray:
         """True at the K states (n, K) along a step where the angles in use are regular."""
         out = np.ones(q.shape[1], dtype=bool)
         for i, rows in enumerate(self._rows):
@@ -278,7 +278,7 @@ class Charts:
         self._forced, self.sequences = set(), tuple(new)
         equations = self._equations_now(t)
         self.chart = chart_of(self._equations, self.sequences, self._sides)
-        self._track = Track(t, [angles[i] for i, each in enumerate(new) if each is not None])
+        self._track = AngleTrack(t, [angles[i] for i, each in enumerate(new) if each is not None])
         self._look_at(out)
         return equations, out, rates
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.codegen.function import Function, compile_function
+from dalembert.codegen.function import CompiledFunction, compile_function
 from dalembert.errors import InconsistentStateError, SimulationError
 from dalembert.mechanics import newton
 from dalembert.mechanics.energies import kinetic, mass_matrix
@@ -36,7 +36,7 @@ class Manifold:
         self.system = system
         # servo constraints are driven to zero by feedback, never by projection
         rows = [i for i in system.facts.rows if not system.facts.levels.servo[i]]
-        self.holonomic = [i for i in rows if i < system.facts.levels.held]
+        self.holonomic = [i for i in rows if i < system.facts.levels.n_holonomic]
         self.rows = rows
 
     @property
@@ -50,7 +50,7 @@ class Manifold:
         return np.array(self.system.facts.sizes, dtype=float)
 
     @cached_property
-    def function(self) -> Function:
+    def function(self) -> CompiledFunction:
         """φ, the velocity residual, A and M as a function of (q, q̇, t), concatenated."""
         system, known = self.system, self.system.constraints
         inputs = stack(system.q, system.qd, vector([system.t]))
@@ -71,7 +71,7 @@ class Manifold:
         """φ, the velocity residual, A and M at one state, or at many with the batch on the last axis."""
         time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])[None]
         out = self.function(np.concatenate([q, qd, time], axis=0), parameters)
-        h, k, n = self.system.facts.levels.held, len(self.system.facts.levels.names), len(q)
+        h, k, n = self.system.facts.levels.n_holonomic, len(self.system.facts.levels.names), len(q)
         phi, velocity, A, M = np.split(out, [h, h + k, h + k + k * n])
         return phi, velocity, A.reshape(k, n, *q.shape[1:]), M.reshape(n, n, *q.shape[1:])
 
@@ -112,10 +112,10 @@ def are_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, 
     return fits & (np.abs(phi) <= _TOLERANCE * scale[:count])[counts[:count]].all(axis=0)
 
 
-def require_same_velocities(model: Elements, scales: Scales, given: np.ndarray, rebuilt: np.ndarray) -> None:
+def require_same_velocities(model: Elements, scales: Scales, velocities: np.ndarray, rebuilt: np.ndarray) -> None:
     """Raise if velocities rebuilt from quasi-velocities differ from the given ones, which then violate a constraint."""
-    unit = scales.velocities.reshape(-1, *(1 for _ in given.shape[1:]))
-    gap, allowed = np.abs(given - rebuilt), _SAME * unit * (1 + np.abs(given / unit).max(axis=0))
+    unit = scales.velocities.reshape(-1, *(1 for _ in velocities.shape[1:]))
+    gap, allowed = np.abs(velocities - rebuilt), _SAME * unit * (1 + np.abs(velocities / unit).max(axis=0))
     if (gap <= allowed).all():
         return
     worst = np.unravel_index(np.argmax(gap / allowed), gap.shape)
@@ -123,7 +123,7 @@ def require_same_velocities(model: Elements, scales: Scales, given: np.ndarray, 
     state = f"state {int(worst[1])} of the batch" if gap.ndim == 2 else "the state"
     raise InconsistentStateError(
         f"{state} does not satisfy the constraints at velocity level: the rate of '{model.coordinate_names[i]}' is "
-        f"{given[worst]:.6g}, the constraints and the quasi-velocities give {rebuilt[worst]:.6g}. "
+        f"{velocities[worst]:.6g}, the constraints and the quasi-velocities give {rebuilt[worst]:.6g}. "
         "Give velocities that satisfy the constraints."
     )
 
@@ -159,12 +159,12 @@ class Independence:
         """The smallest singular value at every state."""
         return singular_value(self.scaled(A, M), self.rank - 1)
 
-    def missed(self, A: np.ndarray, M: np.ndarray, phi: np.ndarray, below: float) -> float:
+    def branch_separation(self, A: np.ndarray, M: np.ndarray, phi: np.ndarray, below: float) -> float:
         """φ in the directions of small singular values, scaled by the rows: the separation of the branches."""
         left, small = self._small(A, M, below)
         return float(np.linalg.norm(left[:, small].T @ (phi / np.where(self._longest > 0, self._longest, 1.0))))
 
-    def spoilers(self, A: np.ndarray, M: np.ndarray, below: float) -> list[int]:
+    def dependent_rows(self, A: np.ndarray, M: np.ndarray, below: float) -> list[int]:
         """The rows that are dependent or vanish at one state: those with components in small singular vectors."""
         left, small = self._small(A, M, below)
         share = np.linalg.norm(left[:, small], axis=1)
@@ -187,8 +187,8 @@ def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.n
         return phi[rows], A[rows], M
 
     found = _nearest(look, q, facts.scales.positions, manifold.sizes[rows])
-    if not found.good[0]:
-        worst = int(np.argmax(found.share[0]))
+    if not found.converged[0]:
+        worst = int(np.argmax(found.relative_residual[0]))
         raise SimulationError(
             f"at t = {t:.9g} the state could not be projected onto the constraints: the largest violation is "
             f"{found.residual[0, worst]:.3g}, of '{manifold.names[rows[worst]]}'. "
@@ -219,4 +219,4 @@ def _nearest(look: Look, x: np.ndarray, scales: np.ndarray, sizes: np.ndarray) -
         value, A, M = look(x[0])
         return value[None], A[None]
 
-    return newton.onto(residual, x[None], scales, sizes, lambda x, A, which: newton.mass_root(M[None], A), ROUNDS)
+    return newton.project(residual, x[None], scales, sizes, lambda x, A, which: newton.mass_root(M[None], A), ROUNDS)

@@ -8,22 +8,22 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dalembert.errors import InputError, NotApplicableError, SimulationError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.phase_space import implied
 from dalembert.formalisms.shared.quantities import Derived
-from dalembert.mechanics.facts import Choice, Facts, facts_of, lost_fact, rank_at
+from dalembert.mechanics.facts import Facts, PartitionChoice, facts_of, rank_at, violated_fact
 from dalembert.mechanics.state_batch import States
 from dalembert.mechanics.system import system_of
 from dalembert.model.description import Description
-from dalembert.model.frozen import Frozen, Value
-from dalembert.simulation.workspace import Machine, Setup, Workspace, workspace_of
+from dalembert.model.immutable import Frozen, FrozenValue
+from dalembert.simulation.workspace import CompiledEquations, Setup, Workspace, workspace_of
 
 _NEARBY = 1e-3  # relative distance of neighboring parameter values
 
 
 @dataclass(frozen=True)
-class Derivation(Value):
+class Derivation(FrozenValue):
     """One model with one formalism."""
 
     setup: Setup
@@ -38,10 +38,10 @@ class Derivation(Value):
     @property
     def about(self) -> About:
         """The metadata of the formalism."""
-        return catalogue.find(self.formalism).ABOUT
+        return catalog.find(self.formalism).ABOUT
 
     @property
-    def told(self) -> dict[str, object]:
+    def derive_options(self) -> dict[str, object]:
         """The options of its blocks and steps besides the system."""
         return {} if self.modules is None else {"modules": self.modules}
 
@@ -56,7 +56,7 @@ class Derivation(Value):
         return self.workspace.facts
 
     @cached_property
-    def machine(self) -> Machine:
+    def machine(self) -> CompiledEquations:
         """The equations, derived and compiled."""
         options: dict[str, object] = {"alpha": self.alpha} if self.alpha else {}
         return self.workspace.machine(
@@ -67,16 +67,20 @@ class Derivation(Value):
     def derived(self) -> Derived:
         """Its quantities and laws over the algebra of the engine, with the user's kinematic modules."""
         machine = self.machine
-        return machine.derived if self.modules is None else machine.derive(self.workspace.system, **self.told)
+        return machine.derived if self.modules is None else machine.derive(self.workspace.system, **self.derive_options)
 
     @cached_property
     def needs(self) -> frozenset[str]:
         """The parameters on whose values the constant momenta in these equations depend."""
         constant = self.machine.form.constants.symbols.size
-        return frozenset(name for names in self.facts.needs.values() for name in names) if constant else frozenset()
+        return (
+            frozenset(name for names in self.facts.parameter_values_used.values() for name in names)
+            if constant
+            else frozenset()
+        )
 
     @cached_property
-    def rests_on(self) -> frozenset[str]:
+    def depends_on(self) -> frozenset[str]:
         """The parameters on which the facts of these equations depend."""
         known, model = self.facts, self.workspace.model
         if model.canonical_constraints:
@@ -96,9 +100,9 @@ class Derivation(Value):
     def free_parameters(self) -> dict[str, float]:
         """The parameters on which no fact depends as long as their sign is unchanged, with the model's values."""
         known = self.setup.declared.parameter_values
-        return {name: value for name, value in known.items() if value and name not in self.rests_on}
+        return {name: value for name, value in known.items() if value and name not in self.depends_on}
 
-    def with_choice(self, choice: Choice) -> Derivation:
+    def with_choice(self, choice: PartitionChoice) -> Derivation:
         """The same model and formalism with other generalized speeds, independent constraints and dependent coordinates.
 
         Dependent coordinates replace the user's trial vectors.
@@ -113,7 +117,7 @@ class Derivation(Value):
         if all(name in free and value * free[name] > 0 for name, value in changes.items()):
             return
         changed = self.workspace.model.with_parameters(changes)
-        changed.require_sound()
+        changed.require_valid()
         reason = self._lost(changed, changes)
         if reason is not None:
             raise InputError(
@@ -130,7 +134,7 @@ class Derivation(Value):
             lost = sorted(set(known.ignorable) - set(now.ignorable))
             if lost:
                 return self._ignorable_only(lost)
-        reason = lost_fact(changed, known, self._orders)
+        reason = violated_fact(changed, known, self._orders)
         if (
             reason is None
             and self.about.canonical
@@ -143,7 +147,7 @@ class Derivation(Value):
         """The coordinates that are no longer ignorable, and the values for which they are, as a clause."""
         model, values = self.workspace.model, self.workspace.model.parameter_values
         names = [model.coordinate_names[i] for i in lost]
-        needed = dict.fromkeys(parameter for name in names for parameter in self.facts.needs[name])
+        needed = dict.fromkeys(parameter for name in names for parameter in self.facts.parameter_values_used[name])
         values_of = ", ".join(f"{name} = {values[name]:g}" for name in needed)
         return f"{', '.join(names)} would no longer be ignorable (ignorable only while {values_of})"
 
@@ -151,7 +155,7 @@ class Derivation(Value):
         """Raise for parameters with special values: a fact would not hold for neighboring values."""
         values = self.workspace.model.parameter_values
         for name in names:
-            if name not in self.rests_on:
+            if name not in self.depends_on:
                 continue
             for factor in (1 - _NEARBY, 1 + _NEARBY):
                 try:
@@ -189,10 +193,10 @@ class Derivation(Value):
 
 def derivation_of(known: Setup, formalism: str, alpha: float = 0.0) -> Derivation:
     """The derivation by a formalism; raises if it does not support the model, with the reason and the formalisms that do."""
-    about, space = catalogue.find(formalism).ABOUT, workspace_of(known)
-    reason = catalogue.refusal(about, space.model, space.facts)
+    about, space = catalog.find(formalism).ABOUT, workspace_of(known)
+    reason = catalog.unsupported_reason(about, space.model, space.facts)
     if reason is not None:
-        able = ", ".join(catalogue.applicable(space.model, space.facts)) or "none"
+        able = ", ".join(catalog.applicable(space.model, space.facts)) or "none"
         raise NotApplicableError(
             f"formalism '{about.key}' cannot treat model '{space.model.name}': {reason}. Formalisms that can: {able}."
         )

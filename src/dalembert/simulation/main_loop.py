@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dalembert.arguments import numbers_given
+from dalembert.arguments import as_finite_array
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.description import Description
-from dalembert.model.discontinuities import LONG, time_kinks
+from dalembert.model.discontinuities import MAX_FROZEN_POINTS, time_kinks
 from dalembert.model.initial_state import Start, start_state
 from dalembert.model.integrator_names import require_method
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation._sampled_laws import Sampling
-from dalembert.simulation._zero_lengths import depart
+from dalembert.simulation._zero_lengths import first_step
 from dalembert.simulation.integrators.base import Method, Settings, Solution, Status
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import INTEGRATORS, find
 from dalembert.simulation.mode_changes import mode_manager_of
-from dalembert.simulation.partition import Part, Partition
+from dalembert.simulation.partition import Partition, RunSegment
 from dalembert.simulation.segment_problem import SegmentProblems, has_series
 from dalembert.simulation.trajectory_data import EventRecord, Impulse
 
@@ -43,7 +43,7 @@ _EPS = float(np.finfo(float).eps)  # the tolerance of a method without one
 
 
 @dataclass(frozen=True)
-class Task:
+class RunOptions:
     """The options of a run; None selects the value of the model."""
 
     duration: float | None = None
@@ -56,12 +56,12 @@ class Task:
     project: bool = True
     settings: Settings = field(default_factory=Settings)
     change_charts: bool = True  # use other angles near gimbal lock
-    rechoose: bool = True  # repartition speeds, trial vectors and constraints that become ill-conditioned
+    repartition: bool = True  # repartition speeds, trial vectors and constraints that become ill-conditioned
 
     def grid(self, model: Description) -> np.ndarray:
         """The sample times, including the start."""
         if self.times is not None:
-            grid = numbers_given(self.times, "simulate, times")
+            grid = as_finite_array(self.times, "simulate, times")
             if grid.ndim != 1 or len(grid) < 2 or not (np.diff(grid) > 0).all():
                 raise InputError("simulate: times must be at least two increasing numbers, the first one the start.")
             return grid
@@ -99,20 +99,20 @@ class Accuracy:
 
 
 @dataclass(frozen=True)
-class Stretches:
+class Segments:
     """A run as it was integrated: its segments between switchings, events and repartitions."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[RunSegment, ...]
     integrator: str
     cpu_seconds: float
     notes: tuple[str, ...]
-    happened: tuple[EventRecord, ...] = ()
-    held: BoundEquations | None = None
+    events: tuple[EventRecord, ...] = ()
+    initial_equations: BoundEquations | None = None
     impulses: tuple[Impulse, ...] = ()
     accuracy: Accuracy | None = None
 
 
-class State(NamedTuple):
+class SegmentStart(NamedTuple):
     """The state at which a segment begins."""
 
     t: float
@@ -130,7 +130,7 @@ class Phase(Enum):
     END = auto()
 
 
-def stretches_of(equations: BoundEquations, task: Task) -> Stretches:
+def integrate_segments(equations: BoundEquations, task: RunOptions) -> Segments:
     """Run the equations from their initial state."""
     simulation = Simulation(equations, task)
     phase, state = simulation.start()
@@ -150,13 +150,13 @@ def stretches_of(equations: BoundEquations, task: Task) -> Stretches:
 class Simulation:
     """A run in progress: its options, its parts, and the functions of its phases."""
 
-    def __init__(self, equations: BoundEquations, task: Task) -> None:
+    def __init__(self, equations: BoundEquations, task: RunOptions) -> None:
         model, self._equations, self._task = equations.model, equations, task
         self._q0, self._qd0 = start_state(model, task.q0, task.qd0)
         self._grid = grid = task.grid(model)
         self._modes = mode_manager_of(equations, float(grid[0]), float(grid[-1]))
         _require_short_tables(equations, float(grid[0]), float(grid[-1]))
-        self._initial = self._consistent_equations(State(float(grid[0]), self._q0, self._qd0))
+        self._initial = self._consistent_equations(SegmentStart(float(grid[0]), self._q0, self._qd0))
         equations.workspace.lengths.require_nonzero(self._q0[:, None], float(grid[0]), equations.values)
         self._settings, self._method = _integrator_of(equations, task)
         inputs = model.inputs
@@ -166,7 +166,7 @@ class Simulation:
         self._constants = np.zeros(0)  # of the last segment
         self._end = np.zeros(0)  # its last state y
 
-    def _consistent_equations(self, state: State) -> BoundEquations:
+    def _consistent_equations(self, state: SegmentStart) -> BoundEquations:
         """The equations that hold at the start; raises if it violates the constraints."""
         equations, (t, q, qd) = self._equations, state
         active = equations if self._modes is None else self._modes.settle(t, q, qd)
@@ -176,28 +176,28 @@ class Simulation:
 
     # the phases
 
-    def start(self) -> tuple[Phase, State]:
+    def start(self) -> tuple[Phase, SegmentStart]:
         """Apply impacts at the start, and choose the initial speeds, constraints and angles."""
         t, q, qd, task, modes = float(self._grid[0]), self._q0, self._qd0, self._task, self._modes
         equations = self._initial
         if modes is not None:
             equations, qd = modes.begin(t, q, qd, equations)
-        self._partition = Partition(equations, change_charts=task.change_charts, fixed=not task.rechoose)
+        self._partition = Partition(equations, change_charts=task.change_charts, fixed=not task.repartition)
         self._add_energies(t, q, (equations, self._qd0), qd)
         q, qd = self._partition.enter(t, q, qd)
         self._use_coordinates()
         meet = self._equations.workspace.lengths.meet(q[:, None], t, self._equations.values)[0]
-        return Phase.DEPART if meet else Phase.ADVANCE, State(t, q, qd)
+        return Phase.DEPART if meet else Phase.ADVANCE, SegmentStart(t, q, qd)
 
-    def depart(self, state: State) -> tuple[Phase, State]:
+    def depart(self, state: SegmentStart) -> tuple[Phase, SegmentStart]:
         """A first short segment from a start at which dampers have zero length."""
         mechanics, y, constants = self._problems.start(self._partition.equations, *state)
-        piece = depart(mechanics, state.t, y, float(self._grid[1]))
+        piece = first_step(mechanics, state.t, y, float(self._grid[1]))
         end, dense = (piece.t1, piece(piece.t1)), (piece,) if self._settings.dense else ()
-        self._store(Solution(np.array([state.t]), y[:, None], Status.MET, 1, 2, dense, end), constants)
+        self._store(Solution(np.array([state.t]), y[:, None], Status.EVENT, 1, 2, dense, end), constants)
         return Phase.ADVANCE, self._last_state()
 
-    def advance(self, state: State) -> tuple[Phase, State]:
+    def advance(self, state: SegmentStart) -> tuple[Phase, SegmentStart]:
         """Integrate until the run ends, an event is located or the partition becomes ill-conditioned."""
         times = np.concatenate([[state.t], self._grid[self._grid > state.t]])
         problem, constants = self._problems.problem(self._partition, *state)
@@ -216,48 +216,52 @@ class Simulation:
                 self._problems.crossings, lambda halt: self._partition.shown_state(halt.t, halt.y, constants)
             )
         match solution.status:
-            case Status.TURNED:
+            case Status.REPARTITION:
                 return Phase.REPARTITION, self._last_state()
-            case Status.MET if self._modes is not None:
+            case Status.EVENT if self._modes is not None:
                 return Phase.APPLY_EVENT, self._last_state()
-            case Status.MET:
+            case Status.EVENT:
                 return Phase.ADVANCE, self._last_state()
             case _:
                 return Phase.END, state
 
-    def apply_event(self, state: State) -> tuple[Phase, State]:
+    def apply_event(self, state: SegmentStart) -> tuple[Phase, SegmentStart]:
         """Apply the event, impact or mode change that ended a segment."""
         (t, q, qd), run, modes, problems = state, self._partition, self._modes, self._problems
         assert modes is not None
-        crossings, before, since = problems.crossings, (run.equations, qd), len(modes.happened)
-        assert crossings.met is not None
+        crossings, before, since = problems.crossings, (run.equations, qd), len(modes.events)
+        assert crossings.terminal is not None
         modes.contacts.inputs = problems.law_values(t, q, qd, self._constants)
-        run.equations, qd, ends = modes.cross(crossings.met, crossings.also, q, qd, run.equations)
-        run.show_happened(modes.happened, since)
+        run.equations, qd, ends = modes.cross(crossings.terminal, crossings.also, q, qd, run.equations)
+        run.show_happened(modes.events, since)
         self._add_energies(t, q, before, qd)
         if _structure_changed(before[0], run.equations):
-            run.measure_anew()
+            run.reset_reference()
             problems.measure_anew()
         if ends:
             run.end(t, self._end)
-        return Phase.END if ends else Phase.ADVANCE, State(t, q, qd)
+        return Phase.END if ends else Phase.ADVANCE, SegmentStart(t, q, qd)
 
-    def repartition(self, state: State) -> tuple[Phase, State]:
+    def repartition(self, state: SegmentStart) -> tuple[Phase, SegmentStart]:
         """Continue with the speeds, constraints, trial vectors or angles that are best conditioned at this state."""
-        q, qd = self._partition.rechoose(*state)
+        q, qd = self._partition.repartition(*state)
         self._use_coordinates()
-        return Phase.ADVANCE, State(state.t, q, qd)
+        return Phase.ADVANCE, SegmentStart(state.t, q, qd)
 
-    def result(self) -> Stretches:
+    def result(self) -> Segments:
         """The finished run."""
         modes, notes = self._modes, self._problems.notes + self._partition.notes
         parts, accuracy = tuple(self._partition.parts), Accuracy(self._tolerance, self._task.project)
-        found = Stretches(parts, self._method.name, self._cpu_seconds, notes, accuracy=accuracy)
+        found = Segments(parts, self._method.name, self._cpu_seconds, notes, accuracy=accuracy)
         if modes is None:
             return found
         impulses = tuple(modes.contacts.impulses)
         return replace(
-            found, notes=notes + modes.notes, happened=tuple(modes.happened), held=modes.equations, impulses=impulses
+            found,
+            notes=notes + modes.notes,
+            events=tuple(modes.events),
+            initial_equations=modes.equations,
+            impulses=impulses,
         )
 
     # shared by several phases
@@ -268,11 +272,11 @@ class Simulation:
         self._end = solution.y[:, -1] if solution.end is None else solution.end[1]
         self._partition.keep(solution, self._problems.constants_along(solution, constants))
 
-    def _last_state(self) -> State:
+    def _last_state(self) -> SegmentStart:
         """The state at the end of the last segment."""
         solution = self._partition.parts[-1].solution
         t = float(solution.t[-1]) if solution.end is None else solution.end[0]
-        return State(t, *self._partition.state(t, self._end, self._constants))
+        return SegmentStart(t, *self._partition.state(t, self._end, self._constants))
 
     def _use_coordinates(self) -> None:
         """Let the mode manager evaluate its formulas in the angles in use."""
@@ -297,7 +301,7 @@ class Simulation:
 
 
 @contextmanager
-def _naming_singular_coordinates(equations: BoundEquations, state: State) -> Iterator[None]:
+def _naming_singular_coordinates(equations: BoundEquations, state: SegmentStart) -> Iterator[None]:
     """Add to an error the coordinates that are singular at the start of the segment."""
     try:
         yield
@@ -307,10 +311,10 @@ def _naming_singular_coordinates(equations: BoundEquations, state: State) -> Ite
         raise SimulationError(f"at t = {state.t:.9g} {chart}. {error}") from error
 
 
-def _integrator_of(equations: BoundEquations, task: Task) -> tuple[Settings, type[Method]]:
+def _integrator_of(equations: BoundEquations, task: RunOptions) -> tuple[Settings, type[Method]]:
     """The integrator and its settings; raises if it does not support the model."""
     model, settings = equations.model, task.settings
-    usual = "taylor" if has_series(equations) and model.longest_table <= LONG else "dop853"
+    usual = "taylor" if has_series(equations) and model.longest_table <= MAX_FROZEN_POINTS else "dop853"
     name = task.integrator or model.integrator or usual
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)
@@ -338,14 +342,14 @@ def _require_capabilities(model: Description, inputs: Inputs, method: type[Metho
 def _require_short_tables(equations: BoundEquations, start: float, end: float) -> None:
     """Raise if tables with too many points for event location prescribe velocities that jump."""
     model = equations.model
-    if model.longest_table <= LONG:
+    if model.longest_table <= MAX_FROZEN_POINTS:
         return
     values = dict(zip(model.parameter_values, equations.values.tolist(), strict=True))
     for kink in time_kinks(model, start, end, values, long_tables=True):
         raise InputError(
             f"{kink.title}: at t = {kink.t:.9g} the prescribed velocity jumps by {kink.jump:.6g}, at a point of a table "
-            f"of {model.longest_table} points. Expected a smooth motion, or at most {LONG} points, each of which is an impact. "
-            "Use a spline through the points, as `drive` does with (times, values)."
+            f"of {model.longest_table} points. Expected a smooth motion, or at most {MAX_FROZEN_POINTS} points, each of which is "
+            "an impact. Use a spline through the points, as `drive` does with (times, values)."
         )
 
 

@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InconsistentStateError, SimulationError
-from dalembert.formalisms.shared.common_quantities import MOVING
+from dalembert.formalisms.shared.common_quantities import PRESCRIBED_MOTION
 from dalembert.mechanics.state_batch import one_state
-from dalembert.model.discontinuities import held
+from dalembert.model.discontinuities import freeze_conditions
 from dalembert.model.elements import Event
 from dalembert.simulation import constraint_manifold
-from dalembert.simulation._complementarity import Mode
-from dalembert.simulation._crossings import Crossings, Watched
-from dalembert.simulation._rigid_contacts import FASTER, RigidContacts, Watch, accumulation
+from dalembert.simulation._complementarity import ContactMode
+from dalembert.simulation._crossings import Crossings, EventFunction
+from dalembert.simulation._rigid_contacts import FASTER, ContactEvent, RigidContacts, accumulation
 from dalembert.simulation._sliding_mode import SlidingKernel
 from dalembert.simulation._switching_surfaces import SAME_INSTANT, SwitchingSurfaces
 from dalembert.simulation._velocity_jumps import Kink, VelocityJump
-from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.base import Halt
+from dalembert.simulation.integrators.base import Termination
+from dalembert.simulation.step_monitors import StateMechanics
 from dalembert.simulation.trajectory_data import EventRecord
 from dalembert.simulation.workspace import Workspace
 
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
-    from dalembert.simulation.right_hand_side import Kernel
+    from dalembert.simulation.right_hand_side import RightHandSide
 
 
 _MAX_CROSSINGS = 100  # at the same instant, plus
@@ -50,7 +50,7 @@ class ModeManager:
         self._end = end  # of the run
         derivation = equations.derivation
         declared = derivation.setup.declared
-        self._fixed, self._events = held(declared.replaced(events=())), declared.events
+        self._fixed, self._events = freeze_conditions(declared.replaced(events=())), declared.events
         # events stay declared, so that no fact depends on the parameters they set
         setup = replace(derivation.setup, declared=self._fixed.description.replaced(events=declared.events))
         constraints = zip(declared.formula_constraints, self._fixed.description.formula_constraints, strict=True)
@@ -59,7 +59,7 @@ class ModeManager:
         known = replace(derivation, setup=setup, known=facts)
         self.equations: BoundEquations = replace(equations, derivation=known)  # with every condition fixed
         self._surfaces = SwitchingSurfaces(self.equations.workspace, self._fixed, self._events, end - start)
-        self.happened: list[EventRecord] = []
+        self.events: list[EventRecord] = []
         self._modes = np.zeros(len(self._fixed.switches))
         self._lines = np.zeros(len(self._fixed.tables), dtype=np.intp)
         self._signs = np.zeros(len(self._events))
@@ -71,10 +71,10 @@ class ModeManager:
         self.event: str | None = None  # the names of the events that have just changed the state
         self._at_once = (-np.inf, 0)  # the instant of the last crossing, and the count
         self.accumulated: str | None = None  # the note for a run that ends at an accumulation of events
-        self._watched: list[Watched] = []
+        self._watched: list[EventFunction] = []
         self._known_active: dict[tuple[float, ...], tuple[bool, ...]] = {}
         self.contacts = RigidContacts(self.equations)
-        self._contact_watches: dict[int, Watch] = {}  # by index of the monitored function
+        self._contact_watches: dict[int, ContactEvent] = {}  # by index of the monitored function
         self._impulses = 0  # their number before the last crossing
         self._by_joints: set[int] = set()  # those at the last crossing that belong to rheonomic joints
         self._jumps = False  # True if velocities jumped at the last crossing
@@ -110,7 +110,7 @@ class ModeManager:
         q: np.ndarray,
         qd: np.ndarray,
         equations: BoundEquations,
-        wanted: Mapping[int, Mode] | None = None,
+        wanted: Mapping[int, ContactMode] | None = None,
         calm: bool = False,
     ) -> np.ndarray:
         """Update the modes of rigid contacts; returns the velocities after their impulses."""
@@ -118,10 +118,10 @@ class ModeManager:
             return qd
         stuck = tuple(self._fixed.switches[k] for k in self._sliding)
         count = len(self.contacts.impulses)
-        after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted, calm)
+        after, changes = self.contacts.update_modes(t, q, qd, self._now(equations), stuck, wanted, calm)
         if hit := dict.fromkeys(each.name for each in self.contacts.impulses[count:]):
-            self.happened.append(EventRecord(f"impact of {', '.join(hit)}", t, q, qd, after, switching=True))
-        self.happened += [EventRecord(f"{title} {what}", t, q, after, after, switching=True) for title, what in changes]
+            self.events.append(EventRecord(f"impact of {', '.join(hit)}", t, q, qd, after, switching=True))
+        self.events += [EventRecord(f"{title} {what}", t, q, after, after, switching=True) for title, what in changes]
         return after
 
     def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> BoundEquations:
@@ -158,7 +158,7 @@ class ModeManager:
         if key not in self._known_active:
             pairs = zip(self._fixed.switches, self._modes, strict=True)
             modes = {one.parameter: float(mode) for i, (one, mode) in enumerate(pairs) if i not in free}
-            self._known_active[key] = self._fixed.felt(modes)
+            self._known_active[key] = self._fixed.effective_switches(modes)
         return self._known_active[key]
 
     def _refresh(
@@ -183,15 +183,15 @@ class ModeManager:
         values = {one.parameter: float(mode) for one, mode in zip(self._fixed.switches, self._modes, strict=True)}
         for one, k in zip(self._fixed.tables, self._lines, strict=True):
             values |= dict(zip(one.parameters, one.line(int(k)), strict=True))
-        values |= self.contacts.held
+        values |= self.contacts.parameter_values
         return replace(equations, changes=equations.changes | values)
 
-    def kernel(self, kernel: Kernel) -> Kernel:
+    def kernel(self, kernel: RightHandSide) -> RightHandSide:
         """The compiled equations of the present segment."""
-        sliding = (*(self._fixed.switches[k] for k in self._sliding), *self.contacts.kept)
+        sliding = (*(self._fixed.switches[k] for k in self._sliding), *self.contacts.constrained_rates)
         return SlidingKernel.of(kernel, sliding) if sliding else kernel
 
-    def guide(self, mechanics: Mechanics) -> Crossings:
+    def guide(self, mechanics: StateMechanics) -> Crossings:
         """The guide that locates the next crossing."""
         n, values, kernel = mechanics.positions, mechanics.values, mechanics.kernel
 
@@ -207,21 +207,21 @@ class ModeManager:
 
         count, rows = len(self._modes), len(self._modes) + len(self._lines)
         watched = [
-            Watched(i, 1.0 if mode > 0 else -1.0)
+            EventFunction(i, 1.0 if mode > 0 else -1.0)
             for i, (mode, felt) in enumerate(zip(self._modes, self._active, strict=True))
             if felt and i not in self._sliding
         ]
         for i, (one, k) in enumerate(zip(self._fixed.tables, self._lines, strict=True), start=count):
             low, high = one.ends(int(k))
-            watched += [Watched(i, sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
+            watched += [EventFunction(i, sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
         for i, (event, sign) in enumerate(zip(self._events, self._signs, strict=True), start=rows):
             up, down = (event.acts and event.counts(up=upward) for upward in (True, False))
             starts = [self._begins and event.direction == side for side in ("up", "down")]
-            watched.append(Watched(i, float(sign), 0.0, False, True, up, down, *starts, title=event.title))
+            watched.append(EventFunction(i, float(sign), 0.0, False, True, up, down, *starts, title=event.title))
         grips = self._surfaces.grips(np.zeros(2 * n + 1), values).reshape(-1, 2) if self._sliding else []
         for i, k in enumerate(self._sliding, start=rows + len(self._events)):
             low, high = map(float, grips[k])
-            watched += [Watched(i, 1.0, low), Watched(i, -1.0, high)]
+            watched += [EventFunction(i, 1.0, low), EventFunction(i, -1.0, high)]
         self._watched = [self._marked(replace(one, fresh=(one.row, one.offset) in self._fresh)) for one in watched]
         self._contact_watches, first = {}, rows + len(self._events) + len(self._sliding)
         for each in self.contacts.watches() if self.contacts else ():
@@ -229,26 +229,26 @@ class ModeManager:
             self._watched.append(self._marked(replace(each.watched, row=first + each.watched.row)))
         return Crossings(surfaces, self._watched, self._end)
 
-    def _marked(self, one: Watched) -> Watched:
+    def _marked(self, one: EventFunction) -> EventFunction:
         """A monitored function, no longer fresh if it has left zero since the last crossing."""
         known = self._still_zero
         return one if known is None or (one.row, one.offset) in known else replace(one, fresh=False)
 
     # crossings and events
 
-    def note(self, crossings: Crossings, state: Callable[[Halt], tuple[np.ndarray, np.ndarray]]) -> None:
+    def note(self, crossings: Crossings, state: Callable[[Termination], tuple[np.ndarray, np.ndarray]]) -> None:
         """Record the events along a segment that do not end it."""
         first = len(self._modes) + len(self._lines)
         self._begins, self._still_zero = False, crossings.fresh
-        for passed in crossings.noted:
+        for passed in crossings.recorded:
             k = self._watched[passed.which].row - first
             self._signs[k] = 1.0 if passed.up else -1.0
             if self._events[k].counts(up=passed.up):
                 q, qd = state(passed)
-                self.happened.append(EventRecord(self._events[k].name, passed.t, q, qd, qd))
+                self.events.append(EventRecord(self._events[k].name, passed.t, q, qd, qd))
 
     def cross(
-        self, halt: Halt, also: Sequence[Halt], q: np.ndarray, qd: np.ndarray, equations: BoundEquations
+        self, halt: Termination, also: Sequence[Termination], q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> tuple[BoundEquations, np.ndarray, bool]:
         """The equations and velocities after a crossing, and whether the run ends there."""
         met, count, self._still_zero = self._watched[halt.which], len(self._modes), None
@@ -338,7 +338,7 @@ class ModeManager:
         self._by_joints |= set(range(count, count + len(of_joints)))
         names = dict.fromkeys(each.name for each in (*of_joints, *of_constraints))
         title = f"impulse of {', '.join(names or kink.names)}"
-        self.happened.append(EventRecord(title, kink.t, kink.q, kink.qd, qd, switching=True))
+        self.events.append(EventRecord(title, kink.t, kink.q, kink.qd, qd, switching=True))
         self._renew(kink, qd)
         return qd
 
@@ -368,8 +368,8 @@ class ModeManager:
             return found | {self.event: rest}
         if not found and abs(rest) <= _NEGLIGIBLE * size:
             return {}
-        name = max(found, key=lambda key: abs(found[key]), default=MOVING)
-        name = name if abs(rest) <= _NEGLIGIBLE * size else MOVING
+        name = max(found, key=lambda key: abs(found[key]), default=PRESCRIBED_MOTION)
+        name = name if abs(rest) <= _NEGLIGIBLE * size else PRESCRIBED_MOTION
         return found | {name: found.get(name, 0.0) + rest}
 
     @property
@@ -402,16 +402,16 @@ class ModeManager:
             self._record(k, t, q, qd)
         else:
             title = self._fixed.switches[k].title
-            self.happened.pop(max(i for i, each in enumerate(self.happened) if each.name == title))
+            self.events.pop(max(i for i, each in enumerate(self.events) if each.name == title))
 
     def _just_flipped(self, k: int, t: float) -> bool:
         return k in self._flips and abs(t - self._flips[k][0]) <= SAME_INSTANT * self._surfaces.instant(t)
 
     def _record(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        self.happened.append(EventRecord(self._fixed.switches[k].title, t, q, qd, qd, switching=True))
+        self.events.append(EventRecord(self._fixed.switches[k].title, t, q, qd, qd, switching=True))
 
     def _apply(
-        self, k: int, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
+        self, k: int, halt: Termination, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> tuple[BoundEquations, np.ndarray, bool]:
         event, after, t = self._events[k], qd.copy(), halt.t
         self._signs[k] = 1.0 if halt.up else -1.0
@@ -432,7 +432,7 @@ class ModeManager:
                 equations = self._now(equations)
             self._require_sound(event, t, q, after, equations)
             self._require_facts(former, equations, (t, q, after), event.title)
-        self.happened.append(EventRecord(event.name, t, q, qd, after))
+        self.events.append(EventRecord(event.name, t, q, qd, after))
         return equations, after, event.stop or self._accumulates(event.name)
 
     def _require_facts(
@@ -465,7 +465,7 @@ class ModeManager:
 
     def _accumulates(self, name: str) -> bool:
         """True if the intervals of an event decrease so that the accumulation point is within rounding."""
-        times = [each.t for each in self.happened[-4 * FASTER :] if each.name == name]
+        times = [each.t for each in self.events[-4 * FASTER :] if each.name == name]
         if (found := accumulation(times)) is None or found[1] > _ZENO * self._surfaces.instant(times[-1]):
             return False
         ratio, left = found
@@ -481,7 +481,7 @@ class ModeManager:
         count = count + 1 if abs(t - last) <= SAME_INSTANT * self._surfaces.instant(t) else 0
         self._at_once = t, count
         if count > _MAX_CROSSINGS + _PER_SURFACE * len(self._watched):
-            names = sorted({each.name for each in self.happened[-_MAX_CROSSINGS:]})
+            names = sorted({each.name for each in self.events[-_MAX_CROSSINGS:]})
             raise SimulationError(
                 f"at t = {t:.9g} {count} crossings occur at the same instant: {', '.join(names[:3])}. The motion cannot "
                 "continue to either side. Check for conditions or events that undo each other, or for events that "

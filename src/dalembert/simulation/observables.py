@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.codegen.function import Function, compile_function
+from dalembert.codegen.function import CompiledFunction, compile_function
 from dalembert.formalisms.shared.common_quantities import jacobi
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.generalized_speeds import speed_map
-from dalembert.mechanics.state_batch import States, at
+from dalembert.mechanics.state_batch import States, motion_at
 from dalembert.mechanics.system import System
 from dalembert.model.description import Elements
 from dalembert.model.loads.joint_torque import JointTorque
@@ -24,7 +24,7 @@ from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.symbols import TIME, Kind
+from dalembert.symbolic.symbols import TIME, SymbolKind
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Observed:
         return self.kinetic + self.potential
 
 
-class Energies(NamedTuple):
+class EnergySamples(NamedTuple):
     """T, V, the Jacobi function (samples,) and the generalized momenta (n, samples) along a motion."""
 
     kinetic: np.ndarray
@@ -73,27 +73,27 @@ class Observables:
         return (scalars, system.algebra.gradient(T, system.qd), P, H, Y @ system.qd + Z, known.phi, known.velocity)
 
     @cached_property
-    def _function(self) -> Function:
+    def _function(self) -> CompiledFunction:
         system = self.system
         inputs = stack(system.q, system.qd, vector([system.t]))
         parameters = system.algebra.symbols(list(system.model.parameter_values))
         return compile_function(system.algebra, inputs, stack(*self._parts), parameters, system.engine)
 
     @cached_property
-    def _interpreted(self) -> Function:
+    def _interpreted(self) -> CompiledFunction:
         """Energies and generalized momenta in NumPy, without compilation."""
         system = self.system
         inputs = stack(system.q, system.qd, vector([system.t]))
         parameters = system.algebra.symbols(list(system.model.parameter_values))
         return compile_function(system.algebra, inputs, stack(*self._parts[:2]), parameters, "python")
 
-    def energies(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, parameters: np.ndarray) -> Energies:
+    def energies(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, parameters: np.ndarray) -> EnergySamples:
         """Energies and generalized momenta at a few samples (t, q, q̇); machine code is used if it already exists."""
         if "_function" in self.__dict__:
             found = self.along(t, q, qd, parameters)
-            return Energies(found.kinetic, found.potential, found.jacobi, found.momenta)
+            return EnergySamples(found.kinetic, found.potential, found.jacobi, found.momenta)
         out = self._interpreted(np.concatenate([q, qd, t[None]], axis=0), parameters)
-        return Energies(out[0], out[1], out[2], out[3:])
+        return EnergySamples(out[0], out[1], out[2], out[3:])
 
     def along(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, parameters: np.ndarray) -> Observed:
         """The observables at the samples (t, q, q̇)."""
@@ -152,7 +152,7 @@ def joint_efforts(
     """
     names = model.coordinate_names
     values = {**parameters, TIME.name: t, **dict(zip(names, q, strict=True))}
-    values |= dict(zip(map(Kind.RATE.of, names), qd, strict=True))
+    values |= dict(zip(map(SymbolKind.RATE.of, names), qd, strict=True))
     number = Lowering(FLOATS, values)
     drives = tuple(load for load in model.loads if load.drives)
     by_formula = {load.name: load.value for load in drives if isinstance(load, JointTorque)}
@@ -182,7 +182,7 @@ def load_forces(
     """
     if not model.loads:
         return {}
-    motion, out = at(model, States(q, qd, t), parameters), {}
+    motion, out = motion_at(model, States(q, qd, t), parameters), {}
     for load in model.loads:
         # a spring with a damper contributes twice, and the reaction of a torque has another name
         parts = [part.force for part in load.applied(motion) if part.name == load.name]

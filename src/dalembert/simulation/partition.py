@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.codegen.function import Function
+from dalembert.codegen.function import CompiledFunction
 from dalembert.errors import SimulationError
 from dalembert.formalisms.shared.about import Velocities
-from dalembert.mechanics.facts import Choice, completing_rows
+from dalembert.mechanics.facts import PartitionChoice, completing_rows
 from dalembert.mechanics.generalized_speeds import best_coordinates, best_speeds, completeness, speed_map, speed_rows
 from dalembert.mechanics.rank import best_rows, singular_value
 from dalembert.mechanics.singular_inertia import reciprocal_condition
-from dalembert.model.frozen import Frozen, Value
+from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.simulation._chart_maps import Chart, Sequences, joined_charts
 from dalembert.simulation.chart_changes import SINGULAR, Charts
 from dalembert.simulation.constraint_manifold import Independence
-from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.base import Burst, Guide, Method, Solution, Step
+from dalembert.simulation.integrators.base import Burst, Method, Solution, Step, StepMonitor
 from dalembert.simulation.integrators.interpolant import Polynomial
 from dalembert.simulation.integrators.taylor import Taylor
+from dalembert.simulation.step_monitors import StateMechanics
 
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
@@ -47,7 +47,7 @@ At = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 
 
 @dataclass(frozen=True)
-class Part(Value):
+class RunSegment(FrozenValue):
     """A segment of a run with one choice; its works begin at zero."""
 
     equations: BoundEquations
@@ -62,7 +62,7 @@ class Part(Value):
         q = self.solution.y[: len(self.equations.model.coordinate_names)]
         return q if self.chart is None else self.chart.positions(self.solution.t, q)
 
-    def shown_motion(self, found: np.ndarray) -> np.ndarray:
+    def user_motion(self, found: np.ndarray) -> np.ndarray:
         """q̇, or q̇ and q̈, (1 or 2, n, samples) of the user's coordinates, from those in use."""
         if self.chart is None:
             return found
@@ -78,18 +78,18 @@ class Part(Value):
     def work(self) -> dict[str, np.ndarray]:
         """The work since its start, by element."""
         rows = self.solution.y[self.equations.n_states :]
-        return dict(zip(self.equations.working, rows, strict=True))
+        return dict(zip(self.equations.work_sources, rows, strict=True))
 
     @property
     def work_at_end(self) -> dict[str, float]:
         """The work at the end of its last step, where the next part begins."""
         y = self.solution.y[:, -1] if self.solution.end is None else self.solution.end[1]
-        return dict(zip(self.equations.working, y[self.equations.n_states :].tolist(), strict=True))
+        return dict(zip(self.equations.work_sources, y[self.equations.n_states :].tolist(), strict=True))
 
 
-def work_along(parts: Sequence[Part]) -> list[dict[str, np.ndarray]]:
+def work_along(parts: Sequence[RunSegment]) -> list[dict[str, np.ndarray]]:
     """The work since the start of the first part along each part, including jumps, with the same names in all."""
-    names = dict.fromkeys(name for part in parts for name in (*part.equations.working, *part.jumps))
+    names = dict.fromkeys(name for part in parts for name in (*part.equations.work_sources, *part.jumps))
     done, out = dict.fromkeys(names, 0.0), list[dict[str, np.ndarray]]()
     for part in parts:
         found, nothing = part.work, np.zeros(len(part.solution.t))
@@ -99,10 +99,10 @@ def work_along(parts: Sequence[Part]) -> list[dict[str, np.ndarray]]:
     return out
 
 
-def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+def joined(parts: Sequence[RunSegment]) -> tuple[RunSegment, ...]:
     """The same run with segments merged that differ only in their constants, which are then stored at each sample."""
-    out: list[Part] = []
-    group: list[Part] = []
+    out: list[RunSegment] = []
+    group: list[RunSegment] = []
     for part in parts:
         if group and (part.jumps or part.equations.derivation != group[0].equations.derivation):
             out.append(_one(group))
@@ -111,7 +111,7 @@ def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
     return (*out, _one(group))
 
 
-def _one(group: Sequence[Part]) -> Part:
+def _one(group: Sequence[RunSegment]) -> RunSegment:
     """Consecutive segments as one."""
     if len(group) == 1:
         return group[0]
@@ -142,10 +142,10 @@ def _one(group: Sequence[Part]) -> Part:
         end=end,
     )
     chart = joined_charts([part.chart for part in group if part.chart is not None])
-    return Part(first.equations, found, np.concatenate(constants, axis=1), first.jumps, chart)
+    return RunSegment(first.equations, found, np.concatenate(constants, axis=1), first.jumps, chart)
 
 
-class Partition(Guide):
+class Partition(StepMonitor):
     """The parts of a run so far, and the equations of the next segment."""
 
     looks_inside = False
@@ -153,17 +153,17 @@ class Partition(Guide):
     def __init__(self, equations: BoundEquations, *, change_charts: bool = True, fixed: bool = False) -> None:
         forbidden = None if change_charts else "derivatives of the motion are required in its own angles"
         self.equations, self._fixed = equations, fixed
-        self.parts: list[Part] = []
+        self.parts: list[RunSegment] = []
         self.charts = Charts(equations, forbidden)
         self._chart_served = True  # False: the next segment uses other angles
         known = equations.workspace.facts
         # the user's trial vectors are not such a choice
         dependent = known.dependent if equations.derivation.trials is None else ()
-        self._known: dict[tuple[Sequences, Choice], BoundEquations] = {
-            (self.charts.sequences, _ordered(Choice(known.speeds, known.rows, dependent))): equations
+        self._known: dict[tuple[Sequences, PartitionChoice], BoundEquations] = {
+            (self.charts.sequences, _ordered(PartitionChoice(known.speeds, known.rows, dependent))): equations
         }
-        self._maps: dict[Derivation, Function] = {}  # Y of each choice
-        self._mechanics: Mechanics | None = None
+        self._maps: dict[Derivation, CompiledFunction] = {}  # Y of each choice
+        self._mechanics: StateMechanics | None = None
         self._independence = Independence(len(known.rows))
         self._reference: tuple[float, float] | None = None
         self._usual = 0.0
@@ -172,7 +172,7 @@ class Partition(Guide):
         self._in_speeds = equations.about.uses_speeds
 
     @property
-    def watched(self) -> bool:
+    def may_repartition(self) -> bool:
         """True if a choice can become ill-conditioned: angles, speeds or independent constraints."""
         return bool(self.charts.attitudes) or self.choosable
 
@@ -190,7 +190,7 @@ class Partition(Guide):
     @property
     def _drops(self) -> bool:
         about = self.equations.about
-        return bool(self.equations.workspace.facts.dropped) and about.redundant == "drops"
+        return bool(self.equations.workspace.facts.dropped) and about.dependent_rows == "drops"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -206,7 +206,7 @@ class Partition(Guide):
     def keep(self, solution: Solution, constants: np.ndarray) -> None:
         """Store a segment."""
         chart = self._ended_chart(solution)
-        self.parts.append(Part(self.equations, solution, constants, Frozen(self._jumps), chart))
+        self.parts.append(RunSegment(self.equations, solution, constants, Frozen(self._jumps), chart))
         self._jumps = {}
 
     def _ended_chart(self, solution: Solution) -> Chart | None:
@@ -246,9 +246,9 @@ class Partition(Guide):
         if min(now) >= _POOR:
             self._reference, self._usual = now, self._rank(here)
         elif min(self._measures(here, self._best(here))) > _BETTER * min(now):
-            self._rechoose(t, q, qd)
+            self._repartition(t, q, qd)
 
-    def measure_anew(self) -> None:
+    def reset_reference(self) -> None:
         """Reset the reference conditioning: parameters of constraints or masses have changed."""
         self._reference = None
 
@@ -258,14 +258,14 @@ class Partition(Guide):
             return np.zeros(0, dtype=np.intp)
         return np.flatnonzero(np.minimum(*self._now(t, q, qd)) < _POOR)
 
-    def use(self, mechanics: Mechanics) -> None:
+    def use(self, mechanics: StateMechanics) -> None:
         """Continue with these equations."""
         self._mechanics = mechanics
 
-    def turn(self, t: np.ndarray, y: np.ndarray) -> int | None:
+    def repartition_at(self, t: np.ndarray, y: np.ndarray) -> int | None:
         """The first of K states (states, K) at which the angles in use or the present choice are ill-conditioned."""
         chart = self._poor_chart(t, y) if self.charts.attitudes else None
-        choice = self.worn(t, y) if self.choosable else None
+        choice = self.ill_conditioned_at(t, y) if self.choosable else None
         self._chart_served = chart is None or (choice is not None and choice < chart)
         return choice if self._chart_served else chart
 
@@ -275,7 +275,7 @@ class Partition(Guide):
         q = y[: self._mechanics.positions]
         if self.charts.chart is not None:
             self.charts.follow(t, q, self._mechanics.velocities(t, y))
-        return self.charts.poor(t, q, lambda k: self._is_singular(self._at(float(t[k]), y[:, k])))
+        return self.charts.ill_conditioned_at(t, q, lambda k: self._is_singular(self._at(float(t[k]), y[:, k])))
 
     def _is_singular(self, here: At) -> bool:
         """True if an admissible motion has almost no inertia."""
@@ -284,7 +284,7 @@ class Partition(Guide):
         _, _, A, M = manifold.evaluate(q, qd, t, self.equations.values)
         return reciprocal_condition(M, A[manifold.rows] if manifold.rows else A[:0])[0] < SINGULAR
 
-    def worn(self, t: np.ndarray, y: np.ndarray) -> int | None:
+    def ill_conditioned_at(self, t: np.ndarray, y: np.ndarray) -> int | None:
         """The first of K states (states, K) at which the present choice is ill-conditioned."""
         assert self._mechanics is not None
         if self._reference is None:
@@ -304,7 +304,7 @@ class Partition(Guide):
         assert self._mechanics is not None
         return t, y[: self._mechanics.positions], self._mechanics.velocities(t, y)
 
-    def mend(self, stepper: Method, step: Step, end: float) -> Step:
+    def adjust_step(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or its part with a well-conditioned choice: a step must not cross the state where it fails."""
         if not isinstance(stepper, Taylor) or step.coefficients is None:
             return step
@@ -321,14 +321,14 @@ class Partition(Guide):
             s = np.linspace(s[k - 1], s[k], 7)
         return stepper.go_on(step, float(s[-1])) if s[-1] < h else step
 
-    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
-        """Does nothing: the choice is checked at the ends of steps, by `worn`."""
+    def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
+        """Does nothing: the choice is checked at the ends of steps, by `ill_conditioned_at`."""
 
     def _serves(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         """True at the states where the angles in use and the present choice are well-conditioned."""
         assert self._mechanics is not None
         q = y[: self._mechanics.positions]
-        served = self.charts.served(q)
+        served = self.charts.is_regular(q)
         if self._reference is None:
             return served
         first, second = self._now(t, q, self._mechanics.velocities(t, y))
@@ -357,10 +357,10 @@ class Partition(Guide):
             q, qd, after = self._user(each.t, each.q, each.qd, each.after)
             happened[k] = replace(each, q=q, qd=qd, after=after)
 
-    def rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def repartition(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Continue with the best angles, or speeds and constraints, at this position; the state in them."""
         if self._chart_served:
-            self._rechoose(t, q, qd)
+            self._repartition(t, q, qd)
             return q, qd
         changes = self.equations.changes
         equations, q, qd = self.charts.change(t, q, qd)
@@ -368,7 +368,7 @@ class Partition(Guide):
         self.begin(t, q, qd)
         return q, qd
 
-    def _rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+    def _repartition(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Continue with the best speeds and constraints at this position."""
         self._count += 1
         if self._count > _MAX_CHOICES:
@@ -379,7 +379,7 @@ class Partition(Guide):
         self.equations = self._with_choice(self._best((t, q, qd)))
         self._reference, self._usual = self._measures((t, q, qd)), self._rank((t, q, qd))
 
-    def _with_choice(self, choice: Choice) -> BoundEquations:
+    def _with_choice(self, choice: PartitionChoice) -> BoundEquations:
         """The equations with another choice, cached."""
         facts, changes = self.equations.workspace.facts, self.equations.changes
         choice = replace(choice, steady=not changes.keys() & (facts.structural | facts.inertial))
@@ -393,18 +393,18 @@ class Partition(Guide):
         rank = len(self.equations.workspace.facts.rows)
         return float(np.linalg.svd(self._rows(here)[0], compute_uv=False)[rank - 1]) if rank else 1.0
 
-    def _best(self, here: At) -> Choice:
+    def _best(self, here: At) -> PartitionChoice:
         """The best speeds, independent constraints and dependent coordinates at a state."""
         t, q, _ = here
         known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
         rows = best_rows(scaled, len(known.rows)) if self._drops else known.rows
         speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
         if self._trials is None:
-            return Choice(speeds, rows, known.dependent)
+            return PartitionChoice(speeds, rows, known.dependent)
         free = best_coordinates(A[list(rows)], known.scales.positions)
-        return Choice(speeds, rows, tuple(i for i in range(len(q)) if i not in free))
+        return PartitionChoice(speeds, rows, tuple(i for i in range(len(q)) if i not in free))
 
-    def _measures(self, here: At, choice: Choice | None = None) -> tuple[float, float]:
+    def _measures(self, here: At, choice: PartitionChoice | None = None) -> tuple[float, float]:
         """Both measures of the present choice, or of another, at one state."""
         t, q, qd = here
         if choice is not None and self._in_speeds and not self._square:  # does not require a derivation
@@ -462,7 +462,7 @@ def _trials_of(equations: BoundEquations) -> np.ndarray | None:
     return solver.trials.astype(float)
 
 
-def _ordered(choice: Choice) -> Choice:
+def _ordered(choice: PartitionChoice) -> PartitionChoice:
     """A choice as a key: the order of the speeds does not matter."""
     return replace(choice, speeds=tuple(sorted(choice.speeds, key=str)))
 

@@ -10,24 +10,24 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.codegen.function import Function, compile_function, function_of, nodes
+from dalembert.codegen.function import CompiledFunction, compile_function, function_of, nodes
 from dalembert.codegen.heyoka_backend import TaylorMachine
 from dalembert.codegen.program import Program, program_of
-from dalembert.codegen.program_derivatives import Slopes
+from dalembert.codegen.program_derivatives import DirectionalDerivatives
 from dalembert.formalisms.shared.common_quantities import powers_into
 from dalembert.formalisms.shared.linear_form import LinearForm, Multipliers, fused
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
-from dalembert.simulation._assembled import Assembly, Wanted, parts_of
-from dalembert.simulation._phase_constraints import Phase
+from dalembert.simulation._assembled import AssembledForm, Wanted, parts_of
+from dalembert.simulation._phase_constraints import MomentumConstraints
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
 from dalembert.symbolic.nodes import Node
-from dalembert.symbolic.optimize import shortened
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.optimize import optimize
+from dalembert.symbolic.symbols import SymbolKind
 
 
 @dataclass(frozen=True)
-class Kernel:
+class RightHandSide:
     """Compiled functions of one form, each compiled when it is first used.
 
     If fused, the right-hand side is one expression graph; if assembled, M, f, A and β are compiled and solved numerically. States
@@ -128,10 +128,10 @@ class Kernel:
         return carried + C, carried
 
     @cached_property
-    def phase(self) -> Phase | None:
+    def phase(self) -> MomentumConstraints | None:
         """The constraints in phase space, if some of them are on momenta."""
         own = self._own
-        return Phase(self.form, own.surface) if own is not None and own.surface.on_momenta else None
+        return MomentumConstraints(self.form, own.surface) if own is not None and own.surface.on_momenta else None
 
     @property
     def _canonical(self) -> bool:
@@ -146,48 +146,48 @@ class Kernel:
             table |= {str(x): value for x, value in zip(system.qd, self.form.velocity.qd, strict=True)}
         return system.algebra.substitute(f, table)
 
-    def _compile(self, outputs: Array, inputs: Array | None = None) -> Function:
+    def _compile(self, outputs: Array, inputs: Array | None = None) -> CompiledFunction:
         system = self.form.system
         if inputs is None:
             inputs = stack(system.q, self.form.velocity.v, vector([system.t]))
         return compile_function(system.algebra, inputs, outputs, self.parameters, system.engine)
 
     @cached_property
-    def start_function(self) -> Function:
+    def start_function(self) -> CompiledFunction:
         """v and the constants of motion as a function of (q, q̇, t)."""
         system = self.form.system
         outputs = stack(self.form.velocity.v_from_qd, self.form.constants.values)
         return self._compile(outputs, stack(system.q, system.qd, vector([system.t])))
 
     @cached_property
-    def _rates(self) -> Function:
+    def _rates(self) -> CompiledFunction:
         if not self.fused:
             return self._assembled("rates")
         return function_of(self.program, self.form.system.engine)
 
     @property
-    def rates_function(self) -> Function:
+    def rates_function(self) -> CompiledFunction:
         """ẏ as a function of (q, v, t)."""
         return self._rates
 
     @cached_property
-    def _accelerations(self) -> Function:
+    def _accelerations(self) -> CompiledFunction:
         if not (self.fused or self._canonical):
             return self._assembled("accelerations")
         return self._compile(stack(self._qd, self._qdd, self._solution[1]))
 
     @cached_property
-    def _parts(self) -> Function:
+    def _parts(self) -> CompiledFunction:
         return self._compile(parts_of(self.form))
 
-    def _assembled(self, wanted: Wanted) -> Function:
+    def _assembled(self, wanted: Wanted) -> CompiledFunction:
         power = self._power_of if len(self.power) else None
-        return Assembly(self.form, self._parts, power, len(self.working), wanted).function
+        return AssembledForm(self.form, self._parts, power, len(self.working), wanted).function
 
     @cached_property
     def state_symbols(self) -> Array:
         """The symbols of the states (q, v[, work])."""
-        extra = self.form.system.algebra.symbols([Kind.WORK.of(i + 1) for i in range(len(self.working))])
+        extra = self.form.system.algebra.symbols([SymbolKind.WORK.of(i + 1) for i in range(len(self.working))])
         return stack(self.form.system.q, self.form.velocity.v, extra)
 
     @cached_property
@@ -205,15 +205,15 @@ class Kernel:
     @cached_property
     def shortened_rates(self) -> list[Node]:
         """The outputs of `program` as nodes, which are proved to equal `rates`."""
-        return shortened(nodes(self.form.system.algebra, self.rates))
+        return optimize(nodes(self.form.system.algebra, self.rates))
 
     @cached_property
-    def kept(self) -> dict[object, Any]:
+    def cache(self) -> dict[object, Any]:
         """A cache of quantities that other modules derive from these equations."""
         return {}
 
     @cached_property
-    def _power_of(self) -> Function:
+    def _power_of(self) -> CompiledFunction:
         system = self.form.system
         return self._compile(self.power, stack(system.q, system.qd, system.qdd, vector([system.t])))
 
@@ -229,7 +229,7 @@ class Kernel:
         return self.velocities_function(stacked(y[: self.form.n_states], t), constants)
 
     @cached_property
-    def velocities_function(self) -> Function:
+    def velocities_function(self) -> CompiledFunction:
         """The velocities that correspond to v, as a function of (q, v, t)."""
         return self._compile(self.form.velocity.qd)
 
@@ -244,12 +244,12 @@ class Kernel:
         return np.einsum("nv...,v...->n...", W, vd) + out[-n:]
 
     @cached_property
-    def _second_rates(self) -> Function:
+    def _second_rates(self) -> CompiledFunction:
         return self._compile(stack(self.form.velocity.W.ravel(), self.form.velocity.qdd_bias))
 
     @cached_property
-    def _slopes(self) -> Slopes:
-        return Slopes(self.program, self.program.inputs[:-1], self.form.system.engine)
+    def _slopes(self) -> DirectionalDerivatives:
+        return DirectionalDerivatives(self.program, self.program.inputs[:-1], self.form.system.engine)
 
     def state_slopes(self, y: np.ndarray, t: float, constants: np.ndarray) -> np.ndarray:
         """∂ẏ/∂y at one state, if the form is fused; nothing depends on the work."""
@@ -287,7 +287,7 @@ class Kernel:
         return np.einsum("kn...,k...->n...", J, lam) + C
 
     @cached_property
-    def ideal(self) -> Kernel:
+    def ideal(self) -> RightHandSide:
         """The same equations with C = 0: their reaction is the ideal part of (3.47) in papers/poincare."""
         linear = self.form.linear
         return self if linear.C is None else replace(self, form=replace(self.form, linear=replace(linear, C=None)))
@@ -296,7 +296,9 @@ class Kernel:
         """M^(1/2) B⁺(b − A a), the reaction the constraints would have at the same state if they were ideal."""
         return self.ideal.reactions(q, v, t, constants)
 
-    def carried(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+    def ideal_constraint_forces(
+        self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray
+    ) -> np.ndarray:
         """Aᵀλ of M q̈ = h + C + Aᵀλ at states (q, v, t): the reaction without C."""
         return self.ideal_part(self.reactions(q, v, t, constants), q, v, t, constants)
 
@@ -309,7 +311,7 @@ class Kernel:
         return reactions - self._non_ideal(stacked(q, v, t), constants)
 
     @cached_property
-    def _non_ideal(self) -> Function:
+    def _non_ideal(self) -> CompiledFunction:
         return self._compile(self.in_state(self._C, self.form.system.qdd))
 
     @property
@@ -319,13 +321,13 @@ class Kernel:
         return zeros(len(self.form.system.q)) if C is None else C
 
     @cached_property
-    def _residual(self) -> Function:
+    def _residual(self) -> CompiledFunction:
         system = self.form.system
         assert self.residual is not None
         return self._compile(self.residual(system), stack(system.q, system.qd, system.qdd, vector([system.t])))
 
     @cached_property
-    def _reaction_matrix(self) -> Function:
+    def _reaction_matrix(self) -> CompiledFunction:
         return self._compile(self.in_state(stack(self.form.directions.ravel(), self._C), self.form.system.qdd))
 
 

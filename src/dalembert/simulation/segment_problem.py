@@ -12,7 +12,7 @@ from dalembert.codegen import heyoka_backend
 from dalembert.mechanics.singular_inertia import may_become_singular
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation._branch_points import BranchPoints
-from dalembert.simulation._closed_contacts import Resting
+from dalembert.simulation._closed_contacts import ClosedContactManifold
 from dalembert.simulation._coordinate_singularities import SingularInertia
 from dalembert.simulation._crossings import Crossings
 from dalembert.simulation._residual_forms import DaeFunctions, UnreducedFunctions
@@ -20,30 +20,30 @@ from dalembert.simulation._sampled_laws import Sampling
 from dalembert.simulation._sliding_mode import SlidingKernel
 from dalembert.simulation._zero_lengths import ZeroLengths
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators.base import (
+    CompiledRates,
     FirstOrderSystem,
-    Guide,
     InitialValueProblem,
-    MachineCode,
     Rates,
     Solution,
+    StepMonitor,
     StepParts,
     TaylorIntegrator,
 )
 from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.partition import Partition
-from dalembert.simulation.right_hand_side import Kernel
-from dalembert.symbolic.symbols import Kind
+from dalembert.simulation.right_hand_side import RightHandSide
+from dalembert.simulation.step_monitors import StateMechanics
+from dalembert.symbolic.symbols import SymbolKind
 
 _AWAY = 0.3  # distance from the start, in scales of the coordinates, at which state magnitudes are measured again
-_Machines = dict[tuple[int, float | None, tuple[float, ...]], tuple[Kernel, TaylorIntegrator]]
+_Machines = dict[tuple[int, float | None, tuple[float, ...]], tuple[RightHandSide, TaylorIntegrator]]
 
 
 class SegmentSystem(FirstOrderSystem):
     """The compiled equations of one segment, as integrators use them."""
 
-    def __init__(self, equations: BoundEquations, mechanics: Mechanics, machines: _Machines) -> None:
+    def __init__(self, equations: BoundEquations, mechanics: StateMechanics, machines: _Machines) -> None:
         self._equations, self._mechanics, self._machines = equations, mechanics, machines
         self._kernel, self.constants, self.positions = mechanics.kernel, mechanics.constants, mechanics.positions
         self._has_continuous_laws = mechanics.inputs is not None
@@ -62,7 +62,7 @@ class SegmentSystem(FirstOrderSystem):
             return None
         return self._kernel.state_slopes(y, t, self._mechanics.constants)
 
-    def machine_code(self) -> MachineCode | None:
+    def machine_code(self) -> CompiledRates | None:
         """The rates, and the constraints to project onto."""
         return self._mechanics.machine
 
@@ -80,7 +80,7 @@ class SegmentSystem(FirstOrderSystem):
     def residuals(self) -> DaeFunctions | None:
         """The equations with multipliers."""
         slides = isinstance(self._kernel, SlidingKernel)
-        if self._equations.form.behind is not None or slides or self._has_continuous_laws:
+        if self._equations.form.extra_unknowns is not None or slides or self._has_continuous_laws:
             return None
         return DaeFunctions(self._kernel, self._mechanics.constants)
 
@@ -98,18 +98,18 @@ class SegmentProblems:
         self._monitors: tuple[ZeroLengths | BranchPoints | SingularInertia, ...] = ()
         self._inertia: tuple[SingularInertia, ...] = ()
         self._crossings: Crossings | None = None
-        self._kernel: Kernel | None = None
+        self._kernel: RightHandSide | None = None
         self._machines: _Machines = {}
-        self._sizes: dict[int, tuple[Kernel, np.ndarray]] = {}
+        self._sizes: dict[int, tuple[RightHandSide, np.ndarray]] = {}
 
     def start(
         self, equations: BoundEquations, t: float, q: np.ndarray, qd: np.ndarray
-    ) -> tuple[Mechanics, np.ndarray, np.ndarray]:
+    ) -> tuple[StateMechanics, np.ndarray, np.ndarray]:
         """The equations of a segment, its first state y and its constants."""
         kernel = self._kernel = equations.kernel if self._modes is None else self._modes.kernel(equations.kernel)
         v, constants_of_motion = kernel.start(q, qd, t, equations.values)
         constants = np.concatenate([equations.values, constants_of_motion])
-        resting = None if self._modes is None else self._modes.contacts.resting
+        resting = None if self._modes is None else self._modes.contacts.closed_manifold
         mechanics = mechanics_of(equations, kernel, constants, self.inputs, resting)
         return mechanics, np.concatenate([q, v, np.zeros(len(kernel.working))]), constants
 
@@ -125,17 +125,17 @@ class SegmentProblems:
         partition.use(mechanics)
         if self.sampling is not None:
             self.sampling.use(constants, lambda t, y: (y[:n], mechanics.velocities(t, y)))
-        names = (*equations.model.coordinate_names, *equations.velocity_names, *map(Kind.WORK.of, kernel.working))
+        names = (*equations.model.coordinate_names, *equations.velocity_names, *map(SymbolKind.WORK.of, kernel.working))
         parts = StepParts(
             projection=_projection(equations, mechanics) if self._project else None,
-            guides=((partition,) if partition.watched else ()) + self._guides(mechanics),
-            repartition=partition.turn if partition.watched else None,
+            guides=((partition,) if partition.may_repartition else ()) + self._guides(mechanics),
+            repartition=partition.repartition_at if partition.may_repartition else None,
             clock=self.sampling,
         )
         system = SegmentSystem(equations, mechanics, self._machines)
         return InitialValueProblem(names, t, y, system, self._usual_sizes(equations), parts), constants
 
-    def _guides(self, mechanics: Mechanics) -> tuple[Guide, ...]:
+    def _guides(self, mechanics: StateMechanics) -> tuple[StepMonitor, ...]:
         """The monitors with the equations of this segment; without projection branch points are only reported."""
         if not self._monitors:
             meetings = (ZeroLengths(mechanics),) if mechanics.lengths.spans else ()
@@ -155,7 +155,7 @@ class SegmentProblems:
         """The magnitudes of the states, shared by all segments with the same variables."""
         key = id(equations.kernel)
         if key not in self._sizes:
-            self._sizes[key] = equations.kernel, usual_sizes(equations)
+            self._sizes[key] = equations.kernel, typical_sizes(equations)
         return self._sizes[key][1]
 
     def review(self, solution: Solution) -> None:
@@ -183,7 +183,7 @@ class SegmentProblems:
             n = len(self.inputs.coordinates)
             along = self.inputs.filled(t, y[:n], kernel.velocities(y, t, along), along)
         if isinstance(kernel, SlidingKernel):
-            along[kernel.rows] = kernel.held(y, t, along)
+            along[kernel.rows] = kernel.parameter_values(y, t, along)
         return along
 
     def law_values(self, t: float, q: np.ndarray, qd: np.ndarray, constants: np.ndarray) -> dict[str, float]:
@@ -211,8 +211,12 @@ def has_series(equations: BoundEquations) -> bool:
 
 
 def mechanics_of(
-    equations: BoundEquations, kernel: Kernel, constants: np.ndarray, inputs: Inputs, resting: Resting | None = None
-) -> Mechanics:
+    equations: BoundEquations,
+    kernel: RightHandSide,
+    constants: np.ndarray,
+    inputs: Inputs,
+    resting: ClosedContactManifold | None = None,
+) -> StateMechanics:
     """The equations as the guides evaluate them."""
     space, values = equations.workspace, equations.values
 
@@ -221,10 +225,10 @@ def mechanics_of(
         return float(found.jacobi[0]), float(np.abs(found.kinetic[0]) + np.abs(found.potential[0]))
 
     laws = inputs if inputs.continuous else None
-    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants, laws, resting)
+    return StateMechanics(kernel, space.manifold, space.lengths, energy, values, constants, laws, resting)
 
 
-def _projection(equations: BoundEquations, mechanics: Mechanics) -> Rates | None:
+def _projection(equations: BoundEquations, mechanics: StateMechanics) -> Rates | None:
     """The function that projects a state onto the constraints; None if steps do not drift."""
     size, values = equations.n_states, equations.values
     if (phase := equations.kernel.phase) is not None:
@@ -232,7 +236,7 @@ def _projection(equations: BoundEquations, mechanics: Mechanics) -> Rates | None
     return mechanics.project if mechanics.drifts else None
 
 
-def usual_sizes(equations: BoundEquations) -> np.ndarray:
+def typical_sizes(equations: BoundEquations) -> np.ndarray:
     """The typical magnitudes of the states (q, v, work), rounded to powers of two so that division is exact."""
     return sizes_by_values(equations, equations.values[:, None])[:, 0]
 

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from dalembert.arguments import checked, numbers_given
+from dalembert.arguments import as_finite_array, validate_arguments
 from dalembert.docstrings import documented_class
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics.joint_reactions import JointForces, require_frame
 from dalembert.model.description import Description
-from dalembert.model.frozen import Frozen, Value
+from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.model.values import WORLD
 from dalembert.simulation import observables
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
 from dalembert.symbolic import frames as relative
 from dalembert.symbolic.frames import PointMotion, Pose
-from dalembert.tables import Table, Tabular, short
+from dalembert.tables import Table, Tabular, format_cell
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class EventRecord(Value):
+class EventRecord(FrozenValue):
     """An event or a switching of a run: its time, and the state before and after."""
 
     name: str
@@ -71,7 +71,7 @@ class EventRecord(Value):
 
 
 @dataclass(frozen=True)
-class Impulse(Value):
+class Impulse(FrozenValue):
     """The impulse of a rigid contact or of a kink."""
 
     name: str
@@ -86,7 +86,7 @@ class Impulse(Value):
 
 
 @dataclass(frozen=True)
-class Segment(Value):
+class Segment(FrozenValue):
     """A part of a run that was integrated with one choice of speeds, dependent coordinates and angles."""
 
     t: float  # its start
@@ -97,7 +97,7 @@ class Segment(Value):
 
 
 @dataclass(frozen=True)
-class BodyMotion(Value):
+class BodyMotion(FrozenValue):
     """Motions of the frames of bodies in world axes; velocities and accelerations are linear above angular."""
 
     names: tuple[str, ...]
@@ -133,7 +133,7 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @documented_class
 @dataclass(frozen=True, eq=False, repr=False)
-class TrajectoryData(Value):
+class TrajectoryData(FrozenValue):
     """The arrays of a run, with the data to label and draw them."""
 
     description: Description  # the declared model
@@ -233,7 +233,7 @@ class TrajectoryData(Value):
         """The 2-norm over the samples of the relative drift of the first ignorable momentum; None without one."""
         return observables.relative_drift(self.momenta[self.ignorable[0]]) if self.ignorable else None
 
-    @checked
+    @validate_arguments
     def power(self, name: str) -> np.ndarray:
         """The power of one element of `work` along the run, by the integrated formulas.
 
@@ -257,7 +257,7 @@ class TrajectoryData(Value):
             raise InputError(f"power: {self.work.missing(name)}")
         return self.powers[name]
 
-    @checked
+    @validate_arguments
     def at(self, t: float) -> np.ndarray:
         """The state at any time of the run; needs `simulate(dense=True)`.
 
@@ -310,14 +310,15 @@ class TrajectoryData(Value):
         """True if the run has `joint_reactions`."""
         return self.joints is not None
 
-    @checked
+    @validate_arguments
     def joint_reactions(self, frame: str = "world") -> JointForces:
         """The force and moment in the joints along the run.
 
         They are the action of the parent on the child through the joint, including drives, at the origin of the joint frame on
         the child. A constraint that is a formula of one coordinate, and C of non-ideal ones, act through their coordinates, as
-        drives do; contacts (knife edges, rolling disks) act at their point. The point of action of a formula of several coordinates
-        is unknown: the joints between its bodies are not determined and omitted, see `undetermined` and `notes` of the result.
+        drives do; contacts (knife edges, rolling disks) act at their point. The point of action of a formula of several
+        coordinates is unknown: the joints between its bodies are not determined and omitted, see `undetermined` and `notes` of
+        the result.
 
         Returns
         -------
@@ -361,7 +362,7 @@ class TrajectoryData(Value):
         (3, 3, 11)
         """
         pose = self._motion("pose", body).pose(body)
-        return pose if relative_to == WORLD else relative.seen_pose(pose, self.pose(relative_to))
+        return pose if relative_to == WORLD else relative.relative_pose(pose, self.pose(relative_to))
 
     def frames(self) -> dict[str, Pose]:
         """The poses of all bodies along the run, by name.
@@ -392,7 +393,7 @@ class TrajectoryData(Value):
         (3, 11)
         """
         p = self._motion("path", body).pose(body).at(_point(point, body))
-        return p if relative_to == WORLD else relative.seen_position(p, self.pose(relative_to))
+        return p if relative_to == WORLD else relative.relative_position(p, self.pose(relative_to))
 
     def velocity(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
         """The velocity of a point along the run and the angular velocity of its body.
@@ -409,7 +410,7 @@ class TrajectoryData(Value):
         v = self._motion("velocity", body).velocity_of(body, _point(point, body))
         if relative_to == WORLD:
             return v
-        return relative.seen_velocity(self.path(body, point), v, self.pose(relative_to), self.velocity(relative_to))
+        return relative.relative_velocity(self.path(body, point), v, self.pose(relative_to), self.velocity(relative_to))
 
     def acceleration(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
         """The acceleration of a point along the run and the angular acceleration of its body.
@@ -427,7 +428,7 @@ class TrajectoryData(Value):
         if relative_to == WORLD:
             return a
         p, v, base = self.path(body, point), self.velocity(body, point), self.pose(relative_to)
-        return relative.seen_acceleration(p, v, a, base, self.velocity(relative_to), self.acceleration(relative_to))
+        return relative.relative_acceleration(p, v, a, base, self.velocity(relative_to), self.acceleration(relative_to))
 
     def of_element(self, name: str, what: str) -> np.ndarray:
         """A recorded quantity of a body, of its parent joint or a loop joint, or of a load.
@@ -451,11 +452,11 @@ class TrajectoryData(Value):
         known |= {body.name: MOTIONS + TRANSMITTED for body in self.model.bodies}
         known |= {load: ("force",) for load in self.load_forces if load not in known}
         if name not in known:
-            raise InputError(f"the run has no body, loop or load '{name}'. {nearest(name, known)}")
+            raise InputError(f"the run has no body, loop or load '{name}'. {suggest_name(name, known)}")
         if what not in known[name]:
             expected = ", ".join(known[name])
             raise InputError(
-                f"the run has no '{what}' of '{name}'. {nearest(what, known[name])} Expected one of {expected}."
+                f"the run has no '{what}' of '{name}'. {suggest_name(what, known[name])} Expected one of {expected}."
             )
         if what in TRANSMITTED:
             return self.load_forces[name] if len(known[name]) == 1 else getattr(self.joint_reactions()[name], what)
@@ -475,7 +476,7 @@ class TrajectoryData(Value):
             )
         names = [each.name for each in self.model.bodies]
         if body is not None and body not in names:
-            raise InputError(f"model '{self.model.name}': there is no body '{body}'. {nearest(body, names)}")
+            raise InputError(f"model '{self.model.name}': there is no body '{body}'. {suggest_name(body, names)}")
         return self._recorded(self.bodies, what)
 
     def _recorded(self, found: T | None, what: str) -> T:
@@ -488,7 +489,7 @@ class TrajectoryData(Value):
 
 
 def _point(point: npt.ArrayLike, body: str) -> np.ndarray:
-    found = numbers_given(point, "point")
+    found = as_finite_array(point, "point")
     if found.shape != (3,):
         raise InputError(f"point has shape {found.shape}. Expected (3,), in axes of body '{body}'.")
     return found
@@ -533,12 +534,12 @@ class Work(Mapping[str, np.ndarray], Tabular):
 
     def missing(self, name: str) -> str:
         """The message for a name that does no work."""
-        return f"no element '{name}' does work. {nearest(name, self) if self else 'No element does work in this run.'}"
+        return f"no element '{name}' does work. {suggest_name(name, self) if self else 'No element does work in this run.'}"
 
     def tables(self) -> tuple[Table, ...]:
         """The final, minimum and maximum values."""
         rows = [
-            (name, *(short(float(x)) for x in (values[-1], values.min(), values.max())))
+            (name, *(format_cell(float(x)) for x in (values[-1], values.min(), values.max())))
             for name, values in (*self.items(), ("total", self.total))
         ]
         return (Table(("from the start", "at the end", "least", "most"), tuple(rows)),)

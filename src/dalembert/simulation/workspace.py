@@ -12,27 +12,27 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.codegen.function import Function, choose_engine, compile_function, nodes
+from dalembert.codegen.function import CompiledFunction, choose_engine, compile_function, nodes
 from dalembert.codegen.program import program_of
-from dalembert.errors import InputError, nearest
-from dalembert.formalisms import catalogue
+from dalembert.errors import InputError, suggest_name
+from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.about import About
-from dalembert.formalisms.shared.common_quantities import carried_along, free_equations
+from dalembert.formalisms.shared.common_quantities import free_equations, rheonomic_energy
 from dalembert.formalisms.shared.linear_form import LinearForm, fused
 from dalembert.formalisms.shared.quantities import Derived
 from dalembert.mechanics.applied_forces import non_ideal_forces
-from dalembert.mechanics.contact_constraints import pushes, with_contacts
-from dalembert.mechanics.facts import Choice, Facts, facts_of
+from dalembert.mechanics.contact_constraints import constraint_wrenches, with_contacts
+from dalembert.mechanics.facts import Facts, PartitionChoice, facts_of
 from dalembert.mechanics.joint_reactions import JointReactions, undetermined_joints
 from dalembert.mechanics.system import System, system_of
 from dalembert.model.description import Description, Elements
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.simulation._spring_lengths import Lengths
 from dalembert.simulation.constraint_manifold import Manifold
 from dalembert.simulation.observables import Observables
-from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.right_hand_side import RightHandSide
 from dalembert.symbolic.algebra_base import Array, stack, vector
-from dalembert.symbolic.optimize import shortened
+from dalembert.symbolic.optimize import optimize
 
 
 def count(form: LinearForm) -> int:
@@ -42,7 +42,7 @@ def count(form: LinearForm) -> int:
     outputs = stack(qd, x) if own is None else stack(qd + own.S @ x[k:], x[:k])
     names = [str(y) for y in (*system.q, *form.velocity.v, system.t)]
     constants = [*system.model.parameter_values, *(str(c) for c in form.constants.symbols)]
-    return program_of(shortened(nodes(system.algebra, outputs)), names, constants).operations
+    return program_of(optimize(nodes(system.algebra, outputs)), names, constants).operations
 
 
 T = TypeVar("T")
@@ -59,14 +59,18 @@ class Setup:
     declared: Description
     engine: str
     mode: Mode | None = None  # None: the mode that the constraints require
-    choice: Choice | None = None  # speeds and rows after a repartition
+    choice: PartitionChoice | None = None  # speeds and rows after a repartition
 
 
-def setup(model: Elements, engine: str | None = None, mode: str | None = None, choice: Choice | None = None) -> Setup:
+def setup(
+    model: Elements, engine: str | None = None, mode: str | None = None, choice: PartitionChoice | None = None
+) -> Setup:
     """The setup of a valid model."""
     if mode not in (None, *MODES):
-        raise InputError(f"there is no mode '{mode}'. {nearest(mode or '', MODES)} Expected 'fused' or 'assembled'.")
-    model.require_sound()
+        raise InputError(
+            f"there is no mode '{mode}'. {suggest_name(mode or '', MODES)} Expected 'fused' or 'assembled'."
+        )
+    model.require_valid()
     return Setup(model.description, choose_engine(engine), mode, choice)
 
 
@@ -78,8 +82,8 @@ class Workspace:
         self.declared, self.engine = known.declared, known.engine
         self.model: Description = with_contacts(known.declared).description
         self._facts = facts
-        self._machines: dict[tuple[str, Options], Machine] = {}
-        self._functions: dict[Formulas, Function] = {}
+        self._machines: dict[tuple[str, Options], CompiledEquations] = {}
+        self._functions: dict[Formulas, CompiledFunction] = {}
         self._memo: dict[Hashable, Any] = {}
 
     @cached_property
@@ -87,11 +91,11 @@ class Workspace:
         """The structural facts of the model; not needed for large trees that run by recursion."""
         return self._facts or facts_of(self.model, self.setup.choice)
 
-    def machine(self, formalism: str, options: Options | None = None) -> Machine:
+    def machine(self, formalism: str, options: Options | None = None) -> CompiledEquations:
         """The equations by one formalism; `options` are the arguments of its `derive` besides the system."""
         key = formalism, options or Frozen()
         if key not in self._machines:
-            self._machines[key] = Machine(self, *key)
+            self._machines[key] = CompiledEquations(self, *key)
         return self._machines[key]
 
     def mode(self, about: About) -> Mode:
@@ -99,7 +103,9 @@ class Workspace:
         known = self.facts
         if self.setup.mode == "assembled":
             return "assembled"
-        dependent = (bool(known.dropped) and about.redundant == "takes") or (known.nearly_dependent and not known.mix)
+        dependent = (bool(known.dropped) and about.dependent_rows == "takes") or (
+            known.nearly_dependent and not known.row_combinations
+        )
         if self.setup.mode == "fused" and not dependent and known.regular_mass:
             return "fused"
         # the engine python solves numerically, so that the two engines share no solver
@@ -139,9 +145,9 @@ class Workspace:
     @cached_property
     def carries(self) -> bool:
         """True if bodies move explicitly with time, so that T + V is not the Jacobi function."""
-        return not self.system.algebra.is_zero(carried_along(self.system))
+        return not self.system.algebra.is_zero(rheonomic_energy(self.system))
 
-    def compiled(self, outputs: Array, *inputs: Array) -> Function:
+    def compiled(self, outputs: Array, *inputs: Array) -> CompiledFunction:
         """Outputs over the algebra of the engine as a compiled function of inputs and time, and of the parameters."""
         system, names = self.system, list(self.model.parameter_values)
         arguments = stack(*inputs, vector([system.t]))
@@ -175,7 +181,7 @@ class Workspace:
     @cached_property
     def joint_reactions(self) -> JointReactions:
         """Forces and moments in the joints as compiled functions."""
-        known = pushes(self.declared, self.system.motion)
+        known = constraint_wrenches(self.declared, self.system.motion)
         return JointReactions(self.system, known, undetermined_joints(self.declared))
 
 
@@ -186,11 +192,11 @@ def _free_motion(system: System) -> Array:
     return stack(M.ravel(), h if C is None else h + C)
 
 
-class Machine:
+class CompiledEquations:
     """The equations by one formalism, derived and compiled at first use."""
 
     def __init__(self, workspace: Workspace, formalism: str, options: Options) -> None:
-        self._module, self._options, self._workspace = catalogue.find(formalism), options, workspace
+        self._module, self._options, self._workspace = catalog.find(formalism), options, workspace
 
     def derive(self, system: System, **more: object) -> Derived:
         """The derivation over one algebra and in one notation."""
@@ -212,9 +218,9 @@ class Machine:
         return self.derive(self._workspace.symbolic).form
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> RightHandSide:
         """The compiled equations."""
-        return Kernel(self.form, self.form.reaction, self._workspace.mode(self._module.ABOUT))
+        return RightHandSide(self.form, self.form.reaction, self._workspace.mode(self._module.ABOUT))
 
     @cached_property
     def operations(self) -> int:

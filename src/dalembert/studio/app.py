@@ -21,8 +21,8 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from dalembert.display.viewer import studio_file
-from dalembert.errors import DalembertError, InputError, WorkError
-from dalembert.io.files import complete
+from dalembert.errors import ComputationError, DalembertError, InputError
+from dalembert.io.files import atomic_write
 from dalembert.studio.folder import MAX_UPLOAD, Folder
 from dalembert.studio.guard import POLICY, Guard
 from dalembert.studio.payload import Answer
@@ -41,16 +41,16 @@ async def received(request: Request, folder: Folder, slots: asyncio.Semaphore) -
     async with slots:
         key, path = await asyncio.to_thread(folder.new_upload, name)
         try:
-            with complete(path) as part, part.open("wb") as file:
+            with atomic_write(path) as part, part.open("wb") as file:
                 async with asyncio.timeout(MAX_SECONDS):
                     async for piece in request.stream():
                         if file.tell() + len(piece) > MAX_UPLOAD:
                             raise _too_large(f"more than {MAX_UPLOAD}")
                         await asyncio.to_thread(file.write, piece)
         except TimeoutError:
-            raise WorkError(f"upload: the file did not arrive within {MAX_SECONDS:g} s. Try again.") from None
+            raise ComputationError(f"upload: the file did not arrive within {MAX_SECONDS:g} s. Try again.") from None
         except ClientDisconnect:
-            raise WorkError("upload: the connection closed before the file was complete. Try again.") from None
+            raise ComputationError("upload: the connection closed before the file was complete. Try again.") from None
     return key
 
 

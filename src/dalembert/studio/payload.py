@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 
 Tell = Callable[..., None]  # called with the completed fraction, from 0 to 1, and optionally a message
 Answer = dict[str, Any]  # result of a task, sent as JSON
@@ -53,7 +53,7 @@ class Given:
         """Return one of the known strings."""
         value = self.text(name, default, most=200)
         if value not in known:
-            raise InputError(f"studio, {name}: got '{value}'. {nearest(value, known)}")
+            raise InputError(f"studio, {name}: got '{value}'. {suggest_name(value, known)}")
         return value
 
     def number(

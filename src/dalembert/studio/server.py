@@ -17,7 +17,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dalembert.api import load
-from dalembert.errors import DalembertError, InputError, WorkError
+from dalembert.errors import ComputationError, DalembertError, InputError
 from dalembert.io import gallery
 from dalembert.io.toml_source import read_text
 from dalembert.io.toml_writer import to_toml
@@ -80,7 +80,7 @@ def listening(host: str, port: int) -> socket.socket:
         made.listen(128)
     except OSError as error:
         made.close()
-        raise WorkError(
+        raise ComputationError(
             f"studio: port {port} of {host} cannot be used ({error.strerror}). Use another --port, or omit it."
         ) from None
     return made

@@ -17,14 +17,14 @@ from hashlib import blake2b
 from heapq import heapify, heappop, heappush
 
 from dalembert.symbolic import prime_field
-from dalembert.symbolic.nodes import ONE, TWO, ZERO, Constant, Leaf, Node, again, factor, negative, ordered
+from dalembert.symbolic.nodes import ONE, TWO, ZERO, Constant, Leaf, Node, factor, negative, ordered, rebuild_node
 from dalembert.symbolic.prime_field import EAST, Circle, P
 
 _HALF = P // 2
 _MAX_PARTS = 1000  # terms of an angle; a longer sum is one symbol
 
 
-def drawn(*key: object) -> int:
+def random_residue(*key: object) -> int:
     """A pseudorandom residue that depends only on the key; the same in every process."""
     return int.from_bytes(blake2b(repr(key).encode(), digest_size=20).digest(), "big") % P
 
@@ -35,7 +35,7 @@ def magnitude(residue: int) -> int:
 
 
 class Residues(dict[Node, int]):
-    """The residues of nodes; a quotient by a function whose magnitude is in `kept` is not simplified.
+    """The residues of nodes; a quotient by a function whose magnitude is in `preserved` is not simplified.
 
     >>> from dalembert.symbolic.nodes import ONE, call, symbol
     >>> from dalembert.symbolic.nodes import ordered
@@ -46,9 +46,9 @@ class Residues(dict[Node, int]):
     True
     """
 
-    def __init__(self, order: Iterable[Node] = (), kept: AbstractSet[int] = frozenset()) -> None:
+    def __init__(self, order: Iterable[Node] = (), preserved: AbstractSet[int] = frozenset()) -> None:
         super().__init__()
-        self._kept = kept
+        self._kept = preserved
         self._inverses: dict[int, int] = {}
         self.extend(order)
 
@@ -78,8 +78,8 @@ class Residues(dict[Node, int]):
         if isinstance(y, Constant) and isinstance(y.value, Fraction):
             return number_residue(y.value)
         if isinstance(y, Leaf):
-            return drawn(name, y.value)
-        return drawn(name, *(self[a] for a in y.arguments))
+            return random_residue(name, y.value)
+        return random_residue(name, *(self[a] for a in y.arguments))
 
     def _inverse(self, a: int) -> int:
         """1 / a, or 0 where the quotient must be preserved."""
@@ -95,7 +95,7 @@ class Residues(dict[Node, int]):
         for key, k in self._parts(a).items():
             if k.denominator != 1 or (k and k.numerator % (P + 1) == 0):
                 return None
-            out = prime_field.turned(out, prime_field.times(int(k), _turn(key)))
+            out = prime_field.add_angles(out, prime_field.times(int(k), _turn(key)))
         return out
 
     def _parts(self, a: Node) -> dict[int, Fraction]:
@@ -119,13 +119,13 @@ class Residues(dict[Node, int]):
 def number_residue(x: Fraction) -> int:
     """The residue of a number; one divisible by P is a separate symbol, since the field cannot distinguish it from zero."""
     if prime_field.is_divisible(x):
-        return drawn("number", abs(x)) if x > 0 else P - drawn("number", abs(x))
+        return random_residue("number", abs(x)) if x > 0 else P - random_residue("number", abs(x))
     return prime_field.residue(x)
 
 
 def _turn(key: int) -> Circle:
     """The point on the circle for the angle whose magnitude is `key`."""
-    t = drawn("angle", key)
+    t = random_residue("angle", key)
     below = prime_field.inverse(1 + t * t)
     return (1 - t * t) * below % P, 2 * t * below % P
 
@@ -180,4 +180,4 @@ def _signed(found: tuple[int, Node], residue: int) -> Node:
 def _again(y: Node, found: dict[int, tuple[int, Node]], name: dict[Node, int], residues: Residues) -> Node:
     if not y.arguments:
         return y
-    return again(y.operation, [_signed(found[name[a]], residues[a]) for a in y.arguments])
+    return rebuild_node(y.operation, [_signed(found[name[a]], residues[a]) for a in y.arguments])

@@ -24,7 +24,18 @@ from math import prod
 from typing import TypeAlias
 
 from dalembert.symbolic._function_identity import Residues, magnitude, number_residue
-from dalembert.symbolic.nodes import ONE, Constant, Node, add, again, constant, multiply, negative, ordered, subtract
+from dalembert.symbolic.nodes import (
+    ONE,
+    Constant,
+    Node,
+    add,
+    constant,
+    multiply,
+    negative,
+    ordered,
+    rebuild_node,
+    subtract,
+)
 from dalembert.symbolic.prime_field import P
 
 Factors = tuple[int, ...]  # indices of atoms, sorted
@@ -83,12 +94,12 @@ class _Atoms:
         return tuple(sorted(factors, key=self.residue.__getitem__))
 
 
-def gathered(outputs: Sequence[Node], residues: Residues | None = None) -> list[Node]:
+def factor_terms(outputs: Sequence[Node], residues: Residues | None = None) -> list[Node]:
     """The outputs with factored sums and products.
 
     >>> from dalembert.symbolic.nodes import symbol
     >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
-    >>> gathered([x * y + z * x + x])
+    >>> factor_terms([x * y + z * x + x])
     [((y + (z + 1)) * x)]
     """
     parts = _Parts(outputs, Residues() if residues is None else residues)
@@ -349,7 +360,7 @@ class _NodeBuilder:
             return constant(meaning)
         assert isinstance(meaning, tuple)
         node, arguments = meaning
-        return again(node.operation, [self._signed(t) for t in arguments]) if arguments else node
+        return rebuild_node(node.operation, [self._signed(t) for t in arguments]) if arguments else node
 
 
 def _pairs(bag: Bag, residue: list[int], products: bool) -> list[Pair]:

@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from dalembert.errors import EngineError, InputError, nearest
-from dalembert.symbolic.lookup_tables import Table
+from dalembert.errors import EngineError, InputError, suggest_name
+from dalembert.symbolic.lookup_tables import LookupTable
 
 # operands and results of operators: each class accepts its own, and NumPy's overloads cannot be resolved by the type checker
 Operand: TypeAlias = Any
@@ -80,7 +80,7 @@ class Algebra(ABC):
         """Convert an array of scalars to the type in which matrix products are fastest."""
         return x
 
-    def interpolate(self, table: Table, x: Scalar) -> Scalar:
+    def interpolate(self, table: LookupTable, x: Scalar) -> Scalar:
         """Interpolate a table at `x`."""
         raise EngineError(f"the algebra '{self.name}' does not support tables. Use 'graph'.")
 
@@ -178,5 +178,5 @@ def choose(name: str) -> DifferentialAlgebra:
 
         return SYMBOLIC
     raise InputError(
-        f"there is no algebra '{name}'. Expected 'graph' or 'symbolic'. {nearest(name, ['graph', 'symbolic'])}"
+        f"there is no algebra '{name}'. Expected 'graph' or 'symbolic'. {suggest_name(name, ['graph', 'symbolic'])}"
     )

@@ -108,7 +108,7 @@ def kkt_solve(
     return free + MiJt @ lam, lam
 
 
-CROSSED = 6  # maximum dimension of a cross product, whose cost is about n 2ⁿ⁻¹ products
+MAX_CROSS_PRODUCT_DIMENSION = 6  # maximum dimension of a cross product, whose cost is about n 2ⁿ⁻¹ products
 
 
 def cross_product(algebra: Algebra, rows: Array) -> Array:
@@ -146,14 +146,14 @@ def _expanded(algebra: Algebra, row: Array, minors: dict[tuple[int, ...], Scalar
 class PivotOrder:
     """Order of elimination of rows and columns, fixed at sample states.
 
-    `rows` are independent rows; the first columns are the unknowns. The first `steady` pivots have the same value at all
-    states, so eliminating with them is safe everywhere; later pivots may vanish along a motion. `quality` is the smallest
+    `rows` are independent rows; the first columns are the unknowns. The first `n_constant_pivots` pivots have the same value at
+    all states, so eliminating with them is safe everywhere; later pivots may vanish along a motion. `quality` is the smallest
     pivot relative to the largest entry.
     """
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
-    steady: int
+    n_constant_pivots: int
     quality: float
 
     @property
@@ -193,16 +193,17 @@ def pivot_order(samples: Array, *, rank: int | None = None) -> PivotOrder:
     return PivotOrder(tuple(rows[:done]), tuple(columns), steady, quality)
 
 
-def pivots_hold(order: PivotOrder, samples: np.ndarray) -> bool:
+def pivots_stay_constant(order: PivotOrder, samples: np.ndarray) -> bool:
     """True when the constant pivots of an order are also constant at other samples, such as those of other parameter values.
 
     >>> known = pivot_order(np.array([[[1.0, 0.5]], [[1.0, 0.7]]]))
-    >>> pivots_hold(known, np.array([[[2.0, 0.5]], [[2.0, 0.7]]])), pivots_hold(known, np.array([[[1.0, 0.5]], [[0.0, 0.7]]]))
+    >>> constant, varying = np.array([[[2.0, 0.5]], [[2.0, 0.7]]]), np.array([[[1.0, 0.5]], [[0.0, 0.7]]])
+    >>> pivots_stay_constant(known, constant), pivots_stay_constant(known, varying)
     (True, False)
     """
     A = np.array(samples, dtype=float)[:, order.rows][:, :, order.columns]
     A = A / (np.abs(A).max(initial=0.0) or 1.0)
-    for k in range(order.steady):
+    for k in range(order.n_constant_pivots):
         pivot = A[:, k, k]
         if np.ptp(pivot) > _CONSTANT_PIVOT_TOLERANCE * np.abs(pivot).max() or np.abs(pivot).min() <= _SMALL_PIVOT:
             return False
@@ -237,7 +238,7 @@ def lu_solve(algebra: Algebra, A: Array, b: Array, order: PivotOrder) -> Array:
     >>> lu_solve(FLOATS, A, np.array([4.0, 3.0], dtype=object), pivot_order(A[None].astype(float)))
     array([3.0, 2.0], dtype=object)
     """
-    n, m = len(A), order.steady
+    n, m = len(A), order.n_constant_pivots
     if order.rank < n:
         raise SingularError(
             f"a {n}x{n} matrix has rank {order.rank} at the sample states. "

@@ -16,7 +16,7 @@ from typing import SupportsFloat, TypeAlias
 import numpy as np
 
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
-from dalembert.symbolic.lookup_tables import Table
+from dalembert.symbolic.lookup_tables import LookupTable
 from dalembert.symbolic.operations import OPERATIONS
 
 Number: TypeAlias = float | complex | np.ndarray  # or a batch of numbers
@@ -59,7 +59,7 @@ class Floats(_Numeric):
         apply = operator.pow if name == "pow" else OPERATIONS[name].array
         return apply(*map(number, arguments))
 
-    def interpolate(self, table: Table, x: Scalar) -> Number:
+    def interpolate(self, table: LookupTable, x: Scalar) -> Number:
         return table.at(number(x))
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Number:
@@ -101,16 +101,16 @@ def numbers(entries: Array, batch: int) -> np.ndarray:
     return out.reshape(*entries.shape, batch)
 
 
-def plain(entries: Array) -> np.ndarray:
+def to_numeric(entries: Array) -> np.ndarray:
     """Convert an object array of numbers, or of batches of one number, to one numeric array."""
     return numbers(entries, 1)[..., 0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Series:
+class TruncatedSeries:
     """Truncated Taylor series: f, f′ and f″ at s = 0.
 
-    >>> s = Series(2.0, 1.0, 0.0)
+    >>> s = TruncatedSeries(2.0, 1.0, 0.0)
     >>> s * s * s
     Series(value=8.0, rate=12.0, second=12.0)
     """
@@ -121,25 +121,25 @@ class Series:
 
     __array_ufunc__ = None  # a batch of numbers defers arithmetic with a series to this class
 
-    def __add__(self, other: Scalar) -> Series:
+    def __add__(self, other: Scalar) -> TruncatedSeries:
         g = series(other)
-        return Series(self.value + g.value, self.rate + g.rate, self.second + g.second)
+        return TruncatedSeries(self.value + g.value, self.rate + g.rate, self.second + g.second)
 
     __radd__ = __add__
 
-    def __neg__(self) -> Series:
-        return Series(-self.value, -self.rate, -self.second)
+    def __neg__(self) -> TruncatedSeries:
+        return TruncatedSeries(-self.value, -self.rate, -self.second)
 
-    def __sub__(self, other: Scalar) -> Series:
+    def __sub__(self, other: Scalar) -> TruncatedSeries:
         return self + -series(other)
 
-    def __rsub__(self, other: Scalar) -> Series:
+    def __rsub__(self, other: Scalar) -> TruncatedSeries:
         return series(other) + -self
 
-    def __mul__(self, other: Scalar) -> Series:
+    def __mul__(self, other: Scalar) -> TruncatedSeries:
         g = series(other)
         # Leibniz: (f g)″ = f″ g + 2 f′ g′ + f g″
-        return Series(
+        return TruncatedSeries(
             self.value * g.value,
             self.rate * g.value + self.value * g.rate,
             self.second * g.value + 2 * self.rate * g.rate + self.value * g.second,
@@ -147,27 +147,27 @@ class Series:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Scalar) -> Series:
+    def __truediv__(self, other: Scalar) -> TruncatedSeries:
         g = series(other)
         # from f = h g: f′ = h′ g + h g′ and f″ = h″ g + 2 h′ g′ + h g″
         h = self.value / g.value
         rate = (self.rate - h * g.rate) / g.value
-        return Series(h, rate, (self.second - 2 * rate * g.rate - h * g.second) / g.value)
+        return TruncatedSeries(h, rate, (self.second - 2 * rate * g.rate - h * g.second) / g.value)
 
-    def __rtruediv__(self, other: Scalar) -> Series:
+    def __rtruediv__(self, other: Scalar) -> TruncatedSeries:
         return series(other) / self
 
-    def through(self, f: Number, slope: Number, bend: Number) -> Series:
+    def through(self, f: Number, slope: Number, bend: Number) -> TruncatedSeries:
         """Chain rule: a function of this quantity, from its value and its first two derivatives there."""
-        return Series(f, slope * self.rate, bend * self.rate * self.rate + slope * self.second)
+        return TruncatedSeries(f, slope * self.rate, bend * self.rate * self.rate + slope * self.second)
 
 
 Jet: TypeAlias = tuple[Number, Number, Number]  # value, first and second derivative of a function
 
 
-def series(x: Scalar) -> Series:
+def series(x: Scalar) -> TruncatedSeries:
     """Convert to a series; the derivatives of a number are zero."""
-    return x if isinstance(x, Series) else Series(number(x), 0.0, 0.0)
+    return x if isinstance(x, TruncatedSeries) else TruncatedSeries(number(x), 0.0, 0.0)
 
 
 def _tan(x: Number) -> Jet:
@@ -211,13 +211,13 @@ _FUNCTIONS: dict[str, Callable[[Number], Jet]] = {
 class SeriesAlgebra(_Numeric):
     """Arithmetic on series. Values may be complex for an additional complex step; comparisons use real parts.
 
-    >>> SeriesAlgebra().function("exp", Series(0.0, 2.0, 0.0))
+    >>> SeriesAlgebra().function("exp", TruncatedSeries(0.0, 2.0, 0.0))
     Series(value=np.float64(1.0), rate=np.float64(2.0), second=np.float64(4.0))
     """
 
     name = "series"
 
-    def function(self, name: str, *arguments: Scalar) -> Series:
+    def function(self, name: str, *arguments: Scalar) -> TruncatedSeries:
         if name == "atan2":
             return self._angle(*(series(x) for x in arguments))
         if name == "pow":
@@ -225,26 +225,26 @@ class SeriesAlgebra(_Numeric):
         x = series(arguments[0])
         return x.through(*_FUNCTIONS[name](x.value))
 
-    def _angle(self, y: Series, x: Series) -> Series:
+    def _angle(self, y: TruncatedSeries, x: TruncatedSeries) -> TruncatedSeries:
         """The angle of (x, y): its value plus the small rotation away from that direction."""
         start = np.arctan2(np.real(y.value), np.real(x.value))
         c, s = np.cos(start), np.sin(start)
         return self.function("atan", (y * c - x * s) / (x * c + y * s)) + start
 
-    def _power(self, x: Scalar, y: Scalar) -> Series:
-        if isinstance(y, Series):
+    def _power(self, x: Scalar, y: Scalar) -> TruncatedSeries:
+        if isinstance(y, TruncatedSeries):
             return self.function("exp", self.function("log", x) * y)
         base, n = series(x), number(y)
         v = base.value
         return base.through(v**n, n * v ** (n - 1), n * (n - 1) * v ** (n - 2))
 
-    def interpolate(self, table: Table, x: Scalar) -> Series:
+    def interpolate(self, table: LookupTable, x: Scalar) -> TruncatedSeries:
         at = series(x)
         return at.through(table.at(at.value), table.slope.at(at.value), 0.0)
 
-    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Series:
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> TruncatedSeries:
         holds, a, b = number(condition), series(yes), series(no)
-        return Series(
+        return TruncatedSeries(
             np.where(holds, a.value, b.value), np.where(holds, a.rate, b.rate), np.where(holds, a.second, b.second)
         )
 

@@ -13,7 +13,7 @@ from dalembert.errors import FormulaError
 from dalembert.symbolic.lookup_tables import split_interpolation
 from dalembert.symbolic.lower import NAMES
 from dalembert.symbolic.parser import MAX_COPYING, MAX_LENGTH
-from dalembert.symbolic.symbols import Formula, Kind, absolute, fold, kind_of, maximum, minimum, signum
+from dalembert.symbolic.symbols import Formula, SymbolKind, absolute, fold, kind_of, maximum, minimum, signum
 from dalembert.symbolic.sympy_bridge import to_sympy
 
 # precedence of the parts of an expression
@@ -29,11 +29,11 @@ class _Fragment(NamedTuple):
     copying: int = 0
 
 
-def written(formula: Formula, where: str = "formula") -> int | float | str:
+def write_formula(formula: Formula, where: str = "formula") -> int | float | str:
     """A formula as a number or as a string in the syntax of the parser; numbers are written with all digits.
 
     >>> x, k = se.Symbol("x"), se.Symbol("k")
-    >>> written(k * x**2 / 2 - se.RealDouble(0.1)), written(se.Integer(3)), written(absolute(x))
+    >>> write_formula(k * x**2 / 2 - se.RealDouble(0.1)), write_formula(se.Integer(3)), write_formula(absolute(x))
     ('k*x**2/2 - 0.1', 3, 'abs(x)')
     """
     formula = se.sympify(formula)
@@ -156,7 +156,7 @@ def _factor_rank(factor: Formula) -> int:
     base = factor.args[0] if isinstance(factor, se.Pow) else factor
     if not isinstance(base, se.Symbol):
         return 2
-    return 3 if kind_of(base.name) is Kind.RATE else int(base != factor)
+    return 3 if kind_of(base.name) is SymbolKind.RATE else int(base != factor)
 
 
 def _power(node: Formula, parts: list[_Fragment], copying: int) -> _Fragment:
@@ -194,11 +194,11 @@ def _cases(node: Formula, parts: list[_Fragment], copying: int) -> _Fragment:
     return _call("piecewise", parts[:-1], copying)
 
 
-def limited(value: Formula) -> tuple[Formula, Formula, Formula] | None:
+def saturation_limits(value: Formula) -> tuple[Formula, Formula, Formula] | None:
     """(effort, lowest, highest) of a formula that is an effort saturated at both ends, None for any other formula.
 
     >>> x = se.Symbol("x")
-    >>> limited(maximum(se.Integer(-2), minimum(se.Integer(2), x))), limited(x)
+    >>> saturation_limits(maximum(se.Integer(-2), minimum(se.Integer(2), x))), saturation_limits(x)
     ((x, -2, 2), None)
     """
     if not isinstance(value, se.Piecewise) or len(value.args) != 4 or not isinstance(value.args[2], se.Piecewise):
@@ -280,10 +280,10 @@ def _exact_number(number: Formula) -> Formula:
     return exact(float(number)) if isinstance(number, se.RealDouble) else number
 
 
-def for_reading(number: Formula) -> Formula:
+def display_number(number: Formula) -> Formula:
     """A fraction for display: itself when it is short and not a finite decimal, else the nearest double.
 
-    >>> for_reading(se.Rational(1, 12)), for_reading(se.Rational(981, 100)), for_reading(se.Rational(1, 8))
+    >>> display_number(se.Rational(1, 12)), display_number(se.Rational(981, 100)), display_number(se.Rational(1, 8))
     (1/12, 9.81, 1/8)
     """
     number = _exact_number(number)
@@ -294,9 +294,9 @@ def for_reading(number: Formula) -> Formula:
     return se.RealDouble(top / bottom) if decimal or max(abs(top), bottom) > 100_000 else number
 
 
-def written_out(formula: Formula) -> str:
+def formula_string(formula: Formula) -> str:
     """A formula as a string, with numbers as decimals where these are finite."""
-    return str(with_numbers(formula, for_reading))
+    return str(with_numbers(formula, display_number))
 
 
 def readable(expression: Formula) -> Formula:
@@ -305,4 +305,4 @@ def readable(expression: Formula) -> Formula:
     >>> readable(0.5 * se.Symbol("dot(x)"))
     dot(x)/2
     """
-    return to_sympy(with_numbers(expression, for_reading), coordinates=())
+    return to_sympy(with_numbers(expression, display_number), coordinates=())

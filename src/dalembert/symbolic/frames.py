@@ -27,18 +27,20 @@ from dalembert.symbolic.surds import Component
 
 
 @dataclass(frozen=True)
-class Turn:
+class AxisRotation:
     """A rotation R = `before` · (rotation by `angle` about `axis`); successive rotations about one axis add their angles."""
 
     before: Array
     axis: tuple[Component, ...]
     angle: Scalar
 
-    def on(self, axis: Sequence[Component], angle: Scalar) -> Turn | None:
+    def on(self, axis: Sequence[Component], angle: Scalar) -> AxisRotation | None:
         """Compose with a further rotation; None if the axes are not parallel."""
         if tuple(axis) == self.axis:
-            return Turn(self.before, self.axis, self.angle + angle)
-        return Turn(self.before, self.axis, self.angle - angle) if tuple(-x for x in axis) == self.axis else None
+            return AxisRotation(self.before, self.axis, self.angle + angle)
+        return (
+            AxisRotation(self.before, self.axis, self.angle - angle) if tuple(-x for x in axis) == self.axis else None
+        )
 
     def rotation(self, algebra: Algebra) -> Array:
         """The rotation matrix R."""
@@ -55,9 +57,9 @@ class Frame:
     c: Array
     D: Array  # angular velocity, body axes: D q̇ + E
     E: Array
-    turn: Turn | None = None  # the last rotation factor of R
+    last_rotation: AxisRotation | None = None  # the last rotation factor of R
 
-    def placed(self, algebra: Algebra, position: Array, angles: Scalars) -> Frame:
+    def fixed_frame(self, algebra: Algebra, position: Array, angles: Scalars) -> Frame:
         """A frame fixed in this one, at `position` and rotated by roll, pitch and yaw."""
         p, J, c = self.point(position)
         if all(algebra.is_zero(angle) for angle in angles):
@@ -151,31 +153,31 @@ class PointMotion(NamedTuple):
     angular: np.ndarray
 
 
-def seen_pose(of: Pose, base: Pose) -> Pose:
+def relative_pose(of: Pose, base: Pose) -> Pose:
     """The pose of a body relative to another body.
 
     >>> base = Pose("base", "world", np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.array([1.0, 0.0, 0.0]))
-    >>> seen_pose(Pose("arm", "world", np.eye(3), np.array([1.0, 2.0, 0.0])), base).position
+    >>> relative_pose(Pose("arm", "world", np.eye(3), np.array([1.0, 2.0, 0.0])), base).position
     array([2., 0., 0.])
     """
-    return Pose(of.of, base.of, turned(base, of.rotation), seen_position(of.position, base))
+    return Pose(of.of, base.of, in_base_axes(base, of.rotation), relative_position(of.position, base))
 
 
-def turned(base: Pose, x: np.ndarray) -> np.ndarray:
+def in_base_axes(base: Pose, x: np.ndarray) -> np.ndarray:
     """Express vectors (3, ...) or matrices (3, n, ...) in axes of the base."""
     rule = "ji...,j...->i..." if x.ndim == base.position.ndim else "ji...,jn...->in..."
     return np.einsum(rule, base.rotation, x)
 
 
-def seen_position(p: np.ndarray, base: Pose) -> np.ndarray:
+def relative_position(p: np.ndarray, base: Pose) -> np.ndarray:
     """The position of a point relative to the base."""
-    return turned(base, p - base.position)
+    return in_base_axes(base, p - base.position)
 
 
-def seen_velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion) -> PointMotion:
+def relative_velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion) -> PointMotion:
     """The relative velocity of a point at p and angular velocity of its body."""
     linear, angular = _velocity(p, v, base, moved)
-    return PointMotion(turned(base, linear), turned(base, angular))
+    return PointMotion(in_base_axes(base, linear), in_base_axes(base, angular))
 
 
 def _velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion) -> PointMotion:
@@ -184,7 +186,7 @@ def _velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion) -> 
     return PointMotion(v.linear - carried, v.angular - moved.angular)
 
 
-def seen_acceleration(
+def relative_acceleration(
     p: np.ndarray, v: PointMotion, a: PointMotion, base: Pose, moved: PointMotion, driven: PointMotion
 ) -> PointMotion:
     """The relative acceleration of a point at p and of its body; `moved`, `driven`: velocity and acceleration of the base."""
@@ -192,10 +194,12 @@ def seen_acceleration(
     relative = _velocity(p, v, base, moved)
     carried = driven.linear + cross(driven.angular, r) + cross(w, cross(w, r))
     linear = a.linear - carried - 2 * cross(w, relative.linear)  # Coriolis acceleration
-    return PointMotion(turned(base, linear), turned(base, a.angular - driven.angular - cross(w, relative.angular)))
+    return PointMotion(
+        in_base_axes(base, linear), in_base_axes(base, a.angular - driven.angular - cross(w, relative.angular))
+    )
 
 
-def seen_jacobian(p: np.ndarray, J: np.ndarray, base: Pose, own: np.ndarray) -> np.ndarray:
+def relative_jacobian(p: np.ndarray, J: np.ndarray, base: Pose, own: np.ndarray) -> np.ndarray:
     """The relative Jacobian of a point at p; `own` is the Jacobian of the origin of the base."""
     return _by_rows(base, _jacobian(p - base.position, J, own))
 
@@ -205,7 +209,7 @@ def _jacobian(r: np.ndarray, J: np.ndarray, own: np.ndarray) -> np.ndarray:
     return np.concatenate([J[:3] - own[:3] + cross(r[:, None], own[3:]), J[3:] - own[3:]])
 
 
-def seen_jacobian_rate(
+def relative_jacobian_rate(
     p: np.ndarray,
     v: PointMotion,
     J: np.ndarray,
@@ -215,7 +219,7 @@ def seen_jacobian_rate(
     own: np.ndarray,
     own_rate: np.ndarray,
 ) -> np.ndarray:
-    """The time derivative of `seen_jacobian` along a motion."""
+    """The time derivative of `relative_jacobian` along a motion."""
     r, rd, w = p - base.position, v.linear - moved.linear, moved.angular[:, None]
     now, rate = _jacobian(r, J, own), _jacobian(r, J_rate, own_rate)
     rate[:3] += cross(rd[:, None], own[3:])
@@ -224,4 +228,4 @@ def seen_jacobian_rate(
 
 
 def _by_rows(base: Pose, J: np.ndarray) -> np.ndarray:
-    return np.concatenate([turned(base, J[:3]), turned(base, J[3:])])
+    return np.concatenate([in_base_axes(base, J[:3]), in_base_axes(base, J[3:])])

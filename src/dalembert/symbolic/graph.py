@@ -18,14 +18,13 @@ import numpy as np
 
 from dalembert.symbolic._function_identity import merged
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, vector, zeros
-from dalembert.symbolic.lookup_tables import Table
+from dalembert.symbolic.lookup_tables import LookupTable
 from dalembert.symbolic.nodes import (
     ONE,
     PI,
     ZERO,
     Node,
     add,
-    again,
     call,
     constant,
     interpolate,
@@ -35,6 +34,7 @@ from dalembert.symbolic.nodes import (
     negative,
     node,
     ordered,
+    rebuild_node,
     select,
     subtract,
     symbol,
@@ -65,7 +65,7 @@ def _forward(order: Sequence[Node], seeds: Tangents) -> Tangents:
         if y.operation in SOLUTIONS and (found := _solution_slopes(y, moving)):
             solved[y] = found
         elif y.operation == "entry" and y.arguments[0] in solved:
-            moving[y] = {j: again("entry", [each, y.arguments[1]]) for j, each in solved[y.arguments[0]].items()}
+            moving[y] = {j: rebuild_node("entry", [each, y.arguments[1]]) for j, each in solved[y.arguments[0]].items()}
         if y.operation in BLOCKS:
             continue
         slopes = [moving.get(a) for a in y.arguments]
@@ -155,7 +155,7 @@ class Graph(DifferentialAlgebra):
     def function(self, name: str, *arguments: Scalar) -> Node:
         return call(name, *map(node, arguments))
 
-    def interpolate(self, table: Table, x: Scalar) -> Node:
+    def interpolate(self, table: LookupTable, x: Scalar) -> Node:
         return interpolate(table_leaf(table), node(x))
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Node:
@@ -204,7 +204,7 @@ class Graph(DifferentialAlgebra):
         for y in ordered(flat):
             arguments = [table.get(a, a) for a in y.arguments]
             if any(new is not old for new, old in zip(arguments, y.arguments, strict=True)):
-                table[y] = again(y.operation, arguments)
+                table[y] = rebuild_node(y.operation, arguments)
         return vector([table.get(y, y) for y in flat]).reshape(f.shape)
 
     def merged(self, *arrays: Array) -> list[Array]:
@@ -219,7 +219,7 @@ def block_solver(kind: str, A: Array) -> Callable[[Array], Array]:
     """A⁻¹ as a function of vectors or matrices of columns; `kind` is symmetric or general."""
     n = len(A)
     indices = [(i, j) for i in range(n) for j in range(i + 1 if kind == "symmetric" else n)]
-    factor = again(f"{kind}_factor", [node(A[index]) for index in indices])
+    factor = rebuild_node(f"{kind}_factor", [node(A[index]) for index in indices])
 
     def solved(b: Array) -> Array:
         columns = np.asarray(b, dtype=object).reshape(n, -1)
@@ -229,14 +229,14 @@ def block_solver(kind: str, A: Array) -> Callable[[Array], Array]:
             if all(x is ZERO for x in right_side):
                 out[:, j] = 0
                 continue
-            out[:, j] = vector(_entries(again(f"{kind}_solve", [factor, *right_side])))
+            out[:, j] = vector(_entries(rebuild_node(f"{kind}_solve", [factor, *right_side])))
         return out.reshape(np.shape(b))
 
     return solved
 
 
 def _entries(solution: Node) -> list[Node]:
-    return [again("entry", [solution, constant(i)]) for i in range(len(solution.arguments) - 1)]
+    return [rebuild_node("entry", [solution, constant(i)]) for i in range(len(solution.arguments) - 1)]
 
 
 def _solution_slopes(solution: Node, moving: Mapping[Node, Mapping[int, Node]]) -> dict[int, Node]:
@@ -252,7 +252,7 @@ def _solution_slopes(solution: Node, moving: Mapping[Node, Mapping[int, Node]]) 
         for j, dA in moving.get(a, {}).items():
             row = right.setdefault(j, [ZERO] * n)
             row[i] = subtract(row[i], multiply(dA, x[k]))
-    return {j: again(solution.operation, [factor, *rows]) for j, rows in right.items()}
+    return {j: rebuild_node(solution.operation, [factor, *rows]) for j, rows in right.items()}
 
 
 def _solution_backwards(solution: Node, by: Mapping[Node, Mapping[int, Node]]) -> Iterator[tuple[Node, int, Node]]:
@@ -261,9 +261,9 @@ def _solution_backwards(solution: Node, by: Mapping[Node, Mapping[int, Node]]) -
     x, n = _entries(solution), len(b)
     transposed = factor
     if factor.operation == "general_factor":  # factor of the transposed matrix; a symmetric factor is its own transpose
-        transposed = again(factor.operation, [a for k in range(n) for a in factor.arguments[k::n]])
+        transposed = rebuild_node(factor.operation, [a for k in range(n) for a in factor.arguments[k::n]])
     for j in dict.fromkeys(j for each in x for j in by.get(each, {})):
-        w = _entries(again(solution.operation, [transposed, *(by.get(each, {}).get(j, ZERO) for each in x)]))
+        w = _entries(rebuild_node(solution.operation, [transposed, *(by.get(each, {}).get(j, ZERO) for each in x)]))
         yield from ((each, j, wi) for each, wi in zip(b, w, strict=True))
         yield from ((a, j, negative(multiply(w[i], x[k]))) for a, i, k in _entries_of_matrix(factor, n))
 
@@ -274,13 +274,13 @@ def _entries_of_matrix(factor: Node, n: int) -> Iterator[tuple[Node, int, int]]:
         if factor.operation == "general_factor":
             yield a, *divmod(index, n)
             continue
-        i, k = lower_place(index)
+        i, k = lower_triangle_index(index)
         yield a, i, k
         if i != k:
             yield a, k, i
 
 
-def lower_place(index: int) -> tuple[int, int]:
+def lower_triangle_index(index: int) -> tuple[int, int]:
     """Row and column of an entry on or below the diagonal, from its index."""
     i = order_of_symmetric(index + 1)
     i -= i * (i + 1) // 2 > index

@@ -19,7 +19,7 @@ _TIME = se.Symbol("t")  # TIME of `symbols`, which imports this module
 
 
 @dataclass(frozen=True)
-class Table:
+class LookupTable:
     """Points (time, value) with increasing times; `order` 1 is the slope, higher orders are zero. Created by `table`."""
 
     digest: str  # hash of the points: tables with the same points are equal
@@ -34,7 +34,7 @@ class Table:
         return f"table of {len(self)} points"
 
     @property
-    def slope(self) -> Table:
+    def slope(self) -> LookupTable:
         """The derivative: a step function, right-continuous at each time."""
         return replace(self, order=self.order + 1)
 
@@ -59,7 +59,7 @@ class Table:
         )[()]
 
 
-def table(times: ArrayLike, values: ArrayLike) -> Table:
+def table(times: ArrayLike, values: ArrayLike) -> LookupTable:
     """Create a table of at least two points with increasing times.
 
     >>> len(table([0, 1, 3], [0, 2, 2])), table([0, 1], [0, 2]) == table([0.0, 1.0], [0.0, 2.0])
@@ -67,21 +67,21 @@ def table(times: ArrayLike, values: ArrayLike) -> Table:
     """
     points = np.array([times, values], dtype=float) + 0.0  # -0.0 becomes 0.0
     points.setflags(write=False)
-    return Table(hashlib.sha256(points.tobytes()).hexdigest()[:16], 0, *points)
+    return LookupTable(hashlib.sha256(points.tobytes()).hexdigest()[:16], 0, *points)
 
 
 class _TableSymbol(se.Symbol):
     """Symbol of a table in a formula; SymEngine compares symbols by name, so the name is the content hash."""
 
-    def __init__(self, lookup: Table) -> None:
+    def __init__(self, lookup: LookupTable) -> None:
         super().__init__(f"table_{lookup.digest}")
         self.table = lookup
 
-    def __reduce__(self) -> tuple[type, tuple[Table]]:
+    def __reduce__(self) -> tuple[type, tuple[LookupTable]]:
         return _TableSymbol, (self.table,)
 
 
-def interpolation(lookup: Table, x: se.Basic) -> se.Basic:
+def interpolation(lookup: LookupTable, x: se.Basic) -> se.Basic:
     """The formula of a table at `x`; SymEngine represents its slope as a derivative.
 
     >>> t = se.Symbol("t")
@@ -94,7 +94,7 @@ def interpolation(lookup: Table, x: se.Basic) -> se.Basic:
     return f
 
 
-def split_interpolation(formula: se.Basic) -> tuple[Table, se.Basic] | None:
+def split_interpolation(formula: se.Basic) -> tuple[LookupTable, se.Basic] | None:
     """The table and its argument if a formula is the value or a slope of a table, else None."""
     if isinstance(formula, se.Derivative):
         inner = split_interpolation(formula.args[0])
@@ -104,13 +104,13 @@ def split_interpolation(formula: se.Basic) -> tuple[Table, se.Basic] | None:
     return formula.args[0].table, formula.args[1]
 
 
-def interpolations_in(formula: se.Basic) -> list[tuple[Table, se.Basic]]:
+def interpolations_in(formula: se.Basic) -> list[tuple[LookupTable, se.Basic]]:
     """All tables in a formula, each with its argument."""
     found = (split_interpolation(part) for part in formula.atoms(FunctionSymbol))
     return [each for each in found if each is not None]
 
 
-def tables_in(formula: se.Basic) -> list[Table]:
+def tables_in(formula: se.Basic) -> list[LookupTable]:
     """All tables in a formula."""
     return [found.table for found in formula.free_symbols if isinstance(found, _TableSymbol)]
 

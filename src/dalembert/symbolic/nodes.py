@@ -24,7 +24,7 @@ from weakref import KeyedRef
 import numpy as np
 
 from dalembert.symbolic.algebra_base import Operand, Scalar
-from dalembert.symbolic.lookup_tables import Table
+from dalembert.symbolic.lookup_tables import LookupTable
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS, Exact, exact, folded, rational, value
 from dalembert.symbolic.surds import Surd
 
@@ -93,7 +93,7 @@ class Node:
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Node], tuple[object, ...]]:
-        return again, (self.operation, self.arguments)
+        return rebuild_node, (self.operation, self.arguments)
 
     def __deepcopy__(self, memo: object) -> Node:
         return self
@@ -131,7 +131,7 @@ class Symbol(Leaf[str]):
     kind = "symbol"
 
 
-class HeldTable(Leaf[Table]):
+class TableLeaf(Leaf[LookupTable]):
     """A table leaf, the first argument of an interpolation."""
 
     __slots__ = ()
@@ -197,9 +197,9 @@ def symbol(name: str) -> Symbol:
     return _leaf(Symbol, name)
 
 
-def table_leaf(table: Table) -> HeldTable:
+def table_leaf(table: LookupTable) -> TableLeaf:
     """A table as a node."""
-    return _leaf(HeldTable, table)
+    return _leaf(TableLeaf, table)
 
 
 def constant(value: float | Fraction | Surd) -> Node:
@@ -361,11 +361,11 @@ def factor(a: Node) -> tuple[Fraction, Node] | None:
     return None
 
 
-def turns(a: Node) -> Fraction | None:
+def multiple_of_pi(a: Node) -> Fraction | None:
     """k where a node has the form k π, else None."""
     if a is ZERO or a is PI:
         return Fraction(a is PI)
-    if (found := factor(a)) is None or (k := turns(found[1])) is None:
+    if (found := factor(a)) is None or (k := multiple_of_pi(found[1])) is None:
         return None
     return found[0] * k
 
@@ -375,7 +375,7 @@ _QUARTERS = {"sin": (0, 1, 0, -1), "cos": (1, 0, -1, 0)}
 
 def _at_number(name: str, a: Node) -> Node | None:
     """A function at a number if its value is rational, else None."""
-    if name in _QUARTERS and (k := turns(a)) is not None and (2 * k).denominator == 1:
+    if name in _QUARTERS and (k := multiple_of_pi(a)) is not None and (2 * k).denominator == 1:
         return constant(_QUARTERS[name][int(2 * k) % 4])
     value = rational(name, a.value) if isinstance(a, Constant) else None
     return None if value is None else constant(value)
@@ -390,7 +390,7 @@ def call(name: str, *arguments: Node) -> Node:
     return _node(name, *arguments)
 
 
-def interpolate(leaf: HeldTable, x: Node) -> Node:
+def interpolate(leaf: TableLeaf, x: Node) -> Node:
     """Interpolate a table at x."""
     if isinstance(x, Constant):
         return constant(float(leaf.value.at(float(x.value))))
@@ -435,7 +435,7 @@ _OPERATIONS: dict[str, Callable[..., Node]] = {
 }
 
 
-def again(operation: str, arguments: Sequence[Node]) -> Node:
+def rebuild_node(operation: str, arguments: Sequence[Node]) -> Node:
     """The same operation applied to other arguments."""
     if operation in BLOCKS:
         return _node(operation, *arguments)

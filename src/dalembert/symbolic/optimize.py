@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dalembert.symbolic._function_identity import Residues, magnitude, merged
-from dalembert.symbolic._term_factoring import gathered
-from dalembert.symbolic.nodes import Constant, Node, again, constant, ordered, symbol
+from dalembert.symbolic._term_factoring import factor_terms
+from dalembert.symbolic.nodes import Constant, Node, constant, ordered, rebuild_node, symbol
 from dalembert.symbolic.operations import value
 
-MOST = 6000  # maximum number of operations of an optimized graph, about one second; larger graphs would not recover the time
+MAX_OPERATIONS = 6000  # of a graph that is optimized, about one second; larger graphs would not recover the time
 _ROUNDS = 3  # each preserves the quotients whose poles the previous one removed
 _EDGES = frozenset(("sqrt", "log", "pow", "tan", "asin", "acos", "atan2"))
 
@@ -43,7 +43,7 @@ def folded_with(outputs: Sequence[Node], values: Mapping[str, float]) -> list[No
     table: dict[Node, Node] = {symbol(name): constant(number) for name, number in values.items()}
     for y in ordered(outputs):
         if y.arguments:
-            new = again(y.operation, [table.get(a, a) for a in y.arguments])
+            new = rebuild_node(y.operation, [table.get(a, a) for a in y.arguments])
             numbers = [a.value for a in new.arguments if isinstance(a, Constant)]
             if numbers and len(numbers) == len(new.arguments):
                 with np.errstate(all="ignore"):
@@ -52,22 +52,22 @@ def folded_with(outputs: Sequence[Node], values: Mapping[str, float]) -> list[No
     return [table.get(y, y) for y in outputs]
 
 
-def shortened(outputs: Sequence[Node]) -> list[Node]:
-    """The same functions with fewer operations, or the outputs unchanged if there are more than `MOST` operations.
+def optimize(outputs: Sequence[Node]) -> list[Node]:
+    """The same functions with fewer operations, or the outputs unchanged if there are more than `MAX_OPERATIONS` operations.
 
     >>> from dalembert.symbolic.nodes import symbol
     >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
-    >>> shortened([x * y + z * x, 2 * x * z + y * (x + x)])
+    >>> optimize([x * y + z * x, 2 * x * z + y * (x + x)])
     [(x * (z + y)), (2 * (x * (z + y)))]
     """
     best, length, preserved = list(outputs), operations(outputs), set[int]()
-    if length > MOST:
+    if length > MAX_OPERATIONS:
         return best
     for _ in range(_ROUNDS):
-        residues = Residues(kept=preserved)
+        residues = Residues(preserved=preserved)
         short = merged(outputs, residues)
         lost: set[int] = set()
-        for new in sorted((merged(gathered(short, residues), residues), short), key=operations):
+        for new in sorted((merged(factor_terms(short, residues), residues), short), key=operations):
             if operations(new) >= length:
                 break
             lost = _changed_poles(outputs, new, residues)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import symengine as se
 
-from dalembert.errors import FormulaError, nearest
+from dalembert.errors import FormulaError, suggest_name
 from dalembert.symbolic.symbols import (
     FUNCTIONS,
     TIME,
@@ -323,7 +323,7 @@ class _Reader:
             advice = f"Write the arguments in parentheses: {name}(...)."
             raise self.error(node, "{part} is a function and has no arguments.", advice)
         known = [*self.coordinates, *self.parameters, "pi", *(["t"] if self.time else [])]
-        raise self.error(node, "the name {part} is not known here.", nearest(name, known))
+        raise self.error(node, "the name {part} is not known here.", suggest_name(name, known))
 
     def _power(self, node: ast.expr, base: se.Basic, exponent: se.Basic) -> se.Basic:
         problem = power_flaw(base, exponent)
@@ -357,7 +357,7 @@ class _Reader:
             fact = f"'{name}' is not a function, but {{part}} calls it."
             raise self.error(node, fact, f"Write * for a product: {name}*(...).")
         if name not in FUNCTIONS:
-            raise self.error(node.func, "the function {part} is not known.", nearest(name, [*FUNCTIONS, "dot"]))
+            raise self.error(node.func, "the function {part} is not known.", suggest_name(name, [*FUNCTIONS, "dot"]))
         self._check_count(node, name)
         for k, argument in enumerate(node.args):
             self.expect(argument, condition=name == "piecewise" and k % 2 == 1)
@@ -378,7 +378,7 @@ class _Reader:
         name = node.args[0].id
         if name not in self.coordinates:
             fact = f"{{part}} refers to the {what} of '{name[:60]}', which is not a coordinate."
-            raise self.error(node, fact, nearest(name, self.coordinates))
+            raise self.error(node, fact, suggest_name(name, self.coordinates))
         return []
 
     def _point_of(self, node: ast.Call, word: str) -> list[ast.expr]:
@@ -389,14 +389,16 @@ class _Reader:
             raise self.error(node, f"{{part}} is not the {word} of a point.", f"Pass the name of one point to {word}.")
         name = node.args[0].id
         if name not in self.points:
-            advice = nearest(name, self.points) if self.points else "Declare points before the formulas that use them."
+            advice = (
+                suggest_name(name, self.points) if self.points else "Declare points before the formulas that use them."
+            )
             raise self.error(
                 node, f"{{part}} refers to the {word} of '{name[:60]}', which is not a point here.", advice
             )
         return []
 
     def _check_count(self, node: ast.Call, name: str) -> None:
-        got, least, most = len(node.args), FUNCTIONS[name].least, FUNCTIONS[name].most
+        got, least, most = len(node.args), FUNCTIONS[name].min_arguments, FUNCTIONS[name].max_arguments
         if name == "piecewise" and (got < least or got % 2 == 0):
             advice = "Write piecewise(value1, condition1, value2, condition2, ..., default)."
             raise self.error(node, f"{{part}} has {got} arguments, expected an odd number, at least 3.", advice)

@@ -24,7 +24,7 @@ from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
 from dalembert.symbolic.operations import exact
 
 P = 0x7FFFFFFFFFFFFFFFFFFFFFEE92A7E66F
-HALF_TURNS = 8 * 9 * 5 * 7 * 11 * 13 * 17 * 19 * 23  # π / HALF_TURNS is the smallest fraction of π with a point
+PI_DIVISOR = 8 * 9 * 5 * 7 * 11 * 13 * 17 * 19 * 23  # π / HALF_TURNS is the smallest fraction of π with a point
 Circle = tuple[int, int]  # (cos, sin)
 EAST: Circle = (1, 0)
 
@@ -84,7 +84,7 @@ def power(a: int, exponent: Fraction) -> int | None:
         return None
 
 
-def turned(a: Circle, b: Circle) -> Circle:
+def add_angles(a: Circle, b: Circle) -> Circle:
     """The sum of two angles."""
     return (a[0] * b[0] - a[1] * b[1]) % P, (a[0] * b[1] + a[1] * b[0]) % P
 
@@ -96,8 +96,8 @@ def times(k: int, a: Circle) -> Circle:
     out = EAST
     while k:
         if k & 1:
-            out = turned(out, a)
-        a = turned(a, a)
+            out = add_angles(out, a)
+        a = add_angles(a, a)
         k >>= 1
     return out
 
@@ -121,7 +121,7 @@ def part_of_pi(k: Fraction) -> Circle | None:
     >>> c == s == root(2) * inverse(2) % P
     True
     """
-    parts = k * HALF_TURNS
+    parts = k * PI_DIVISOR
     return times(int(parts), SMALL_ANGLE) if parts.denominator == 1 else None
 
 

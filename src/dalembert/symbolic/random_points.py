@@ -29,7 +29,7 @@ from dalembert.symbolic.algebra_base import Operand
 from dalembert.symbolic.formula_writer import with_exact_numbers
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.nodes import Constant, HeldTable, Node, Symbol, factor, node, ordered, symbol, turns
+from dalembert.symbolic.nodes import Constant, Node, Symbol, TableLeaf, factor, multiple_of_pi, node, ordered, symbol
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 from dalembert.symbolic.prime_field import EXACT, Circle, P, Residue, Undecidable, Value, narrow, root_of_number
 from dalembert.symbolic.symbols import Formula
@@ -51,14 +51,14 @@ Linear = tuple[dict[Key, Fraction], Fraction, Fraction]  # Σ k x by keys of x, 
 ONE_PI, ONE_RADIAN = -1, -2  # keys of constants among the keys of values
 
 
-class Point:
+class RandomPoint:
     """A random point: values of symbols, angles and exponentials, drawn on first use.
 
     >>> from dalembert.symbolic.graph import GRAPH
     >>> x, y = GRAPH.symbols(["x", "y"])
     >>> sine, cosine = GRAPH.sin, GRAPH.cos
     >>> f = sine(x + y) - sine(x) * cosine(y) - cosine(x) * sine(y)
-    >>> Point(1, [f]).values([f])
+    >>> RandomPoint(1, [f]).values([f])
     [0]
     """
 
@@ -167,7 +167,7 @@ _ARITHMETIC: dict[str, Callable[..., Value]] = {
 class _Evaluation:
     """One evaluation of a graph, arguments first."""
 
-    def __init__(self, point: Point, known: Mapping[Node, Value], root: Root | None = None) -> None:
+    def __init__(self, point: RandomPoint, known: Mapping[Node, Value], root: Root | None = None) -> None:
         self._point, self._other_root = point, root
         self.value: dict[Node, Value] = dict(known)
         self._linear: dict[Node, Linear[int]] = {}
@@ -225,7 +225,7 @@ class _Evaluation:
             return self._point.free("condition", self._condition(y))
         if name == "table":
             return 0  # only its digest matters
-        if name == "interpolate" and isinstance(table := y.arguments[0], HeldTable):
+        if name == "interpolate" and isinstance(table := y.arguments[0], TableLeaf):
             return self._point.free("table", table.value, self.value[y.arguments[1]])
         if name == "pi":
             return self._point.free("pi")
@@ -312,7 +312,7 @@ class _Evaluation:
             out = known
         for key, k in (*atoms.items(), (ONE_RADIAN, number)):
             if k:
-                out = prime_field.turned(out, self._angle_multiple(key, k))
+                out = prime_field.add_angles(out, self._angle_multiple(key, k))
         return out
 
     def _angle_multiple(self, key: int, k: Fraction) -> Circle:
@@ -372,7 +372,7 @@ def _sums_below(a: Node) -> list[Node]:
     found, waiting = {a}, [a]
     while waiting:
         y = waiting.pop()
-        if turns(y) is None and (y.operation in ("add", "subtract") or factor(y) is not None):
+        if multiple_of_pi(y) is None and (y.operation in ("add", "subtract") or factor(y) is not None):
             new = [b for b in y.arguments if b not in found]
             found.update(new)
             waiting += new
@@ -380,7 +380,7 @@ def _sums_below(a: Node) -> list[Node]:
 
 
 def _split(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node, Linear[Key]]) -> Linear[Key]:
-    k = turns(a)
+    k = multiple_of_pi(a)
     if k is not None:
         return {}, k, Fraction(0)
     if isinstance(a, Constant) and isinstance(a.value, Fraction):
@@ -449,7 +449,7 @@ def _compared(pairs: Sequence[tuple[Node, Node]]) -> Verdict:
     agreed = 0
     roots_taken = sum(y.operation in ("sqrt", "pow") for y in ordered(roots))
     for seed in range(1, min(_TRIES * 2**roots_taken, _MAX_TRIES)):
-        point = Point(seed, roots)
+        point = RandomPoint(seed, roots)
         try:
             values = point.values(roots)
         except (NoRoot, ZeroDivisionError):

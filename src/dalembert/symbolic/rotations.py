@@ -127,7 +127,7 @@ class EulerAngles:
     @cached_property
     def _right_factor(self) -> np.ndarray:
         """Cᵀ exp(n₂ λ) Q."""
-        return np.array(self.last).T @ turned(self.axes[1], np.array(self.offset)) @ self._frame
+        return np.array(self.last).T @ rotation_about(self.axes[1], np.array(self.offset)) @ self._frame
 
     def distance(self, angles: np.ndarray) -> np.ndarray:
         """|sin B| of angles (3, ...): 0 where the angles are singular, 1 where they are best."""
@@ -152,7 +152,7 @@ class EulerAngles:
 
     def rotation(self, angles: np.ndarray) -> np.ndarray:
         """R (3, 3, ...) of angles (3, ...)."""
-        first, second, third = (turned(axis, angle) for axis, angle in zip(self.axes, angles, strict=True))
+        first, second, third = (rotation_about(axis, angle) for axis, angle in zip(self.axes, angles, strict=True))
         return np.einsum("ij...,jk...,kl...,lm->im...", first, second, third, np.array(self.last))
 
     def angles(self, rotation: np.ndarray, side: float) -> np.ndarray:
@@ -177,20 +177,20 @@ class EulerAngles:
 
     def columns(self, angles: np.ndarray) -> np.ndarray:
         """E (3, 3, ...) of ω = E (ȧ, ḃ, ċ), in axes of the fixed frame."""
-        first, second = turned(self.axes[0], angles[0]), turned(self.axes[1], angles[1])
+        first, second = rotation_about(self.axes[0], angles[0]), rotation_about(self.axes[1], angles[1])
         n2 = np.einsum("ij...,j->i...", first, np.array(self.axes[1]))
         n3 = np.einsum("ij...,jk...,k->i...", first, second, np.array(self.axes[2]))
         n1 = np.broadcast_to(np.array(self.axes[0]).reshape(3, *[1] * (n2.ndim - 1)), n2.shape)
         return np.stack([n1, n2, n3], axis=1)
 
-    def turning(self, angles: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    def velocity_terms(self, angles: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Ė (ȧ, ḃ, ċ) (3, ...): the velocity-dependent part of the angular acceleration."""
         E = self.columns(angles)
         w1, w2, w3 = (E[:, k] * rates[k] for k in range(3))
         return np.cross(w1, w2, axis=0) + np.cross(w1 + w2, w3, axis=0)
 
 
-def turned(axis: Sequence[float], angle: np.ndarray) -> np.ndarray:
+def rotation_about(axis: Sequence[float], angle: np.ndarray) -> np.ndarray:
     """The rotation matrices (3, 3, ...) for angles (...) about a unit axis."""
     k = np.array(axis, dtype=float)
     K = np.array([[0.0, -k[2], k[1]], [k[2], 0.0, -k[0]], [-k[1], k[0], 0.0]])

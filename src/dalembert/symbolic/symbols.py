@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import symengine as se
 
-from dalembert.arguments import shown
+from dalembert.arguments import short_repr
 from dalembert.errors import FormulaError
 from dalembert.symbolic.operations import exact
 
@@ -125,34 +125,34 @@ def arctangent2(y: se.Basic, x: se.Basic) -> se.Basic:
 
 
 @dataclass(frozen=True)
-class Function:
+class FormulaFunction:
     """A function of a formula: its builder, its number of arguments, and how often it copies each argument.
 
-    `most` is None if there is no limit; `copies` is 0 if each argument is copied as often as there are arguments.
+    `max_arguments` is None if there is no limit; `copies` is 0 if each argument is copied as often as there are arguments.
     """
 
     build: Callable[..., se.Basic]
-    least: int = 1
-    most: int | None = 1
+    min_arguments: int = 1
+    max_arguments: int | None = 1
     copies: int = 1
 
 
-FUNCTIONS: dict[str, Function] = {
-    "sin": Function(se.sin),
-    "cos": Function(se.cos),
-    "tan": Function(tangent),
-    "asin": Function(se.asin),
-    "acos": Function(se.acos),
-    "atan": Function(se.atan),
-    "atan2": Function(arctangent2, 2, 2),
-    "sqrt": Function(se.sqrt),
-    "exp": Function(se.exp),
-    "log": Function(se.log),
-    "abs": Function(absolute, copies=3),
-    "sign": Function(signum, copies=2),
-    "min": Function(minimum, 2, 8, copies=0),
-    "max": Function(maximum, 2, 8, copies=0),
-    "piecewise": Function(piecewise, 3, None),
+FUNCTIONS: dict[str, FormulaFunction] = {
+    "sin": FormulaFunction(se.sin),
+    "cos": FormulaFunction(se.cos),
+    "tan": FormulaFunction(tangent),
+    "asin": FormulaFunction(se.asin),
+    "acos": FormulaFunction(se.acos),
+    "atan": FormulaFunction(se.atan),
+    "atan2": FormulaFunction(arctangent2, 2, 2),
+    "sqrt": FormulaFunction(se.sqrt),
+    "exp": FormulaFunction(se.exp),
+    "log": FormulaFunction(se.log),
+    "abs": FormulaFunction(absolute, copies=3),
+    "sign": FormulaFunction(signum, copies=2),
+    "min": FormulaFunction(minimum, 2, 8, copies=0),
+    "max": FormulaFunction(maximum, 2, 8, copies=0),
+    "piecewise": FormulaFunction(piecewise, 3, None),
 }
 RESERVED: frozenset[str] = frozenset({"t", "pi", "dot", "ddot", *FUNCTIONS})
 
@@ -224,10 +224,10 @@ def _bits(number: se.Rational) -> int:
     return max(abs(int(number.p)) - 1, int(number.q) - 1).bit_length()
 
 
-class Kind(StrEnum):
+class SymbolKind(StrEnum):
     """The kind of a symbol that the library adds; the value is its notation.
 
-    >>> Kind.RATE.of("theta1"), Kind.WORK.of()
+    >>> SymbolKind.RATE.of("theta1"), SymbolKind.WORK.of()
     ('dot(theta1)', 'work()')
     """
 
@@ -241,7 +241,7 @@ class Kind(StrEnum):
     FORCE = "force"  # generalized force along a speed
     WORK = "work"  # the integral of the power
     WEIGHT = "weight"  # of an output of a program
-    HELD = "held"  # a condition, or a segment of a table, that is frozen between two events
+    FROZEN = "held"  # a condition, or a segment of a table, that is frozen between two events
     PRESS = "press"  # the normal force of a rigid contact
     RUB = "rub"  # friction force of a sticking contact
     SLIDE = "slide"  # slip direction (sign) of a sliding contact
@@ -254,14 +254,14 @@ class Kind(StrEnum):
         return f"{self.value}({name})"
 
 
-_KINDS = {kind.value: kind for kind in Kind}
-TWIST = (Kind.VX, Kind.VY, Kind.VZ, Kind.WX, Kind.WY, Kind.WZ)
+_KINDS = {kind.value: kind for kind in SymbolKind}
+TWIST = (SymbolKind.VX, SymbolKind.VY, SymbolKind.VZ, SymbolKind.WX, SymbolKind.WY, SymbolKind.WZ)
 
 
-def parted(name: str) -> tuple[Kind | None, str]:
+def split_symbol(name: str) -> tuple[SymbolKind | None, str]:
     """The kind and element of a symbol of the library; None and the name itself for a user-defined name.
 
-    >>> parted("dot(x)"), parted("x")
+    >>> split_symbol("dot(x)"), split_symbol("x")
     ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'))
     """
     match = re.fullmatch(r"(\w+)\((.*)\)", name)
@@ -269,19 +269,19 @@ def parted(name: str) -> tuple[Kind | None, str]:
     return (kind, match[2]) if match and kind else (None, name)
 
 
-def kind_of(name: str) -> Kind | None:
+def kind_of(name: str) -> SymbolKind | None:
     """The kind of a symbol of the library; None for a user-defined name."""
-    return parted(name)[0]
+    return split_symbol(name)[0]
 
 
 def rate(name: str) -> se.Symbol:
     """The symbol of the velocity of a coordinate."""
-    return se.Symbol(Kind.RATE.of(name))
+    return se.Symbol(SymbolKind.RATE.of(name))
 
 
 def momentum(name: str) -> se.Symbol:
     """The symbol of the momentum ∂L/∂q̇ of a coordinate."""
-    return se.Symbol(Kind.MOMENTUM.of(name))
+    return se.Symbol(SymbolKind.MOMENTUM.of(name))
 
 
 def number(value: object, where: str) -> se.Basic:
@@ -291,7 +291,7 @@ def number(value: object, where: str) -> se.Basic:
     (3, 981/100)
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        fact = f"the value {quote(shown(value))} is of type {type(value).__name__}."
+        fact = f"the value {quote(short_repr(value))} is of type {type(value).__name__}."
         raise FormulaError(f"{where}: {fact} Expected a number or a formula, such as 2.5.")
     is_integer = isinstance(value, numbers.Integral)
     try:

@@ -11,7 +11,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, vector
-from dalembert.symbolic.lookup_tables import Table, interpolation
+from dalembert.symbolic.lookup_tables import LookupTable, interpolation
 from dalembert.symbolic.operations import FUNCTIONS
 from dalembert.symbolic.symbols import Formula
 
@@ -34,7 +34,7 @@ class Symbolic(DifferentialAlgebra):
     def function(self, name: str, *arguments: Scalar) -> Scalar:
         return se.sympify(arguments[0]) ** arguments[1] if name == "pow" else _FUNCTIONS[name](*arguments)
 
-    def interpolate(self, table: Table, x: Scalar) -> Scalar:
+    def interpolate(self, table: LookupTable, x: Scalar) -> Scalar:
         return interpolation(table, x)
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:

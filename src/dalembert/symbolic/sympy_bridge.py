@@ -35,14 +35,14 @@ def from_sympy(
     """
     import sympy
 
-    from dalembert.symbolic.sympy_trees import Reader
+    from dalembert.symbolic.sympy_trees import SympyTreeReader
 
     if isinstance(expr, str):
         fact = f"{where}: expected a SymPy expression or a number, got the str {quote(expr)}."
         raise FormulaError(f"{fact} Pass a SymPy expression, or use an argument that accepts formula strings.")
     if not isinstance(expr, sympy.Basic):
         return number(expr, where)
-    reader = Reader(expr, coordinates, parameters, where, rates)
+    reader = SympyTreeReader(expr, coordinates, parameters, where, rates)
     reader.expect(expr, condition=False)
     return fold(expr, reader.children, reader.build)
 

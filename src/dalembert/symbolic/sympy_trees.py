@@ -14,7 +14,7 @@ from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import Boolean, BooleanAtom
 from sympy.physics.mechanics import dynamicsymbols
 
-from dalembert.errors import FormulaError, nearest
+from dalembert.errors import FormulaError, suggest_name
 from dalembert.symbolic.symbols import (
     FUNCTIONS,
     TIME,
@@ -50,7 +50,7 @@ def rebuilt(node: Formula, parts: list[sympy.Basic]) -> sympy.Basic:
 
 
 @dataclass(frozen=True)
-class Reader:
+class SympyTreeReader:
     """From a SymPy tree to SymEngine: `children` is the white list, `build` creates one node."""
 
     expression: sympy.Basic
@@ -127,13 +127,13 @@ class Reader:
             if node.name in known:
                 fact = f"the symbol '{node.name}' is not the symbol declared with this name."
                 raise self.error(fact, "Use the same symbol in both, with the same assumptions.")
-            raise self.error(f"the symbol {quote(node.name)} is not known here.", nearest(node.name, known))
+            raise self.error(f"the symbol {quote(node.name)} is not known here.", suggest_name(node.name, known))
         if isinstance(node, AppliedUndef):
             known = [_name(key) for key in self.coordinates]
-            raise self.error(f"the coordinate {quote(str(node))} is not known.", nearest(_name(node), known))
+            raise self.error(f"the coordinate {quote(str(node))} is not known.", suggest_name(_name(node), known))
         if isinstance(node, sympy.Function):
             known = sorted(kind.__name__ for kind in _BUILDERS)
-            raise self.error(f"the function '{_name(node)}' cannot be used.", nearest(_name(node), known))
+            raise self.error(f"the function '{_name(node)}' cannot be used.", suggest_name(_name(node), known))
         advice = "Use sums, products, powers, real numbers, Piecewise and the usual functions."
         raise self.error(f"{quote(str(node))} cannot be used in a formula.", advice)
 

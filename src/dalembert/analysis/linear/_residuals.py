@@ -18,11 +18,11 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.codegen.function import Function, function_of, nodes
+from dalembert.codegen.function import CompiledFunction, function_of, nodes
 from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.codegen.program_derivatives import jacobian_vector
 from dalembert.errors import InconsistentStateError, SingularError
-from dalembert.formalisms.shared.common_quantities import unexplained_force
+from dalembert.formalisms.shared.common_quantities import reaction_residual
 from dalembert.mechanics import rank
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.facts import Facts
@@ -31,7 +31,7 @@ from dalembert.mechanics.system import System
 from dalembert.simulation.workspace import Workspace
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
 from dalembert.symbolic.nodes import ordered
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 ROWS = ("dynamics", "acceleration", "velocity", "position", "speeds", "speed_rates")
 _SWITCHES = frozenset(("less", "less_equal", "interpolate"))
@@ -43,7 +43,7 @@ _CHECK_TIME, _STEPS = 0.3, 8  # of the shortest time scale: of the model, of its
 
 
 @dataclass(frozen=True)
-class Point:
+class OperatingPoint:
     """A state with its accelerations and multipliers, and the values of the parameters."""
 
     q: np.ndarray
@@ -74,7 +74,7 @@ class Partials:
         return Partials(*(getattr(self, name)[which] for name in ("q", "qd", "qdd", "lam", "parameters")))
 
 
-class Differentiated:
+class DifferentiatedResiduals:
     """Functions of (q, q̇, q̈, λ, t) of a system and their partial derivatives, compiled at first use."""
 
     def __init__(self, system: System, outputs: Array, by: Sequence[str] = ()) -> None:
@@ -92,20 +92,20 @@ class Differentiated:
         return jacobian_vector(self.program, [*self.program.inputs[:-1], *self._by])
 
     @cached_property
-    def _values(self) -> Function:
+    def _values(self) -> CompiledFunction:
         return function_of(self.program, self.system.engine)
 
     @cached_property
-    def _along(self) -> Function:
+    def _along(self) -> CompiledFunction:
         return function_of(self._slopes, self.system.engine)
 
     @cached_property
-    def timed(self) -> bool:
+    def derivatives_depend_on_time(self) -> bool:
         """True if the derivatives depend on time explicitly."""
         return self._has_time(self._slopes)
 
     @cached_property
-    def clocked(self) -> bool:
+    def depends_on_time(self) -> bool:
         """True if the functions depend on time explicitly."""
         return self._has_time(self.program)
 
@@ -118,11 +118,11 @@ class Differentiated:
         """True if the program contains branches."""
         return any(y.operation in _SWITCHES for y in ordered(nodes_of(self.program)))
 
-    def at(self, point: Point) -> np.ndarray:
+    def at(self, point: OperatingPoint) -> np.ndarray:
         """The values at a point."""
         return self._values(point.inputs, point.parameters)
 
-    def slopes(self, point: Point) -> Partials:
+    def slopes(self, point: OperatingPoint) -> Partials:
         """The partial derivatives at a point: one direction in each lane."""
         n, k, m = len(point.q), len(point.lam), len(self._by)
         size = 3 * n + k + m
@@ -133,23 +133,23 @@ class Differentiated:
 
 def multipliers(system: System) -> Array:
     """The symbols of the multipliers, one for each constraint."""
-    return system.algebra.symbols([Kind.MULTIPLIER.of(i + 1) for i in range(len(system.facts.levels.names))])
+    return system.algebra.symbols([SymbolKind.MULTIPLIER.of(i + 1) for i in range(len(system.facts.levels.names))])
 
 
-class Residuals(Differentiated):
+class Residuals(DifferentiatedResiduals):
     """The residuals of one system."""
 
     def __init__(self, system: System, by: Sequence[str] = ()) -> None:
         parts = residual_rows(system)
         ends = np.cumsum([0, *(len(part) for part in parts)]).tolist()
-        self.places = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(ROWS)}
+        self.row_slices = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(ROWS)}
         super().__init__(system, stack(*parts), by)
 
 
 def residual_rows(system: System) -> tuple[Array, ...]:
     """The rows in the order of `ROWS`."""
     known, C = system.constraints, non_ideal_forces(system.motion)
-    force = unexplained_force(system) - known.A.T @ multipliers(system)
+    force = reaction_residual(system) - known.A.T @ multipliers(system)
     Y, Z = speed_map(system.motion, system.facts.speeds)
     u = vector(list(Y @ system.qd + Z))
     return (
@@ -167,17 +167,19 @@ def residuals_of(workspace: Workspace, by: tuple[str, ...] = ()) -> Residuals:
     return workspace.memoized((Residuals, by), lambda system: Residuals(system, by))
 
 
-def differentiated(workspace: Workspace, outputs: Mapping[str, Scalar], by: tuple[str, ...] = ()) -> Differentiated:
+def differentiated(
+    workspace: Workspace, outputs: Mapping[str, Scalar], by: tuple[str, ...] = ()
+) -> DifferentiatedResiduals:
     """Outputs of a linear system by name, with their derivatives by the state and by the named parameters."""
-    key = Differentiated, tuple(outputs), by
-    return workspace.memoized(key, lambda system: Differentiated(system, vector(list(outputs.values())), by))
+    key = DifferentiatedResiduals, tuple(outputs), by
+    return workspace.memoized(key, lambda system: DifferentiatedResiduals(system, vector(list(outputs.values())), by))
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedState:
     """A state with its accelerations, and the derivatives of the residuals there by rows: dynamics, acceleration, ..."""
 
-    point: Point
+    point: OperatingPoint
     by_row: dict[str, Partials]
     facts: Facts
 
@@ -194,9 +196,9 @@ class Solved:
     @cached_property
     def split(self) -> tuple[np.ndarray, np.ndarray]:
         """A⁺, and N, a basis of the velocities that the constraints leave free."""
-        return rank.split(self.A, self.facts.scales.positions, len(self.facts.rows))
+        return rank.pseudo_inverse_and_null_space(self.A, self.facts.scales.positions, len(self.facts.rows))
 
-    def answer(self, force: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    def accelerations(self, force: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """The q̈ of M q̈ = force + Aᵀλ, A q̈ = beta, column by column."""
         pseudo, N = self.split
         first = pseudo @ beta
@@ -216,45 +218,45 @@ def solved_at(
     qd: np.ndarray,
     t: float,
     parameters: np.ndarray,
-    held: np.ndarray | None = None,
-) -> Solved:
-    """The accelerations at a state and the derivatives there; `held` are additional generalized forces."""
-    system, places = residuals.system, residuals.places
+    forces: np.ndarray | None = None,
+) -> SolvedState:
+    """The accelerations at a state and the derivatives there; `forces` are additional generalized forces."""
+    system, places = residuals.system, residuals.row_slices
     n, k = len(q), len(system.facts.levels.names)
-    point = Point(q, qd, np.zeros(n), np.zeros(k), t, parameters)
+    point = OperatingPoint(q, qd, np.zeros(n), np.zeros(k), t, parameters)
     residual = residuals.at(point)
     unloaded = _by_row(residuals, point, system.facts)
     _require_regular(system.model.name, unloaded)
-    force = -residual[places["dynamics"]] + (0.0 if held is None else held)
-    qdd = unloaded.answer(force, -residual[places["acceleration"]])
+    force = -residual[places["dynamics"]] + (0.0 if forces is None else forces)
+    qdd = unloaded.accelerations(force, -residual[places["acceleration"]])
     lam = unloaded.multipliers(unloaded.M @ qdd - force) if k else np.zeros(0)
     return _by_row(residuals, replace(point, qdd=qdd, lam=lam), system.facts)
 
 
-def require_on_constraints(residuals: Residuals, point: Point, who: str) -> None:
+def require_on_constraints(residuals: Residuals, point: OperatingPoint, who: str) -> None:
     """Raise if a state violates the constraints."""
     facts, found = residuals.system.facts, residuals.at(point)
     sizes, scales = np.array(facts.sizes), facts.scales
-    levels = (("position", sizes[: facts.levels.held]), ("velocity", sizes / scales.time))
+    levels = (("position", sizes[: facts.levels.n_holonomic]), ("velocity", sizes / scales.time))
     for level, size in levels:
-        error = np.abs(found[residuals.places[level]]) / size
+        error = np.abs(found[residuals.row_slices[level]]) / size
         if error.size and error.max() > _CONSTRAINT_TOLERANCE:
             i = int(np.argmax(error))
             raise InconsistentStateError(
-                f"{who}: the state violates '{facts.levels.names[i]}' by {found[residuals.places[level]][i]:.6g} at {level} "
-                "level. Expected a state that satisfies the constraints. dl.assemble(model, q, qd) returns one."
+                f"{who}: the state violates '{facts.levels.names[i]}' by {found[residuals.row_slices[level]][i]:.6g} at {level} "
+                "level. Expected a state that satisfies the constraints. dl.assemble_state(model, q, qd) returns one."
             )
 
 
 _CONSTRAINT_TOLERANCE = 1e-8  # of the size of a constraint
 
 
-def _by_row(residuals: Residuals, point: Point, facts: Facts) -> Solved:
+def _by_row(residuals: Residuals, point: OperatingPoint, facts: Facts) -> SolvedState:
     slopes = residuals.slopes(point)
-    return Solved(point, {name: slopes.rows(where) for name, where in residuals.places.items()}, facts)
+    return SolvedState(point, {name: slopes.rows(where) for name, where in residuals.row_slices.items()}, facts)
 
 
-def _require_regular(name: str, found: Solved) -> None:
+def _require_regular(name: str, found: SolvedState) -> None:
     count, unit = len(found.facts.rows), found.facts.scales.positions
     N = found.split[1]
     if (count and int(rank.numeric_rank(found.A, unit)) < count) or not rank.definite(N.T @ found.M @ N):
@@ -265,7 +267,7 @@ def _require_regular(name: str, found: Solved) -> None:
 
 
 @dataclass(frozen=True)
-class Reduced:
+class ReducedSystem:
     """δq, δq̇, δq̈ and δλ for a unit of every independent state (columns), and the rates of these states."""
 
     chosen: tuple[int, ...]  # the coordinates z
@@ -276,7 +278,7 @@ class Reduced:
     A: np.ndarray  # ẋ = A x with x = (z, u)
     onto: np.ndarray  # x from (δq, δq̇)
 
-    def seen(self, partials: Partials) -> np.ndarray:
+    def output_matrix(self, partials: Partials) -> np.ndarray:
         """The derivatives of functions with respect to the states."""
         return partials.q @ self.q + partials.qd @ self.qd + partials.qdd @ self.qdd + partials.lam @ self.lam
 
@@ -290,7 +292,7 @@ class Driven:
     B: np.ndarray
 
 
-def reduced(found: Solved, chosen: tuple[int, ...] | None = None) -> Reduced:
+def reduced(found: SolvedState, chosen: tuple[int, ...] | None = None) -> ReducedSystem:
     """The linear equations at a solved state, in the coordinates `chosen` or in the best-conditioned ones.
 
     Near a state every motion has δq = T δz, with φ_q T = 0, and δq̇ = Q δz + W δu, so that velocities satisfy the constraints.
@@ -302,8 +304,10 @@ def reduced(found: Solved, chosen: tuple[int, ...] | None = None) -> Reduced:
     """
     phi, velocity, u = (found.by_row[name] for name in ("position", "velocity", "speeds"))
     n, d, unit = len(found.point.q), found.facts.d, found.facts.scales.positions
-    T = rank.split(phi.q, unit)[1] if len(phi.q) else np.diag(unit)  # displacements that the constraints leave free
-    z = rank.best_rows(rank.leveled(T / unit[:, None])[0], T.shape[1]) if chosen is None else chosen
+    T = (
+        rank.pseudo_inverse_and_null_space(phi.q, unit)[1] if len(phi.q) else np.diag(unit)
+    )  # displacements that the constraints leave free
+    z = rank.best_rows(rank.normalized_rows(T / unit[:, None])[0], T.shape[1]) if chosen is None else chosen
     T = T @ np.linalg.inv(T[list(z)])
     S = np.concatenate([u.qd, velocity.qd])
     if int(rank.numeric_rank(S, unit, n)) < n:
@@ -316,24 +320,24 @@ def reduced(found: Solved, chosen: tuple[int, ...] | None = None) -> Reduced:
     q, qd = np.concatenate([T, np.zeros((n, d))], axis=1), np.concatenate([Q, W], axis=1)
     r, a, rates = (found.by_row[name] for name in ("dynamics", "acceleration", "speed_rates"))
     force = -(r.q @ q + r.qd @ qd)
-    qdd = found.answer(force, -(a.q @ q + a.qd @ qd))
+    qdd = found.accelerations(force, -(a.q @ q + a.qd @ qd))
     lam = found.multipliers(found.M @ qdd - force)
     speeds = rates.q @ q + rates.qd @ qd + rates.qdd @ qdd
     pick = np.eye(n)[list(z)]
     onto = np.block([[pick, np.zeros((len(z), n))], [u.q, u.qd]])
-    return Reduced(tuple(z), q, qd, qdd, lam, np.concatenate([qd[list(z)], speeds]), onto)
+    return ReducedSystem(tuple(z), q, qd, qdd, lam, np.concatenate([qd[list(z)], speeds]), onto)
 
 
-def driven(found: Solved, forces: np.ndarray, states: int) -> Driven:
+def driven(found: SolvedState, forces: np.ndarray, states: int) -> Driven:
     """The response to inputs: each column of `forces` is a generalized force, or the equivalent force of a parameter."""
-    qdd = found.answer(forces, np.zeros((len(found.A), forces.shape[1])))
+    qdd = found.accelerations(forces, np.zeros((len(found.A), forces.shape[1])))
     lam = found.multipliers(found.M @ qdd - forces)
     speeds = found.by_row["speed_rates"].qdd @ qdd
     return Driven(qdd, lam, np.concatenate([np.zeros((states - len(speeds), forces.shape[1])), speeds]))
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StateKind:
     """The kind of a state, and why its linear equations are valid only momentarily, if so."""
 
     kind: str  # "equilibrium", "steady motion" or "instant of a motion"
@@ -346,17 +350,17 @@ class Verdict:
         return not self.reason
 
 
-def state_units(found: Solved, chosen: tuple[int, ...]) -> np.ndarray:
+def state_units(found: SolvedState, chosen: tuple[int, ...]) -> np.ndarray:
     """The scale of every state (z, u)."""
     scales = found.facts.scales
     speeds = np.abs(found.by_row["speeds"].qd) @ scales.velocities
     return np.concatenate([scales.positions[list(chosen)], np.where(speeds > 0, speeds, 1.0)])
 
 
-def followers_in(A: np.ndarray, units: np.ndarray, coordinates: int) -> tuple[int, ...]:
+def decoupled_coordinates(A: np.ndarray, units: np.ndarray, coordinates: int) -> tuple[int, ...]:
     """The decoupled coordinates: those on which no state but other decoupled coordinates depends.
 
-    >>> followers_in(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -2.0]]), np.ones(3), 2)
+    >>> decoupled_coordinates(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -2.0]]), np.ones(3), 2)
     (0, 1)
     """
     sizes = np.abs(A) * units / units[:, None]
@@ -370,42 +374,55 @@ def followers_in(A: np.ndarray, units: np.ndarray, coordinates: int) -> tuple[in
         found += new
 
 
-def judged(residuals: Residuals, found: Solved, linear: Reduced, held: np.ndarray | None, names: list[str]) -> Verdict:
+def classify(
+    residuals: Residuals, found: SolvedState, linear: ReducedSystem, held: np.ndarray | None, names: list[str]
+) -> StateKind:
     """Classify a state with its linear equations; `names` are those of the states."""
     point, scales, chosen = found.point, found.facts.scales, linear.chosen
     units = state_units(found, chosen)
-    followers = followers_in(linear.A, units, len(chosen))
+    followers = decoupled_coordinates(linear.A, units, len(chosen))
     moving = np.abs(point.qd) > _ZERO_RATE * scales.velocities
     rates = _rates(residuals, found, chosen)
     relative = np.abs(rates) / units * scales.time
     relative[list(followers)] = 0.0
     if (relative > _ZERO_RATE).any():
         worst = int(np.argmax(relative))
-        return Verdict("instant of a motion", followers, f"d/dt {names[worst]} = {rates[worst]:.6g}, not 0")
+        return StateKind("instant of a motion", followers, f"d/dt {names[worst]} = {rates[worst]:.6g}, not 0")
     kind = "steady motion" if moving.any() else "equilibrium"
-    if residuals.timed:
-        return Verdict(kind, followers, "the linear equations depend on time explicitly")
+    if residuals.derivatives_depend_on_time:
+        return StateKind(kind, followers, "the linear equations depend on time explicitly")
     rest = [i for i in range(len(units)) if i not in followers]
-    if residuals.clocked and not moving.any() and not _is_constant_equilibrium(residuals, found, chosen, held, units):
-        return Verdict("instant of a motion", followers, "forces or drives change with time")
-    if (moving.any() or residuals.clocked) and not _is_time_invariant(residuals, found, linear, held, rest, units):
-        return Verdict("instant of a motion", followers, "the linear equations change along the motion")
-    return Verdict(kind, followers)
+    if (
+        residuals.depends_on_time
+        and not moving.any()
+        and not _is_constant_equilibrium(residuals, found, chosen, held, units)
+    ):
+        return StateKind("instant of a motion", followers, "forces or drives change with time")
+    if (moving.any() or residuals.depends_on_time) and not _is_time_invariant(
+        residuals, found, linear, held, rest, units
+    ):
+        return StateKind("instant of a motion", followers, "the linear equations change along the motion")
+    return StateKind(kind, followers)
 
 
-def _rates(residuals: Residuals, found: Solved, chosen: tuple[int, ...]) -> np.ndarray:
+def _rates(residuals: Residuals, found: SolvedState, chosen: tuple[int, ...]) -> np.ndarray:
     """ẋ of the states at the point."""
-    return np.concatenate([found.point.qd[list(chosen)], residuals.at(found.point)[residuals.places["speed_rates"]]])
+    return np.concatenate(
+        [found.point.qd[list(chosen)], residuals.at(found.point)[residuals.row_slices["speed_rates"]]]
+    )
 
 
 def _is_constant_equilibrium(
-    residuals: Residuals, found: Solved, chosen: tuple[int, ...], held: np.ndarray | None, units: np.ndarray
+    residuals: Residuals, found: SolvedState, chosen: tuple[int, ...], held: np.ndarray | None, units: np.ndarray
 ) -> bool:
     """True if an equilibrium is an equilibrium at other times of the model, too."""
     point, scales, facts = found.point, found.facts.scales, found.facts
     for fraction in _OTHER_TIMES:
         other = solved_at(residuals, point.q, point.qd, point.t + fraction * scales.duration, point.parameters, held)
-        error = residuals.at(other.point)[residuals.places["position"]] / np.array(facts.sizes)[: facts.levels.held]
+        error = (
+            residuals.at(other.point)[residuals.row_slices["position"]]
+            / np.array(facts.sizes)[: facts.levels.n_holonomic]
+        )
         rates = _rates(residuals, other, chosen) / units * scales.time
         if np.abs(np.concatenate([error, rates])).max(initial=0.0) > _EQUAL:
             return False
@@ -413,7 +430,12 @@ def _is_constant_equilibrium(
 
 
 def _is_time_invariant(
-    residuals: Residuals, found: Solved, linear: Reduced, held: np.ndarray | None, rest: list[int], units: np.ndarray
+    residuals: Residuals,
+    found: SolvedState,
+    linear: ReducedSystem,
+    held: np.ndarray | None,
+    rest: list[int],
+    units: np.ndarray,
 ) -> bool:
     """True if the equations of the coupled states are the same a short time later."""
     scales = found.facts.scales
@@ -430,11 +452,11 @@ def _is_time_invariant(
     return bool(change[np.ix_(rest, rest)].max(initial=0.0) < _EQUAL * size and rates[rest].max(initial=0.0) < _EQUAL)
 
 
-def _integrated(residuals: Residuals, found: Solved, held: np.ndarray | None, duration: float) -> Solved:
+def _integrated(residuals: Residuals, found: SolvedState, held: np.ndarray | None, duration: float) -> SolvedState:
     """The state after `duration`, by the classical Runge–Kutta method."""
     point, h, n = found.point, duration / _STEPS, len(found.point.q)
 
-    def at(x: np.ndarray, t: float) -> Solved:
+    def at(x: np.ndarray, t: float) -> SolvedState:
         return solved_at(residuals, x[:n], x[n:], t, point.parameters, held)
 
     def rates(x: np.ndarray, t: float) -> np.ndarray:

@@ -17,12 +17,12 @@ _ZERO_STIFFNESS = 1e-13  # relative to the largest squared frequency: below it t
 
 
 @dataclass(frozen=True)
-class Mode:
+class VibrationMode:
     """A mode of a linear system: δq(t) = Re(shape · exp(eigenvalue · t)).
 
     `shape` has an entry for every coordinate; the largest, in scales of the model, is real and positive.
 
-    >>> mode = Mode(-0.1 + 2j, np.array([1.0 + 0j]), np.array([-0.1 + 2j]))
+    >>> mode = VibrationMode(-0.1 + 2j, np.array([1.0 + 0j]), np.array([-0.1 + 2j]))
     >>> round(mode.frequency, 6), round(mode.damping_ratio, 6), round(mode.hertz, 6)
     (2.002498, 0.049938, 0.318708)
     """
@@ -101,9 +101,11 @@ def second_order(A: np.ndarray, M: np.ndarray, coordinates: int) -> Second | Non
     return M, (K + K.T) / 2, V
 
 
-def modes_of(values: np.ndarray, vectors: np.ndarray, shapes: np.ndarray, unit: np.ndarray) -> tuple[Mode, ...]:
+def modes_of(
+    values: np.ndarray, vectors: np.ndarray, shapes: np.ndarray, unit: np.ndarray
+) -> tuple[VibrationMode, ...]:
     """The modes, slowest first, one for each pair; `shapes` maps states to (δq, δq̇), `unit` are the coordinate scales."""
-    out: list[Mode] = []
+    out: list[VibrationMode] = []
     for value, vector in zip(values, vectors.T, strict=True):
         q, qd = np.split(shapes @ vector, 2)
         if np.abs(q / unit).max(initial=0.0) < _ZERO * np.abs(qd / unit).max(initial=0.0):
@@ -111,13 +113,13 @@ def modes_of(values: np.ndarray, vectors: np.ndarray, shapes: np.ndarray, unit: 
         relative = q / unit if q.any() else qd / unit
         largest = relative[int(np.argmax(np.round(np.abs(relative), 12)))] if len(relative) else 1.0
         size = largest or 1.0
-        mode = Mode(complex(value), q / size, qd / size)
+        mode = VibrationMode(complex(value), q / size, qd / size)
         if value.imag > 0 or (not value.imag and not (value == 0 and any(_same(mode, other) for other in out))):
             out.append(mode)
     return tuple(sorted(out, key=lambda mode: (round(mode.frequency, 9), -mode.eigenvalue.real)))
 
 
-def _same(mode: Mode, other: Mode) -> bool:
+def _same(mode: VibrationMode, other: VibrationMode) -> bool:
     """True if two modes of a double zero eigenvalue are equal."""
     return other.eigenvalue == 0 and bool(np.allclose(mode.shape, other.shape) and np.allclose(mode.rates, other.rates))
 

@@ -14,20 +14,20 @@ from dalembert.api.trajectory import Trajectory
 from dalembert.errors import DalembertError
 from dalembert.simulation.constraint_manifold import are_consistent
 from dalembert.simulation.integrators.base import Solution, Status
-from dalembert.simulation.partition import Part
+from dalembert.simulation.partition import RunSegment
 
 _MAX_STATES = 2**16  # states that are observed in one call
 
 
 @dataclass(frozen=True)
-class Answer:
+class ChunkResult:
     """Observables of runs, on the first axis, and the reasons of failed runs."""
 
     columns: dict[str, np.ndarray]
     reasons: dict[int, str]  # by the index among these runs
 
 
-def answer(spec: SweepSpec, points: np.ndarray) -> Answer:
+def evaluate_chunk(spec: SweepSpec, points: np.ndarray) -> ChunkResult:
     """Simulate the runs of a sweep with these values (axes, runs)."""
     return _Chunk(spec, points).answer()
 
@@ -50,20 +50,20 @@ class _Chunk:
         columns = {"parameter": self._eom.values, "position": q, "velocity": qd}
         starts = {kind: np.repeat(known[:, None], self._count, axis=1) for kind, known in columns.items()}
         for axis, row in zip(self._spec.variation.axes, self._points, strict=True):
-            starts[axis.kind][axis.place] = row
+            starts[axis.kind][axis.index] = row
         return Starts(starts["parameter"], starts["position"], starts["velocity"])
 
-    def answer(self) -> Answer:
+    def answer(self) -> ChunkResult:
         """Run in lanes if possible, the others one by one."""
         remaining = np.arange(self._count)
-        if self._spec.alone is None:
+        if self._spec.reason_without_lanes is None:
             remaining = self._in_lanes(np.flatnonzero(self._regular_starts()))
         for i in remaining.tolist():
             try:
                 self._record(i, self._alone(i))
             except DalembertError as error:
                 self._reasons[i] = " ".join(str(error).split())
-        return Answer(self._columns, self._reasons)
+        return ChunkResult(self._columns, self._reasons)
 
     def _regular_starts(self) -> np.ndarray:
         """Which runs start on their constraints with the derived structure; the others run alone and report errors."""
@@ -117,7 +117,9 @@ class _Chunk:
         eom, (values, q, qd) = self._changed(i), self._starts.one(i)
         _, moving = eom.kernel.start(q, qd, self._times[0], values)
         solution = Solution(self._times, y, Status.FINISHED, 0, None)
-        return Recording(eom, (Part(eom, solution, np.concatenate([values, moving])),), "dop853", 0.0).trajectory()
+        return Recording(
+            eom, (RunSegment(eom, solution, np.concatenate([values, moving])),), "dop853", 0.0
+        ).trajectory()
 
     def _alone(self, i: int) -> Trajectory:
         spec, settings, (_, q, qd) = self._spec, self._spec.settings, self._starts.one(i)
@@ -138,7 +140,7 @@ class _Chunk:
         known = {} if only_columns else self._observer.along(run.t, run.q, run.qd, self._values_along(run))
         for each in self._spec.observables:
             if each.column or not only_columns:
-                found = run[each.text] if each.column else known[each.name]
+                found = run[each.source] if each.column else known[each.name]
                 if each.reduction is None:
                     sampled = np.isin(run.t, self._times)  # an event may have ended it between samples
                     self._columns[each.name][i, : sampled.sum()] = found[sampled]

@@ -16,15 +16,15 @@ from dalembert.api.equations import Equations
 from dalembert.codegen.function import NativeFunction
 from dalembert.mechanics.attitude_charts import attitude_varies, attitudes_of
 from dalembert.simulation.chart_changes import NEAR, gimbal_locks
-from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators import lane_steps as text
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.integrators.dop853 import DormandPrince853, first_steps
-from dalembert.simulation.integrators.explicit import unheld
-from dalembert.simulation.integrators.explicit_steps import FREE, HAIRER, Control, Scheme, Surface
-from dalembert.simulation.integrators.lane_steps import Crowd, Lanes, Runs
+from dalembert.simulation.integrators.explicit import no_constraints
+from dalembert.simulation.integrators.explicit_steps import FREE, HAIRER, Control, ProjectionData, Scheme
+from dalembert.simulation.integrators.lane_steps import BatchRates, LaneStates, Runs
 from dalembert.simulation.right_hand_side import stacked
 from dalembert.simulation.segment_problem import mechanics_of, sizes_by_values
+from dalembert.simulation.step_monitors import StateMechanics
 
 WIDTH = 32  # lanes: their stages fit into the cache
 _MAX_STEPS = 1_000_000  # of a run in a lane: one that needs more runs alone
@@ -78,7 +78,7 @@ def keeps_structure(equations: Equations, name: str, values: np.ndarray) -> np.n
     derivation = equations.derivation
     default = derivation.setup.declared.parameter_values[name]
     in_speeds = equations.about.uses_speeds or derivation.machine.form.constants.symbols.size
-    if in_speeds and name not in derivation.free_parameters and name in derivation.rests_on:
+    if in_speeds and name not in derivation.free_parameters and name in derivation.depends_on:
         return np.full(values.shape, False)
     return values * default > 0 if default or name in _inertial(equations) else np.isfinite(values)
 
@@ -127,7 +127,7 @@ def run_lanes(
     return samples, runs.how == text.DONE
 
 
-def _surface(mechanics: Mechanics) -> Surface:
+def _surface(mechanics: StateMechanics) -> ProjectionData:
     """The constraints with separate memory for the constants, which differ between lanes."""
     machine = mechanics.machine
     assert machine is not None
@@ -135,7 +135,7 @@ def _surface(mechanics: Mechanics) -> Surface:
     if found is None:
         found = mechanics.surface() if mechanics.manifold.rows else None
         if found is None:
-            return unheld(FREE)
+            return no_constraints(FREE)
         found = found._replace(mode=FREE)
     parts = (found.constraints, found.velocities, found.start)
     names = ("constraints", "velocities", "start")
@@ -145,15 +145,15 @@ def _surface(mechanics: Mechanics) -> Surface:
 
 
 def _lanes(
-    rates: object, scheme: Scheme, surface: Surface, runs: Runs, inputs: int, angles: Sequence[tuple[int, float]]
-) -> tuple[Lanes, Crowd]:
+    rates: object, scheme: Scheme, surface: ProjectionData, runs: Runs, inputs: int, angles: Sequence[tuple[int, float]]
+) -> tuple[LaneStates, BatchRates]:
     """Memory of the lanes, and the rates with the addresses they read and write; `angles` are those at gimbal lock."""
     assert isinstance(rates, NativeFunction)
     width = min(WIDTH, len(runs.h0))
     n, m, stages, orders = runs.y0.shape[1], runs.constants.shape[1], len(scheme.c), scheme.P.shape[1] + 1
     flat, rows = n * width, len(surface.rows_v)
     state, words = (lambda: np.zeros(flat)), (lambda: np.zeros(width, dtype=np.int64))
-    lanes = Lanes(
+    lanes = LaneStates(
         y=state(),
         stage=state(),
         new=state(),
@@ -183,8 +183,8 @@ def _lanes(
         singular=np.array([x for _, x in angles], dtype=float),
         near=np.array([np.arcsin(NEAR)]),
     )
-    many = rates.varied.many
+    many = rates.with_varying_parameters.many
     arguments = [(lanes.stage, inputs), (lanes.clock, 1), *([(lanes.p, m)] if m else [])]
     layout = np.array([part for a, k in arguments for part in (a.ctypes.data, 8 * width, k)], dtype=np.int64)
     out = np.array([(row.ctypes.data, 8 * width, n) for row in (*lanes.K, lanes.fresh)], dtype=np.int64)
-    return lanes, Crowd(many.address, np.zeros(0), many.tables, layout, out)
+    return lanes, BatchRates(many.address, np.zeros(0), many.tables, layout, out)

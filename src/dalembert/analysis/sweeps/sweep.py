@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.analysis.sweeps._sweep_lanes import reason_to_run_alone
-from dalembert.analysis.sweeps.sweep_result import REASON, RUN, Folder, Memory, dataset_of
+from dalembert.analysis.sweeps.sweep_result import REASON, RUN, CheckpointStore, MemoryStore, dataset_of
 from dalembert.analysis.sweeps.sweep_spec import Observable, SweepSpec, observables_of, variation_of
-from dalembert.analysis.sweeps.worker_pool import answers
+from dalembert.analysis.sweeps.worker_pool import chunk_results
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
-from dalembert.arguments import is_whole, shown
+from dalembert.arguments import is_integer, short_repr
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
 from dalembert.model.integrator_names import require_method
 from dalembert.simulation.integrators.base import Settings
-from dalembert.simulation.main_loop import Task
+from dalembert.simulation.main_loop import RunOptions
 
 if TYPE_CHECKING:
     import xarray
@@ -113,8 +113,8 @@ def sweep(
     name = _integrator(equations, integrator, settings)
     grid = _grid(equations, duration, times)
     for option, value in (("workers", workers), ("chunk", chunk)):
-        if value is not None and (not is_whole(value) or value < 1):
-            raise InputError(f"sweep, {option}: got {shown(value)}. Expected an int >= 1.")
+        if value is not None and (not is_integer(value) or value < 1):
+            raise InputError(f"sweep, {option}: got {short_repr(value)}. Expected an int >= 1.")
     observed = observables_of(equations, observe, lambda: equations.simulate(times=grid[:2].tolist(), integrator=name))
     _require_unused_names(observed, {axis.name for axis in variation.axes} | {RUN, REASON, "time"})
     sampled = tuple(grid.tolist())
@@ -141,11 +141,11 @@ def _evaluated(
     progress: Callable[[float], Any] | None,
 ) -> xarray.Dataset:
     _require_memory(spec, on_disk=checkpoint is not None)
-    store = Memory(spec) if checkpoint is None else Folder(spec, Path(checkpoint))
+    store = MemoryStore(spec) if checkpoint is None else CheckpointStore(spec, Path(checkpoint))
     done = spec.chunks - len(store.missing)
     try:
-        for chunk, found in answers(spec, store.missing, executor, workers):
-            store.keep(chunk, found)
+        for chunk, found in chunk_results(spec, store.missing, executor, workers):
+            store.store(chunk, found)
             done += 1
             if progress is not None and progress(done / spec.chunks):
                 raise InputError("sweep: stopped by `progress`. With `checkpoint`, rerun the same call to resume.")
@@ -164,11 +164,11 @@ def _integrator(equations: Equations, requested: str | None, settings: Settings)
 
 
 def _grid(equations: Equations, duration: float | None, times: int | Sequence[float] | np.ndarray | None) -> np.ndarray:
-    if times is None or is_whole(times):
-        return Task(duration, samples=times).grid(equations.model)  # type: ignore[arg-type]
+    if times is None or is_integer(times):
+        return RunOptions(duration, samples=times).grid(equations.model)  # type: ignore[arg-type]
     if duration is not None:
         raise InputError("sweep: got both `duration` and an array of `times`. Give one of them.")
-    return Task(times=times).grid(equations.model)  # type: ignore[arg-type]
+    return RunOptions(times=times).grid(equations.model)  # type: ignore[arg-type]
 
 
 def _require_memory(spec: SweepSpec, *, on_disk: bool) -> None:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.analysis.sweeps._evaluate_chunk import Answer
+from dalembert.analysis.sweeps._evaluate_chunk import ChunkResult
 from dalembert.analysis.sweeps.sweep_spec import REDUCTIONS, Points, SweepSpec
-from dalembert.arguments import checked
+from dalembert.arguments import validate_arguments
 from dalembert.display import dataset
-from dalembert.errors import InputError, WorkError
+from dalembert.errors import ComputationError, InputError
 from dalembert.io import files
 from dalembert.io.files import write_text
 
@@ -48,7 +48,7 @@ def dataset_of(spec: SweepSpec, columns: Mapping[str, np.ndarray], reasons: Mapp
         about = "along the run" if each.reduction is None else REDUCTIONS[each.reduction][0]
         along = () if each.reduction else ("time",)
         values = columns[each.name].reshape(*variation.shape, *spec.shape_of(each))
-        series[each.name] = ((*dimensions, *along), values, {"description": f"{each.text}, {about}"})
+        series[each.name] = ((*dimensions, *along), values, {"description": f"{each.source}, {about}"})
     messages = np.full(variation.runs, "", dtype=object)
     for run, reason in reasons.items():
         messages[run] = reason
@@ -62,7 +62,7 @@ def _about(spec: SweepSpec, failed: int) -> dict[str, str | int]:
         "model": eom.model.name,
         "formalism": eom.formalism,
         "integrator": spec.integrator or "the best that can run",
-        "lanes": spec.alone or "yes",
+        "lanes": spec.reason_without_lanes or "yes",
         "samples": spec.variation.samples,
         "seed": spec.variation.seed,
         "runs": spec.variation.runs,
@@ -81,7 +81,7 @@ def save(found: xarray.Dataset, path: Path) -> Path:
     """Write the result of a sweep to NetCDF (.nc), or as a table (.csv, .parquet); the write is atomic."""
     require_writable(path)
     suffix = path.suffix.lower()
-    with files.complete(path) as part:
+    with files.atomic_write(path) as part:
         if suffix == ".nc":
             dataset.write_netcdf(found, part)
         elif suffix == ".csv":
@@ -91,7 +91,7 @@ def save(found: xarray.Dataset, path: Path) -> Path:
     return path
 
 
-@checked
+@validate_arguments
 def sweep_summary(found: xarray.Dataset, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> xarray.Dataset:
     """Mean, standard deviation, standard error of the mean, minimum, maximum and quantiles over all successful runs.
 
@@ -140,7 +140,7 @@ def sweep_summary(found: xarray.Dataset, quantiles: Sequence[float] = (0.05, 0.5
     return summary.assign_attrs({**found.attrs, "counted": count})
 
 
-class Memory:
+class MemoryStore:
     """Results of chunks in memory."""
 
     def __init__(self, spec: SweepSpec) -> None:
@@ -150,7 +150,7 @@ class Memory:
         self.reasons: dict[int, str] = {}
         self.missing = list(range(spec.chunks))
 
-    def keep(self, chunk: int, found: Answer) -> None:
+    def store(self, chunk: int, found: ChunkResult) -> None:
         """Store the result of a chunk."""
         first, count = self._spec.runs_of(chunk)
         for name, values in found.columns.items():
@@ -161,7 +161,7 @@ class Memory:
         """Do nothing: there are no open files."""
 
 
-class Folder(Memory):
+class CheckpointStore(MemoryStore):
     """Results of chunks in a folder: arrays for all runs, and a journal of the complete chunks.
 
     A chunk is complete if its line is in the journal, which is written after the arrays: if the process is killed, the chunks in
@@ -178,7 +178,7 @@ class Folder(Memory):
             done = self._read_journal()
             self._journal = os.open(path / _JOURNAL, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         except OSError as error:
-            raise WorkError(
+            raise ComputationError(
                 f"sweep, checkpoint {path}: {error.strerror or error}. Choose another folder, or free disk space."
             ) from error
         self.missing = [chunk for chunk in range(spec.chunks) if chunk not in done]
@@ -241,16 +241,16 @@ class Folder(Memory):
             total = zlib.crc32(column[first : first + count].tobytes(), total)
         return total
 
-    def keep(self, chunk: int, found: Answer) -> None:
+    def store(self, chunk: int, found: ChunkResult) -> None:
         """Write the result of a chunk, then its line in the journal."""
-        super().keep(chunk, found)
+        super().store(chunk, found)
         first, _ = self._spec.runs_of(chunk)
         reasons = {str(first + i): reason for i, reason in found.reasons.items()}
         line = json.dumps({"chunk": chunk, "sum": self._sum(chunk), "reasons": reasons}) + "\n"
         try:
             os.write(self._journal, line.encode())
         except OSError as error:
-            raise WorkError(
+            raise ComputationError(
                 f"sweep, checkpoint {self._path}: {error.strerror}. Free disk space and rerun the same call."
             ) from error
 

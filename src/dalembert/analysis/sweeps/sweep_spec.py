@@ -17,15 +17,15 @@ import numpy.typing as npt
 from dalembert.analysis.sweeps._sweep_lanes import reason_to_run_alone
 from dalembert.api.equations import Equations
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import is_real, is_whole, numbers_given, shown
-from dalembert.codegen.function import Function
-from dalembert.errors import FormulaError, InputError, nearest
+from dalembert.arguments import as_finite_array, is_integer, is_real, short_repr
+from dalembert.codegen.function import CompiledFunction
+from dalembert.errors import FormulaError, InputError, suggest_name
 from dalembert.model.description import Elements
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.integrators.dop853 import DormandPrince853
 from dalembert.symbolic.algebra_base import stack, vector
-from dalembert.symbolic.symbols import Formula, Kind
+from dalembert.symbolic.symbols import Formula, SymbolKind
 
 if TYPE_CHECKING:
     from dalembert.simulation.observables import Observed
@@ -36,7 +36,7 @@ _MIN_CHUNKS = 64  # smallest number of chunks, if there are enough runs
 _MAX_NUMBERS = 2**22  # largest number of values in the samples of a chunk, 32 MB
 Samples = Literal["grid", "sobol", "random"]
 SAMPLES: tuple[Samples, ...] = ("grid", "sobol", "random")
-MOST = 10**12  # runs
+MAX_RUNS = 10**12  # runs
 _BITS = 32  # of Sobol points: the largest number that SciPy allows
 _OPEN = 2.0**-54  # distance of probabilities from 0 and 1
 
@@ -63,20 +63,20 @@ _CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class SweepSpec(Value):
+class SweepSpec(FrozenValue):
     """The specification of a sweep; it can be pickled, so that other processes can evaluate its chunks."""
 
     equations: Equations
-    variation: Variation
+    variation: VariedValues
     observables: tuple[Observable, ...]
     times: tuple[float, ...]
     integrator: str | None
     settings: Settings
     project: bool = True
-    given_chunk: int | None = None
+    chunk_size: int | None = None
 
     @cached_property
-    def alone(self) -> str | None:
+    def reason_without_lanes(self) -> str | None:
         """Why runs are simulated one by one; None if they share lanes."""
         if not self.project:
             return "runs without projection are simulated one by one"
@@ -85,12 +85,14 @@ class SweepSpec(Value):
     @cached_property
     def chunk(self) -> int:
         """The number of runs in a chunk: it depends on the spec only, not on the number of workers."""
-        if self.given_chunk is not None:
-            return self.given_chunk
-        limit = _MAX_LANE_RUNS if self.alone is None else _MAX_SINGLE_RUNS
-        fitting = max(1, _MAX_NUMBERS // (len(self.times) * (self.equations.n_states + len(self.equations.working))))
+        if self.chunk_size is not None:
+            return self.chunk_size
+        limit = _MAX_LANE_RUNS if self.reason_without_lanes is None else _MAX_SINGLE_RUNS
+        fitting = max(
+            1, _MAX_NUMBERS // (len(self.times) * (self.equations.n_states + len(self.equations.work_sources)))
+        )
         share = max(1, self.variation.runs // _MIN_CHUNKS)
-        return max(1, min(limit, fitting, max(share, 64) if self.alone is None else share))
+        return max(1, min(limit, fitting, max(share, 64) if self.reason_without_lanes is None else share))
 
     @property
     def chunks(self) -> int:
@@ -146,12 +148,12 @@ class Distribution(Protocol):
 
 
 @dataclass(frozen=True)
-class Axis:
+class SweepAxis:
     """One varied quantity: a parameter, an initial position or an initial velocity."""
 
     name: str
     kind: Literal["parameter", "position", "velocity"]
-    place: int
+    index: int
     unit: str
     values: tuple[float, ...] = ()  # of a grid
     law: Distribution | None = None  # of samples; None: uniform
@@ -173,10 +175,10 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Variation:
+class VariedValues:
     """The varied values of all runs."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[SweepAxis, ...]
     samples: Samples
     runs: int
     seed: int
@@ -190,7 +192,7 @@ class Variation:
 class Points:
     """The varied values of any runs; fast in sequential order."""
 
-    def __init__(self, variation: Variation) -> None:
+    def __init__(self, variation: VariedValues) -> None:
         self._variation = variation
         self._sequence: Any = None  # a Sobol sequence
         self._next = 0
@@ -227,7 +229,7 @@ class Points:
             return self._sequence.random(count).T
 
 
-def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: int | None, seed: int) -> Variation:
+def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: int | None, seed: int) -> VariedValues:
     """The variation described by the arguments of `sweep`; raises InputError if one is wrong.
 
     >>> import dalembert as dl
@@ -236,44 +238,46 @@ def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: i
     """
     if samples not in SAMPLES:
         raise InputError(
-            f"sweep, samples: there is no '{samples}'. {nearest(samples, SAMPLES)} Expected grid, sobol or random."
+            f"sweep, samples: there is no '{samples}'. {suggest_name(samples, SAMPLES)} Expected grid, sobol or random."
         )
     if not vary:
         raise InputError("sweep, vary: got no names. Expected names with values, such as {'l': [0.5, 1.0, 1.5]}.")
-    if not is_whole(seed) or seed < 0:
-        raise InputError(f"sweep, seed: got {shown(seed)}. Expected an int >= 0.")
+    if not is_integer(seed) or seed < 0:
+        raise InputError(f"sweep, seed: got {short_repr(seed)}. Expected an int >= 0.")
     axes = tuple(_axis(model, str(name), values, samples == "grid") for name, values in vary.items())
     if samples == "grid":
         if runs is not None:
             raise InputError("sweep, runs: the number of runs of a grid is fixed. Omit `runs`, or use samples='sobol'.")
         count = math.prod(len(axis.values) for axis in axes)
     else:
-        if not is_whole(runs) or cast("int", runs) < 1:
-            raise InputError(f"sweep, runs: got {shown(runs)}. Expected the number of runs for samples='{samples}'.")
+        if not is_integer(runs) or cast("int", runs) < 1:
+            raise InputError(
+                f"sweep, runs: got {short_repr(runs)}. Expected the number of runs for samples='{samples}'."
+            )
         count = int(cast("int", runs))
-    limit = 2**_BITS if samples == "sobol" else MOST
+    limit = 2**_BITS if samples == "sobol" else MAX_RUNS
     if count > limit:
         raise InputError(f"sweep: got {count:.3g} runs. Expected at most {limit:.3g}. Vary fewer names or values.")
-    return Variation(axes, cast("Samples", samples), count, int(seed))
+    return VariedValues(axes, cast("Samples", samples), count, int(seed))
 
 
-def _axis(model: Elements, name: str, given: object, grid: bool) -> Axis:
+def _axis(model: Elements, name: str, given: object, grid: bool) -> SweepAxis:
     kind, index, unit = _index_of(model, name)
     if grid:
         if isinstance(given, Distribution):
             raise InputError(f"sweep, '{name}': got a distribution for a grid. Give values, or use samples='random'.")
-        values = np.atleast_1d(numbers_given(given, f"sweep, '{name}'"))
+        values = np.atleast_1d(as_finite_array(given, f"sweep, '{name}'"))
         if values.ndim != 1 or not len(values):
             raise InputError(f"sweep, '{name}': got shape {values.shape}. Expected a number or a nonempty 1-D array.")
-        return Axis(name, kind, index, unit, tuple(values.tolist()))
+        return SweepAxis(name, kind, index, unit, tuple(values.tolist()))
     if isinstance(given, Distribution):
-        return Axis(name, kind, index, unit, law=given)
+        return SweepAxis(name, kind, index, unit, law=given)
     if not (isinstance(given, tuple | list | np.ndarray) and len(given) == 2 and all(map(is_real, given))):
         raise InputError(
-            f"sweep, '{name}': got {shown(given)}. Expected the ends of a range such as (0.5, 1.5), or a distribution with "
+            f"sweep, '{name}': got {short_repr(given)}. Expected the ends of a range such as (0.5, 1.5), or a distribution with "
             "`ppf` such as scipy.stats.norm(1, 0.1)."
         )
-    return Axis(name, kind, index, unit, ends=(float(given[0]), float(given[1])))
+    return SweepAxis(name, kind, index, unit, ends=(float(given[0]), float(given[1])))
 
 
 def _index_of(model: Elements, name: str) -> tuple[Literal["parameter", "position", "velocity"], int, str]:
@@ -285,14 +289,14 @@ def _index_of(model: Elements, name: str) -> tuple[Literal["parameter", "positio
     for i, c in enumerate(model.generalized_coordinates):
         if c.name == name:
             return "position", i, c.unit
-        if Kind.RATE.of(c.name) == name:
+        if SymbolKind.RATE.of(c.name) == name:
             return "velocity", i, f"{c.unit}/s" if c.unit else ""
     known = [
         *(p.name for p in parameters),
-        *(x for c in model.generalized_coordinates for x in (c.name, Kind.RATE.of(c.name))),
+        *(x for c in model.generalized_coordinates for x in (c.name, SymbolKind.RATE.of(c.name))),
     ]
     raise InputError(
-        f"sweep, vary: there is no '{name}'. {nearest(name, known)} Expected a parameter, an initial coordinate x or an "
+        f"sweep, vary: there is no '{name}'. {suggest_name(name, known)} Expected a parameter, an initial coordinate x or an "
         "initial velocity dot(x)."
     )
 
@@ -302,7 +306,7 @@ class Observable:
     """A recorded quantity: a name, and a formula or column of a run, along the run or reduced."""
 
     name: str
-    text: str
+    source: str
     reduction: str | None = None  # None: all samples
     column: bool = False  # a column of a run, not a formula
 
@@ -318,7 +322,7 @@ def observables_of(
 
     >>> import dalembert as dl
     >>> eom = dl.derive("simple-pendulum")
-    >>> [(each.text, each.reduction) for each in observables_of(eom, ["max(theta)", "energy"], lambda: eom.simulate(1.0))]
+    >>> [(each.source, each.reduction) for each in observables_of(eom, ["max(theta)", "energy"], lambda: eom.simulate(1.0))]
     [('theta', 'max'), ('energy', None)]
     """
     names = {observe: observe} if isinstance(observe, str) else observe
@@ -342,7 +346,7 @@ def _observable(equations: Equations, name: str, text: str, probe: Callable[[], 
             return replace(found, column=True)
         known = [*equations.model.coordinate_names, *ENERGIES, *columns, *(f"{word}(...)" for word in REDUCTIONS)]
         raise InputError(
-            f"sweep, observe: '{text}' is neither a formula nor a column of a run. {nearest(inner, known)} {error}"
+            f"sweep, observe: '{text}' is neither a formula nor a column of a run. {suggest_name(inner, known)} {error}"
         ) from None
 
 
@@ -369,7 +373,7 @@ def _read(equations: Equations, text: str) -> Formula:
 def _columns(run: Trajectory) -> list[str]:
     from dalembert.display import dataset
 
-    return [column.name for column in dataset.columns_of(dataset.from_trajectory(run))]
+    return [column.name for column in dataset.columns_of(dataset.to_dataset(run))]
 
 
 class Observer:
@@ -378,13 +382,13 @@ class Observer:
     def __init__(self, equations: Equations, observables: Sequence[Observable]) -> None:
         self._space = equations.workspace
         self.formulas = [each for each in observables if not each.column]
-        system, read = self._space.system, [_read(equations, each.text) for each in self.formulas]
+        system, read = self._space.system, [_read(equations, each.source) for each in self.formulas]
         used = {str(symbol) for formula in read for symbol in formula.free_symbols}
         self._energies = [name for name in ENERGIES if name in used and name not in equations.model.reader.names]
         symbols = system.algebra.symbols(self._energies)
         lower = system.motion.lower.knowing(dict(zip(self._energies, symbols, strict=True)))
         outputs = vector([lower(formula) for formula in read])
-        self._function: Function = self._space.compiled(outputs, stack(symbols, system.q, system.qd))
+        self._function: CompiledFunction = self._space.compiled(outputs, stack(symbols, system.q, system.qd))
 
     def along(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
         """The formulas at states (n, K), by the names of their observables."""

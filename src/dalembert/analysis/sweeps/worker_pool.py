@@ -19,12 +19,12 @@ from threading import Event, Lock, Thread
 from typing import Any, cast
 from weakref import WeakSet
 
-from dalembert.analysis.sweeps._evaluate_chunk import Answer, answer
+from dalembert.analysis.sweeps._evaluate_chunk import ChunkResult, evaluate_chunk
 from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
 from dalembert.analysis.worker_process import CLOSED, WorkerProcess
-from dalembert.errors import DalembertError, EngineError, InputError, WorkError
+from dalembert.errors import ComputationError, DalembertError, EngineError, InputError
 
-Answered = Iterator[tuple[int, Answer]]
+Answered = Iterator[tuple[int, ChunkResult]]
 _CONNECT_TIMEOUT = "10s"
 _MIN_REMAINING = 8.0  # seconds of remaining work above which workers are started
 _MAX_DEATHS = 3  # worker deaths over one chunk
@@ -32,7 +32,7 @@ _QUEUED_CHUNKS = 3  # chunks submitted ahead for each worker of an executor
 
 
 @contextmanager
-def joined(address: str) -> Iterator[Any]:
+def dask_client(address: str) -> Iterator[Any]:
     """A Dask client of the scheduler at an address such as tcp://10.0.0.1:8786."""
     try:
         from distributed import Client as Scheduler  # pyright: ignore[reportMissingImports] (an extra)
@@ -41,17 +41,19 @@ def joined(address: str) -> Iterator[Any]:
     try:
         client = Scheduler(address, timeout=_CONNECT_TIMEOUT)
     except (OSError, ValueError, TimeoutError) as error:
-        raise WorkError(
+        raise ComputationError(
             f"no Dask scheduler responds at '{address}' ({error}). Start one with `dask scheduler`, and workers with "
             f"`dask worker {address}` in an environment that contains dalembert."
         ) from error
     with client:
         if not client.nthreads():
-            raise WorkError(f"the scheduler at '{address}' has no workers. Start some with `dask worker {address}`.")
+            raise ComputationError(
+                f"the scheduler at '{address}' has no workers. Start some with `dask worker {address}`."
+            )
         yield client
 
 
-def answers(spec: SweepSpec, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
+def chunk_results(spec: SweepSpec, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
     """The results of chunks in order of completion."""
     if executor is not None:
         if workers is not None:
@@ -67,7 +69,7 @@ def _here(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered:
     """Results of this process, until the remaining work justifies the start of worker processes."""
     points, begun = Points(spec.variation), time.perf_counter()
     for i, chunk in enumerate(chunks):
-        yield chunk, answer(spec, points(*spec.runs_of(chunk)))
+        yield chunk, evaluate_chunk(spec, points(*spec.runs_of(chunk)))
         used = time.perf_counter() - begun
         if i == 0:
             begun = time.perf_counter()  # the first chunk includes compilation
@@ -97,14 +99,14 @@ def _require_known_elsewhere(spec: SweepSpec) -> None:
 
 def _by_executor(spec: SweepSpec, chunks: Sequence[int], given: object) -> Answered:
     executor = _executor(given)
-    waiting, pending = deque(chunks), dict[Future[Answer], int]()
+    waiting, pending = deque(chunks), dict[Future[ChunkResult], int]()
     points = Points(spec.variation)
     ahead = _QUEUED_CHUNKS * max(1, _parallelism(given))
     try:
         while waiting or pending:
             while waiting and len(pending) < ahead:
                 chunk = waiting.popleft()
-                pending[executor.submit(answer, spec, points(*spec.runs_of(chunk)))] = chunk
+                pending[executor.submit(evaluate_chunk, spec, points(*spec.runs_of(chunk)))] = chunk
             done, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
                 yield pending.pop(future), _result(future)
@@ -131,13 +133,13 @@ def _parallelism(executor: object) -> int:
     return int(getattr(executor, "_max_workers", None) or _cores())
 
 
-def _result(future: Future[Answer]) -> Answer:
+def _result(future: Future[ChunkResult]) -> ChunkResult:
     try:
         return future.result()
     except DalembertError:
         raise
     except Exception as error:  # third-party executors raise any exception
-        raise WorkError(
+        raise ComputationError(
             f"sweep: the executor failed with {type(error).__name__}: {error}. Finished chunks are in the checkpoint, if one was "
             "given. Rerun the same call to resume."
         ) from error
@@ -152,7 +154,7 @@ class _WorkerPool:
     def __init__(self, spec: SweepSpec, chunks: Sequence[int]) -> None:
         self._spec, self._waiting, self._deaths = spec, deque(chunks), dict[int, int]()
         self._lock, self._over, self._points = Lock(), Event(), Points(spec.variation)
-        self.found: SimpleQueue[tuple[int, Answer | Exception]] = SimpleQueue()
+        self.found: SimpleQueue[tuple[int, ChunkResult | Exception]] = SimpleQueue()
         self._workers: WeakSet[WorkerProcess] = WeakSet()
 
     def serve(self) -> None:
@@ -170,7 +172,7 @@ class _WorkerPool:
                 deaths += 1
                 if deaths > _MAX_DEATHS and not started and not self._over.is_set():
                     reason = str(error) or "it ended before it was ready"
-                    self.found.put((-1, WorkError(f"sweep: a worker process cannot be started ({reason}).")))
+                    self.found.put((-1, ComputationError(f"sweep: a worker process cannot be started ({reason}).")))
                     return
             except Exception as error:  # `by_processes` raises it
                 self.found.put((-1, error))
@@ -205,7 +207,7 @@ class _WorkerPool:
                 self._waiting.appendleft(chunk)
                 return
         first, count = self._spec.runs_of(chunk)
-        raise WorkError(
+        raise ComputationError(
             f"sweep: {_MAX_DEATHS} worker processes died during runs {first} to {first + count - 1}, perhaps for lack of memory. "
             "Use a smaller `chunk`, or fewer `workers`."
         )
@@ -244,6 +246,6 @@ def evaluate_chunks(connection: Connection) -> None:
         while True:
             points = connection.recv()
             try:
-                connection.send(answer(spec, points))
+                connection.send(evaluate_chunk(spec, points))
             except DalembertError as error:
                 connection.send(error)

@@ -19,9 +19,9 @@ from dalembert.codegen.llvm._vector_arithmetic import (
     INTEGER,
     NAN,
     Bits,
-    Lanes,
     Pair,
     Real,
+    VectorBuilder,
     internal,
     madd,
     ordered_sum,
@@ -39,7 +39,7 @@ HALF_PI = tuple(map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-
 TWO_OVER_PI = float.fromhex("0x1.45f306dc9c883p-1")
 
 # adding 3·2⁵¹ rounds to an integer, which is then in the lowest bits
-WHOLE = 3 * 2.0**51
+ROUNDING_SHIFT = 3 * 2.0**51
 LARGEST = 2.0**20
 WORDS = 20  # 64 zeros, then 2/π to 1216 bits: 2⁹⁷¹, the last bit of the largest double, still has 192 of them
 FIELDS = ir.LiteralStructType([INTEGER, DOUBLE, DOUBLE])  # quarters, r.hi, r.lo of one lane
@@ -47,24 +47,24 @@ Value = TypeVar("Value", Real, Bits)
 
 
 @dataclass(frozen=True)
-class Reduced:
+class ReducedArgument:
     """x = r + quarters · π/2, with |r| slightly above π/4 at most; only the two lowest bits of `quarters` are significant."""
 
     quarters: Bits
     r: Pair
 
 
-def reduced(x: Real) -> Reduced:
+def reduced(x: Real) -> ReducedArgument:
     """x reduced by quarter turns; r is NaN if x is infinite or NaN."""
     return _beyond(x, _near(x))
 
 
-def reduced_once(x: Real) -> Reduced:
+def reduced_once(x: Real) -> ReducedArgument:
     """`reduced` with r rounded: r.lo is omitted."""
     return _beyond(x, _rounded(x))
 
 
-def _beyond(x: Real, near: Reduced) -> Reduced:
+def _beyond(x: Real, near: ReducedArgument) -> ReducedArgument:
     """The result for moderate x, and the exact reduction for huge x."""
     builder = x.lanes.builder
     huge = ~(abs(x) < LARGEST)
@@ -77,33 +77,33 @@ def _beyond(x: Real, near: Reduced) -> Reduced:
         lo = huge.real(finite.real(far.r.lo, 0.0), near.r.lo)
         predecessors = (start, builder.block)
     r = Pair(_either(predecessors, near.r.hi, hi), _either(predecessors, near.r.lo, lo))
-    return Reduced(_either(predecessors, near.quarters, quarters), r)
+    return ReducedArgument(_either(predecessors, near.quarters, quarters), r)
 
 
-def _rounded(x: Real) -> Reduced:
+def _rounded(x: Real) -> ReducedArgument:
     """Cody and Waite without error terms: the significant part is rounded once, and the first difference is exact.
 
     With fused products a part may have 53 bits: x and n·π/2 are then multiples of 2⁻⁵³, and their difference is below 1.
     """
-    shifted = madd(x, x.lanes.real(TWO_OVER_PI), WHOLE)
-    n, r = shifted - WHOLE, x
+    shifted = madd(x, x.lanes.real(TWO_OVER_PI), ROUNDING_SHIFT)
+    n, r = shifted - ROUNDING_SHIFT, x
     for part in HALF_PI_LONG_PARTS if x.lanes.fma else HALF_PI_PARTS:
         r = madd(n, x.lanes.real(-part), r)
-    return Reduced(shifted.bits(), Pair(r, x.lanes.real(0.0)))
+    return ReducedArgument(shifted.bits(), Pair(r, x.lanes.real(0.0)))
 
 
-def _near(x: Real) -> Reduced:
+def _near(x: Real) -> ReducedArgument:
     """Cody and Waite: x − n·π/2 part by part; the first three products are exact.
 
     The sums are exact in any order of size: where the first term is the smaller one, both are multiples of one bit and
     below 2⁵³ of it.
     """
-    shifted = x * TWO_OVER_PI + WHOLE
-    n = shifted - WHOLE
+    shifted = x * TWO_OVER_PI + ROUNDING_SHIFT
+    n = shifted - ROUNDING_SHIFT
     first, second, third, fourth = (x.lanes.real(-part) for part in HALF_PI_PARTS)
     one = ordered_sum(madd(n, first, x), n * second)
     two = ordered_sum(one.hi, n * third)
-    return Reduced(shifted.bits(), ordered_sum(two.hi, madd(n, fourth, one.lo + two.lo)))
+    return ReducedArgument(shifted.bits(), ordered_sum(two.hi, madd(n, fourth, one.lo + two.lo)))
 
 
 def _either(predecessors: tuple[ir.Block | None, ir.Block | None], one: Value, other: Value) -> Value:
@@ -115,7 +115,7 @@ def _either(predecessors: tuple[ir.Block | None, ir.Block | None], one: Value, o
     return type(one)(lanes, phi)
 
 
-def _far(x: Real) -> Reduced:
+def _far(x: Real) -> ReducedArgument:
     """Payne and Hanek, lane by lane."""
     lanes, builder = x.lanes, x.lanes.builder
     function = _payne_hanek(builder.module, lanes.fma)
@@ -124,7 +124,7 @@ def _far(x: Real) -> Reduced:
         lanes.together(scalar, [lanes.emit("extract_value", result, i) for result in results])
         for i, scalar in enumerate(FIELDS.elements)
     )
-    return Reduced(Bits(lanes, quarters), Pair(Real(lanes, hi), Real(lanes, lo)))
+    return ReducedArgument(Bits(lanes, quarters), Pair(Real(lanes, hi), Real(lanes, lo)))
 
 
 def _payne_hanek(module: ir.Module, fma: bool) -> ir.Function:
@@ -134,7 +134,7 @@ def _payne_hanek(module: ir.Module, fma: bool) -> ir.Function:
     if isinstance(known, ir.Function):
         return known
     function = internal(module, name, FIELDS, [DOUBLE])
-    lanes = Lanes(ir.IRBuilder(function.append_basic_block("entry")), 1, fma)
+    lanes = VectorBuilder(ir.IRBuilder(function.append_basic_block("entry")), 1, fma)
     quarters, r = _scalar_reduction(Real(lanes, function.args[0]))
     lanes.builder.ret(lanes.struct(FIELDS, [quarters.value, r.hi.value, r.lo.value]))
     return function
@@ -164,7 +164,7 @@ def _scalar_reduction(x: Real) -> tuple[Bits, Pair]:
     return negative.bits(lanes.bits(0) - quarters, quarters), Pair(r.hi.flipped(sign), r.lo.flipped(sign))
 
 
-def _window(lanes: Lanes, e: Bits) -> list[Bits]:
+def _window(lanes: VectorBuilder, e: Bits) -> list[Bits]:
     """The 192 bits of 2/π from the weight 2¹⁻ᵉ; the bits before contribute full turns of 2ᵉ."""
     builder = lanes.builder
     start = e + 62  # 64 zeros, then the weight 2⁻¹

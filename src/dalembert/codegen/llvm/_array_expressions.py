@@ -16,7 +16,17 @@ from llvmlite import ir
 
 from dalembert.codegen.compiled_loop import in_machine_code
 from dalembert.codegen.llvm._loop_expressions import Expressions
-from dalembert.codegen.llvm._value_types import INT, Array, Kind, Record, Scalar, Value, View, Word, integer
+from dalembert.codegen.llvm._value_types import (
+    INT,
+    Array,
+    ArrayView,
+    CodeValue,
+    Kind,
+    MachineWord,
+    RecordValue,
+    ScalarType,
+    integer,
+)
 
 
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -69,44 +79,44 @@ def taken_rows(A: np.ndarray, places: np.ndarray) -> np.ndarray:
 _TAKEN = {1: taken, 2: taken_rows}
 
 
-def shape_of(value: Value) -> list[Word]:
+def shape_of(value: CodeValue) -> list[MachineWord]:
     """The shape of an array or a view; empty for a number."""
-    return list(value.words[1 : 1 + value.kind.ndim]) if isinstance(value.kind, Array | View) else []
+    return list(value.words[1 : 1 + value.kind.ndim]) if isinstance(value.kind, Array | ArrayView) else []
 
 
 class ArrayExpressions(Expressions):
     """Code generation for expressions of arrays."""
 
     @abstractmethod
-    def allocate(self, count: Word) -> Word:
+    def allocate(self, count: MachineWord) -> MachineWord:
         """The address of memory for `count` numbers, valid until the function returns."""
 
     @abstractmethod
-    def counter(self) -> Word:
+    def counter(self) -> MachineWord:
         """The address of an integer in the stack frame."""
 
     @abstractmethod
-    def called(self, node: ast.AST, function: object, arguments: Sequence[Value]) -> Value:
+    def called(self, node: ast.AST, function: object, arguments: Sequence[CodeValue]) -> CodeValue:
         """The return value of a compiled function for these arguments."""
 
     # elements, slices and views
 
-    def _Subscript(self, node: ast.Subscript) -> Value:
+    def _Subscript(self, node: ast.Subscript) -> CodeValue:
         owner = self.operand(node.value)
-        if isinstance(owner.kind, Record):
+        if isinstance(owner.kind, RecordValue):
             return owner.parts()[ast.literal_eval(node.slice)]
-        place = self.place(node, owner)
-        return Value(place.kind, (self.builder.load(place.word),)) if isinstance(place.kind, Scalar) else place
+        place = self.element_address(node, owner)
+        return CodeValue(place.kind, (self.builder.load(place.word),)) if isinstance(place.kind, ScalarType) else place
 
-    def place(self, node: ast.Subscript, owner: Value) -> Value:
+    def element_address(self, node: ast.Subscript, owner: CodeValue) -> CodeValue:
         """The address of an element of an array; for slices and fewer indices than axes, the array or view that begins there."""
         indices = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if not isinstance(owner.kind, Array | View):
-            self.refuse(node)
+        if not isinstance(owner.kind, Array | ArrayView):
+            self.raise_unsupported(node)
         dots = [i for i, each in enumerate(indices) if isinstance(each, ast.Constant) and each.value is ...]
         used = sum(not isinstance(each, ast.Constant) or isinstance(each.value, int) for each in indices)
         if used > owner.kind.ndim:
-            self.refuse(node)
+            self.raise_unsupported(node)
         at = dots[0] if dots else len(indices)
         indices[at : at + len(dots)] = [ast.Slice()] * (owner.kind.ndim - used)
         axes, offset, shape, strides, dense = iter(range(owner.kind.ndim)), integer(0).word, [], [], True
@@ -128,65 +138,65 @@ class ArrayExpressions(Expressions):
             offset = self._sum(offset, self._times(begin, steps[axis]))
         pointer = self.builder.gep(owner.word, [offset])
         if not shape:
-            return Value(owner.kind.item, (pointer,))
+            return CodeValue(owner.kind.item, (pointer,))
         if dense and isinstance(owner.kind, Array):
-            return Value(Array(owner.kind.item, len(shape)), (pointer, *shape))
-        return Value(View(owner.kind.item, len(shape)), (pointer, *shape, *strides))
+            return CodeValue(Array(owner.kind.item, len(shape)), (pointer, *shape))
+        return CodeValue(ArrayView(owner.kind.item, len(shape)), (pointer, *shape, *strides))
 
-    def _limits(self, node: ast.AST, part: ast.Slice, size: Word) -> tuple[Word, Word]:
+    def _limits(self, node: ast.AST, part: ast.Slice, size: MachineWord) -> tuple[MachineWord, MachineWord]:
         """The begin of a slice, and its size."""
         if part.step is not None:
-            self.refuse(node)
-        begin = integer(0).word if part.lower is None else self.whole(part.lower)
+            self.raise_unsupported(node)
+        begin = integer(0).word if part.lower is None else self.integer_operand(part.lower)
         if part.upper is None and part.lower is None:
             return begin, size
-        return begin, self.builder.sub(size if part.upper is None else self.whole(part.upper), begin)
+        return begin, self.builder.sub(size if part.upper is None else self.integer_operand(part.upper), begin)
 
-    def whole(self, node: ast.expr) -> Word:
+    def integer_operand(self, node: ast.expr) -> MachineWord:
         """An index or a size."""
         return self._as_index(node, self.value(node))
 
-    def _as_index(self, node: ast.expr, found: Value) -> Word:
-        return found.word if found.kind == INT else self.refuse(node, f"expected an int, got {found.kind}:")
+    def _as_index(self, node: ast.expr, found: CodeValue) -> MachineWord:
+        return found.word if found.kind == INT else self.raise_unsupported(node, f"expected an int, got {found.kind}:")
 
-    def _times(self, a: Word, b: Word) -> Word:
+    def _times(self, a: MachineWord, b: MachineWord) -> MachineWord:
         """The product of two integers, one of which may be a constant."""
         for this, other in ((a, b), (b, a)):
             if isinstance(this, ir.Constant) and this.constant in (0, 1):
                 return other if this.constant else this
         return self.builder.mul(a, b)
 
-    def _sum(self, a: Word, b: Word) -> Word:
+    def _sum(self, a: MachineWord, b: MachineWord) -> MachineWord:
         for this, other in ((a, b), (b, a)):
             if isinstance(this, ir.Constant) and this.constant == 0:
                 return other
         return self.builder.add(a, b)
 
-    def _strides(self, value: Value) -> list[Word]:
+    def _strides(self, value: CodeValue) -> list[MachineWord]:
         """The strides of an array along each axis."""
-        if isinstance(value.kind, View):
+        if isinstance(value.kind, ArrayView):
             return list(value.words[1 + value.kind.ndim :])
         strides = [integer(1).word]
         for size in shape_of(value)[:0:-1]:
             strides.insert(0, self._times(size, strides[0]))
         return strides
 
-    def attribute(self, node: ast.Attribute, owner: Value) -> Value:
+    def attribute(self, node: ast.Attribute, owner: CodeValue) -> CodeValue:
         """The transposed matrix as a view, or the shape."""
-        if node.attr not in ("T", "mT") or not isinstance(owner.kind, Array | View) or owner.kind.ndim != 2:
+        if node.attr not in ("T", "mT") or not isinstance(owner.kind, Array | ArrayView) or owner.kind.ndim != 2:
             return super().attribute(node, owner)
         shape, strides = shape_of(owner), self._strides(owner)
-        return Value(View(owner.kind.item, 2), (owner.word, *shape[::-1], *strides[::-1]))
+        return CodeValue(ArrayView(owner.kind.item, 2), (owner.word, *shape[::-1], *strides[::-1]))
 
-    def diagonal(self, node: ast.Call, M: Value) -> Value:
+    def diagonal(self, node: ast.Call, M: CodeValue) -> CodeValue:
         """The diagonal of a square matrix as a view."""
-        assert isinstance(M.kind, Array | View)
+        assert isinstance(M.kind, Array | ArrayView)
         step, across = self._strides(M)
-        return Value(View(M.kind.item, 1), (M.word, shape_of(M)[0], self.builder.add(step, across)))
+        return CodeValue(ArrayView(M.kind.item, 1), (M.word, shape_of(M)[0], self.builder.add(step, across)))
 
     # loops over elements
 
-    def repeat(self, count: Word, body: Callable[[Word], object]) -> None:
+    def repeat(self, count: MachineWord, body: Callable[[MachineWord], object]) -> None:
         """Emit a loop over range(count)."""
         look, do, after = (self.builder.append_basic_block(name) for name in ("look", "do", "after"))
         at = self.counter()
@@ -201,10 +211,10 @@ class ArrayExpressions(Expressions):
         self.builder.branch(look)
         self.builder.position_at_end(after)
 
-    def _each(self, shape: Sequence[Word], body: Callable[[list[Word]], object]) -> None:
+    def _each(self, shape: Sequence[MachineWord], body: Callable[[list[MachineWord]], object]) -> None:
         """Emit loops over all indices of a shape."""
 
-        def level(index: list[Word]) -> None:
+        def level(index: list[MachineWord]) -> None:
             if len(index) == len(shape):
                 body(index)
             else:
@@ -212,7 +222,7 @@ class ArrayExpressions(Expressions):
 
         level([])
 
-    def _steps(self, value: Value, ndim: int, alone: bool) -> list[Word]:
+    def _steps(self, value: CodeValue, ndim: int, alone: bool) -> list[MachineWord]:
         """The strides of an operand along the axes of the result: 0 along broadcast axes."""
         sizes, one = shape_of(value), integer(1).word
         strides = self._strides(value) if sizes else []
@@ -223,19 +233,19 @@ class ArrayExpressions(Expressions):
             ]
         return [integer(0).word] * (ndim - len(sizes)) + strides
 
-    def _element(self, value: Value, steps: Sequence[Word], index: Sequence[Word]) -> Value:
+    def _element(self, value: CodeValue, steps: Sequence[MachineWord], index: Sequence[MachineWord]) -> CodeValue:
         """The element of an operand at an index of the result."""
-        if not isinstance(value.kind, Array | View):
+        if not isinstance(value.kind, Array | ArrayView):
             return value
-        return Value(value.kind.item, (self.builder.load(self._at(value.word, steps, index)),))
+        return CodeValue(value.kind.item, (self.builder.load(self._at(value.word, steps, index)),))
 
-    def _at(self, pointer: Word, steps: Sequence[Word], index: Sequence[Word]) -> Word:
+    def _at(self, pointer: MachineWord, steps: Sequence[MachineWord], index: Sequence[MachineWord]) -> MachineWord:
         offset = integer(0).word
         for i, step in zip(index, steps, strict=True):
             offset = self._sum(offset, self._times(i, step))
         return self.builder.gep(pointer, [offset])
 
-    def _broadcast(self, values: Sequence[Value]) -> list[Word]:
+    def _broadcast(self, values: Sequence[CodeValue]) -> list[MachineWord]:
         """The shape of the result of an operation."""
         shapes = sorted((shape_of(value) for value in values), key=len)
         found = shapes.pop()
@@ -245,40 +255,40 @@ class ArrayExpressions(Expressions):
                 found[-axis] = self.builder.select(single, shape[-axis], found[-axis])
         return found
 
-    def elementwise(self, function: Callable[..., Value], *operands: Value) -> Value:
+    def elementwise(self, function: Callable[..., CodeValue], *operands: CodeValue) -> CodeValue:
         """Apply a function elementwise to arrays, as a new array; to numbers only, a number."""
-        arrays = [value for value in operands if isinstance(value.kind, Array | View)]
+        arrays = [value for value in operands if isinstance(value.kind, Array | ArrayView)]
         if not arrays:
             return function(*operands)
         shape = self._broadcast(arrays)
         steps = [self._steps(value, len(shape), len(arrays) == 1) for value in operands]
-        data, kinds = self.allocate(self._count(shape)), list[Scalar]()
-        own = self._strides(Value(Array(INT, len(shape)), (data, *shape)))
+        data, kinds = self.allocate(self._count(shape)), list[ScalarType]()
+        own = self._strides(CodeValue(Array(INT, len(shape)), (data, *shape)))
 
-        def body(index: list[Word]) -> None:
+        def body(index: list[MachineWord]) -> None:
             found = function(*(self._element(*pair, index) for pair in zip(operands, steps, strict=True)))
-            assert isinstance(found.kind, Scalar)
+            assert isinstance(found.kind, ScalarType)
             kinds.append(found.kind)
             pointer = self.builder.bitcast(data, found.kind.word.as_pointer())
             self.builder.store(found.word, self._at(pointer, own, index))
 
         self._each(shape, body)
         pointer = self.builder.bitcast(data, kinds[0].word.as_pointer())
-        return Value(Array(kinds[0], len(shape)), (pointer, *shape))
+        return CodeValue(Array(kinds[0], len(shape)), (pointer, *shape))
 
-    def fill(self, node: ast.AST, target: Value, value: Value) -> None:
+    def fill(self, node: ast.AST, target: CodeValue, value: CodeValue) -> None:
         """Write a number, or an array with broadcasting, into an array or a view."""
-        assert isinstance(target.kind, Array | View)
+        assert isinstance(target.kind, Array | ArrayView)
         item, shape, own = target.kind.item, shape_of(target), self._strides(target)
         steps = self._steps(value, len(shape), alone=False)
 
-        def body(index: list[Word]) -> None:
+        def body(index: list[MachineWord]) -> None:
             found = self.as_kind(self._element(value, steps, index), item, node)
             self.builder.store(found.word, self._at(target.word, own, index))
 
         self._each(shape, body)
 
-    def _count(self, shape: Sequence[Word]) -> Word:
+    def _count(self, shape: Sequence[MachineWord]) -> MachineWord:
         count = integer(1).word
         for size in shape:
             count = self._times(count, size)
@@ -286,36 +296,36 @@ class ArrayExpressions(Expressions):
 
     # operations
 
-    def dense(self, value: Value) -> Value:
+    def dense(self, value: CodeValue) -> CodeValue:
         """A value in C order: a view is copied."""
-        return self.elementwise(lambda each: each, value) if isinstance(value.kind, View) else value
+        return self.elementwise(lambda each: each, value) if isinstance(value.kind, ArrayView) else value
 
-    def operation(self, node: ast.AST, operator: ast.operator, left: Value, right: Value) -> Value:
+    def operation(self, node: ast.AST, operator: ast.operator, left: CodeValue, right: CodeValue) -> CodeValue:
         """left operator right, of numbers or of arrays."""
         if isinstance(operator, ast.MatMult):
-            kinds = [each.kind.ndim if isinstance(each.kind, Array | View) else 0 for each in (left, right)]
+            kinds = [each.kind.ndim if isinstance(each.kind, Array | ArrayView) else 0 for each in (left, right)]
             function = _PRODUCTS.get((kinds[0], kinds[1]))
             if function is None:
-                self.refuse(node)
+                self.raise_unsupported(node)
             return self.called(node, function, [self.dense(left), self.dense(right)])
         return self.elementwise(lambda a, b: super(ArrayExpressions, self).operation(node, operator, a, b), left, right)
 
-    def copied(self, node: ast.Call, array: Value) -> Value:
+    def copied(self, node: ast.Call, array: CodeValue) -> CodeValue:
         """A new array with the same elements."""
         return self.elementwise(lambda each: each, array)
 
-    def reshaped(self, node: ast.Call, array: Value, sizes: Value | None = None) -> Value:
+    def reshaped(self, node: ast.Call, array: CodeValue, sizes: CodeValue | None = None) -> CodeValue:
         """An array in another shape; flat if no shape is passed."""
         assert isinstance(array.kind, Array)
         shape = [self._count(shape_of(array))] if sizes is None else sizes_of(sizes)
-        return Value(Array(array.kind.item, len(shape)), (array.word, *shape))
+        return CodeValue(Array(array.kind.item, len(shape)), (array.word, *shape))
 
-    def concatenated(self, node: ast.Call, parts: Value) -> Value:
+    def concatenated(self, node: ast.Call, parts: CodeValue) -> CodeValue:
         """Concatenate arrays along their first axis."""
         arrays = parts.parts()
         first: Kind = arrays[0].kind
         if not isinstance(first, Array) or any(each.kind != first for each in arrays):
-            self.refuse(node, "expected arrays of one type in")
+            self.raise_unsupported(node, "expected arrays of one type in")
         lengths = [shape_of(each)[0] for each in arrays]
         total = lengths[0]
         for length in lengths[1:]:
@@ -325,13 +335,13 @@ class ArrayExpressions(Expressions):
         begin = integer(0).word
         for each in arrays:
             count = self._count(shape_of(each))
-            piece = Value(Array(first.item, 1), (self.builder.gep(data, [begin]), count))
-            self.fill(node, piece, Value(piece.kind, (each.word, count)))
+            piece = CodeValue(Array(first.item, 1), (self.builder.gep(data, [begin]), count))
+            self.fill(node, piece, CodeValue(piece.kind, (each.word, count)))
             begin = self._sum(begin, count)
-        return Value(first, (data, *shape))
+        return CodeValue(first, (data, *shape))
 
 
-def sizes_of(sizes: Value) -> list[Word]:
+def sizes_of(sizes: CodeValue) -> list[MachineWord]:
     """A shape, passed as one integer or several."""
     return [sizes.word] if sizes.kind == INT else [part.word for part in sizes.parts()]
 

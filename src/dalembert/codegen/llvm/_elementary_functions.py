@@ -12,16 +12,16 @@ from math import sqrt
 
 from llvmlite import ir
 
-from dalembert.codegen.llvm._argument_reduction import WHOLE, reduced, reduced_once
+from dalembert.codegen.llvm._argument_reduction import ROUNDING_SHIFT, reduced, reduced_once
 from dalembert.codegen.llvm._vector_arithmetic import (
     DOUBLE,
     INF,
     INTEGER,
     NAN,
     Bits,
-    Lanes,
     Pair,
     Real,
+    VectorBuilder,
     exact_product,
     internal,
     madd,
@@ -240,7 +240,7 @@ class Functions:
         if name in ("sin", "cos"):
             return self.sincos(builder, *arguments)[name == "cos"]
         if name == "sqrt":
-            return Real(Lanes(builder, self.lanes, self.fma), *arguments).sqrt().value
+            return Real(VectorBuilder(builder, self.lanes, self.fma), *arguments).sqrt().value
         return builder.call(self.defined(name), arguments)
 
     def sincos(self, builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -250,7 +250,7 @@ class Functions:
 
     def multiply_add(self, builder: ir.IRBuilder, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
         """a b + c, rounded once if fused multiply-adds are allowed, otherwise twice."""
-        lanes = Lanes(builder, self.lanes, self.fma)
+        lanes = VectorBuilder(builder, self.lanes, self.fma)
         return madd(Real(lanes, a), Real(lanes, b), Real(lanes, c)).value
 
     def defined(self, name: str) -> ir.Function:
@@ -267,7 +267,7 @@ class Functions:
             raise EngineError(f"function '{name}': not available in machine code. Expected one of {expected}.")
         body, arity = BODIES[name]
         builder = ir.IRBuilder()
-        lanes = Lanes(builder, self.lanes, self.fma)
+        lanes = VectorBuilder(builder, self.lanes, self.fma)
         shape = lanes.shape(DOUBLE)
         both = ir.LiteralStructType([shape, shape])
         function = internal(self.module, full, both if name == "sincos" else shape, [shape] * arity)
@@ -290,7 +290,7 @@ class Functions:
         entry, loop, done = (function.append_basic_block(part) for part in ("entry", "loop", "done"))
         ir.IRBuilder(entry).branch(loop)
         builder = ir.IRBuilder(loop)
-        lanes = Lanes(builder, self.lanes, self.fma)
+        lanes = VectorBuilder(builder, self.lanes, self.fma)
         kind = lanes.shape(ROWS[name])
         i = builder.phi(INTEGER)
         i.add_incoming(INTEGER(0), entry)
@@ -310,12 +310,12 @@ def _exp(x: Pair) -> Real:
     """e to the x.hi + x.lo = 2ⁿ eʳ with |r| ≤ ln 2 / 2; some NaN if x is NaN."""
     high = (x.hi > 710.0).real(710.0, x.hi)
     high = (high < -746.0).real(-746.0, high)
-    shifted = high * LOG2_E + WHOLE
-    n = shifted - WHOLE
+    shifted = high * LOG2_E + ROUNDING_SHIFT
+    n = shifted - ROUNDING_SHIFT
     r = ordered_sum(high - n * LN_2[0], x.lo - n * LN_2[1])
     total = ordered_sum(x.hi.lanes.real(1.0), r.hi)
     tail = madd(r.hi * r.hi, polynomial(r.hi, EXP), madd(r.hi, r.lo, r.lo))
-    return _scaled(total.hi + (total.lo + tail), shifted.bits() - pattern(WHOLE))
+    return _scaled(total.hi + (total.lo + tail), shifted.bits() - pattern(ROUNDING_SHIFT))
 
 
 def _scaled(x: Real, n: Bits) -> Real:
@@ -346,7 +346,7 @@ def _parted(x: Real) -> tuple[Real, Pair]:
     bits = subnormal.real(x * 2.0**54, x).bits()
     exponent = (bits + (pattern(1.0) - pattern(sqrt(0.5)))) >> 52
     m = (bits - ((exponent - 1023) << 52)).real()
-    k = (exponent + pattern(WHOLE)).real() - (subnormal.real(1023.0 + 54.0, 1023.0) + WHOLE)
+    k = (exponent + pattern(ROUNDING_SHIFT)).real() - (subnormal.real(1023.0 + 54.0, 1023.0) + ROUNDING_SHIFT)
     return k, quotient(Pair(m - 1.0, x.lanes.real(0.0)), ordered_sum(x.lanes.real(1.0), m))
 
 

@@ -17,10 +17,10 @@ from math import isqrt
 from typing import NamedTuple
 
 from dalembert.codegen.llvm._library import ALIGN_MEMORY, PACKED, Library
-from dalembert.codegen.llvm._linear_solves import Pattern, SparseText, variants
+from dalembert.codegen.llvm._linear_solves import Pattern, SparseSource, variants
 from dalembert.codegen.llvm._tiles import LOOP, Tile, compact_order
 from dalembert.codegen.program import Program
-from dalembert.symbolic.graph import SOLUTIONS, lower_place
+from dalembert.symbolic.graph import SOLUTIONS, lower_triangle_index
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 from dalembert.symbolic.rolled_solve import order_of_symmetric
 
@@ -32,7 +32,7 @@ POINTERS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias readon
 
 
 @dataclass(frozen=True)
-class Target:
+class MachineTarget:
     """Properties of the target machine code."""
 
     lanes: int = 1  # states per vector
@@ -56,7 +56,7 @@ class Target:
         return text if self.lanes == 1 else f"<{', '.join([f'{self.real} {text}'] * self.lanes)}>"
 
 
-def module_text(program: Program, target: Target) -> str:
+def module_source(program: Program, target: MachineTarget) -> str:
     """The module that defines `one(x, p, tables, out)`, or `many(x, p, tables, out, begin, end, stride)` for several lanes.
 
     `many` processes the states from `begin` to `end`. Its x and out are lists of arrays: the address of each, the bytes between
@@ -76,10 +76,10 @@ class _BlockMemory(NamedTuple):
     calls: tuple[str, ...] = ()  # functions for the sparsity pattern of the matrix
 
 
-class Writer:
+class LlvmWriter:
     """Writes the lines of a program as rows of LLVM source."""
 
-    def __init__(self, program: Program, target: Target, library: Library) -> None:
+    def __init__(self, program: Program, target: MachineTarget, library: Library) -> None:
         self._program, self._target, self._library = program, target, library
         first = len(program.inputs) + len(program.parameters)
         self._names = {first + i: target.constant(x) for i, x in enumerate(program.numbers)} | _table_offsets(program)
@@ -181,7 +181,7 @@ class Writer:
                 allocations[y] = self._sparse_solution(operands)
             elif operation == "symmetric_factor":
                 n = order_of_symmetric(len(operands))
-                where = [i * n + j for i, j in map(lower_place, range(len(operands)))]
+                where = [i * n + j for i, j in map(lower_triangle_index, range(len(operands)))]
                 allocations[y] = _BlockMemory(n, self._memory(n * n), list(zip(operands, where, strict=True)))
             elif operation == "general_factor":
                 n = isqrt(len(operands))
@@ -200,7 +200,9 @@ class Writer:
         for y, (operation, operands) in enumerate(self._program.lines, self._program.first_line):
             if operation == "symmetric_factor":
                 n = order_of_symmetric(len(operands))
-                pattern = Pattern.of(n, (lower_place(k) for k, a in enumerate(operands) if not self._is_zero(a)))
+                pattern = Pattern.of(
+                    n, (lower_triangle_index(k) for k, a in enumerate(operands) if not self._is_zero(a))
+                )
                 if pattern.worthwhile:
                     found[y] = pattern
         return found
@@ -222,12 +224,12 @@ class Writer:
         factor, *b = operands
         return self._sparse[factor].reached(i for i, a in enumerate(b) if not self._is_zero(a))
 
-    def _sparse_text(self, factor: int) -> SparseText:
-        return SparseText(self._sparse[factor], self._target, self._library.multiply_add)
+    def _sparse_text(self, factor: int) -> SparseSource:
+        return SparseSource(self._sparse[factor], self._target, self._library.multiply_add)
 
     def _sparse_factor(self, y: int, operands: tuple[int, ...]) -> _BlockMemory:
         slots, zero = self._sparse[y].slots, next((a for a in operands if self._is_zero(a)), -1)
-        given = {lower_place(k): a for k, a in enumerate(operands)}
+        given = {lower_triangle_index(k): a for k, a in enumerate(operands)}
         stored = [(given.get(index, zero), slot) for index, slot in slots.items()]
         name = self._library.function(f"sparse.{y}.factor", self._sparse_text(y).factor)
         return _BlockMemory(len(self._sparse[y].columns), self._memory(len(slots)), stored, "", (name,))
@@ -255,7 +257,9 @@ class Writer:
 
     def _put_at_once(self, a: int, y: int) -> bool:
         """False for inputs, numbers and values computed once for many rounds, which are stored when their block is reached."""
-        return a >= self._program.first_line and self._program.moves[a] == self._program.moves[y]
+        return (
+            a >= self._program.first_line and self._program.depends_on_inputs[a] == self._program.depends_on_inputs[y]
+        )
 
     def _memory(self, count: int) -> str:
         """Memory for `count` numbers of every lane, allocated once per function call."""
@@ -354,7 +358,7 @@ def _table_offsets(program: Program) -> dict[int, str]:
     return found
 
 
-class _One(Writer):
+class _One(LlvmWriter):
     """Writes the module for one state."""
 
     def text(self) -> str:
@@ -367,7 +371,7 @@ class _One(Writer):
             self._rows.append(f"store {self._target.real} {self._names[index]}, ptr {at}")
         allocations, left = self._memory_rows()
         function = _ALONE.format(pointers=POINTERS, body="\n".join(allocations + self._rows), left="\n".join(left))
-        return f"{self._library.text}\n{function}"
+        return f"{self._library.source}\n{function}"
 
     def _loaded(self, i: int) -> str:
         """An input or a parameter."""
@@ -398,28 +402,28 @@ class _Slots(dict[int, str]):
         return name
 
 
-class _Many(Writer):
+class _Many(LlvmWriter):
     """Writes the module for many states."""
 
     def text(self) -> str:
         """The source of the module."""
         program, target = self._program, self._target
         tile = Tile(program, target)
-        moving = [i for i in range(len(program.lines)) if program.moves[program.first_line + i]]
+        moving = [i for i in range(len(program.lines)) if program.depends_on_inputs[program.first_line + i]]
         head = self._head(sorted(set(range(len(program.lines))).difference(moving)))
         self._rows, self._begun = [], 0
-        self._names = _Slots(self._names, tile.given, self)
-        for index, slot in tile.made.items():
-            if program.moves[index]:
+        self._names = _Slots(self._names, tile.input_slots, self)
+        for index, slot in tile.output_slots.items():
+            if program.depends_on_inputs[index]:
                 self._goes.setdefault(index, []).append(("%state", slot))
-        for index in tile.given:  # sines: no line computes them, but they may be entries of a linear system
+        for index in tile.input_slots:  # sines: no line computes them, but they may be entries of a linear system
             for at, k in self._goes.get(index, ()):
                 self._put(self._names[index], at, k)
-        self._write(self._ordered([i for i in moving if program.first_line + i not in tile.given]))
+        self._write(self._ordered([i for i in moving if program.first_line + i not in tile.input_slots]))
         body, self._rows = self._rows, []
         block = self._memory(tile.size * tile.rounds)
-        for index, slot in tile.made.items():  # values that do not depend on inputs are written once
-            for k in range(0 if program.moves[index] else tile.rounds):
+        for index, slot in tile.output_slots.items():  # values that do not depend on inputs are written once
+            for k in range(0 if program.depends_on_inputs[index] else tile.rounds):
                 self._put(self._names[index], block, k * tile.size + slot)
         head += self._rows
         allocations, left = self._memory_rows()
@@ -438,7 +442,7 @@ class _Many(Writer):
             size=tile.size,
             states=tile.rounds * target.lanes,
         )
-        return "\n".join([self._library.text, tile.functions(circles), function])
+        return "\n".join([self._library.source, tile.functions(circles), function])
 
     def _ordered(self, lines: list[int]) -> list[int]:
         """The lines in program order, or reordered for few live values if there are more than a processor's reorder window."""

@@ -12,7 +12,7 @@ from dalembert.codegen.llvm._elementary_functions import Functions, full_name
 from dalembert.codegen.llvm._linear_solves import definitions
 
 if TYPE_CHECKING:
-    from dalembert.codegen.llvm._emit import Target
+    from dalembert.codegen.llvm._emit import MachineTarget
 
 PACKED = 4  # angles of one state evaluated in one call
 # instructions that align %whole, which has 64 spare bytes, to %memory
@@ -31,7 +31,7 @@ class Library:
     Elementary functions are computed in doubles; 32-bit floats are converted, which costs little compared with the function.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: MachineTarget) -> None:
         self._target = target
         self._wide = "double" if target.lanes == 1 else f"<{target.lanes} x double>"
         self._called: set[tuple[str, int]] = set()  # names and lanes
@@ -40,7 +40,7 @@ class Library:
         self._written: dict[str, str] = {}
 
     @property
-    def text(self) -> str:
+    def source(self) -> str:
         """Definitions and declarations of all called functions."""
         defined = _definitions(self._target.fused, frozenset(self._called)) if self._called else ""
         defined = _joined(defined, self._blocks)

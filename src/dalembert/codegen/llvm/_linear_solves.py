@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
-from dalembert.codegen.llvm._value_types import Builder, Word
+from dalembert.codegen.llvm._value_types import Builder, MachineWord
 
 if TYPE_CHECKING:
-    from dalembert.codegen.llvm._emit import Target
+    from dalembert.codegen.llvm._emit import MachineTarget
 
 
 _I64 = ir.IntType(64)
@@ -48,7 +48,7 @@ class _Writer:
     """Writes the functions for one number type."""
 
     b: Builder  # of the current function
-    arguments: Sequence[Word]
+    arguments: Sequence[MachineWord]
 
     def __init__(self, module: ir.Module, number: ir.Type, fused: bool) -> None:
         self._module, self._number, self._fused = module, number, fused
@@ -292,10 +292,12 @@ def variants(pattern: Pattern, requested: Iterable[tuple[int, ...]]) -> dict[tup
     return chosen
 
 
-class SparseText:
+class SparseSource:
     """Writes the functions of one pattern; `multiply_add` emits a b + c."""
 
-    def __init__(self, pattern: Pattern, target: Target, multiply_add: Callable[[Row, str, str, str], str]) -> None:
+    def __init__(
+        self, pattern: Pattern, target: MachineTarget, multiply_add: Callable[[Row, str, str, str], str]
+    ) -> None:
         self._pattern, self._target, self._multiply_add = pattern, target, multiply_add
         self._rows: list[str] = []
 

@@ -12,10 +12,10 @@ from weakref import WeakValueDictionary
 import llvmlite
 import llvmlite.binding as llvm
 
-from dalembert.codegen.disk_cache import CODE, keep, stored
+from dalembert.codegen.disk_cache import CODE, read_entry, write_entry
 from dalembert.codegen.link_sweeps import Sweeps
-from dalembert.codegen.llvm._emit import Target, module_text
-from dalembert.codegen.llvm._sweep_loops import sweeps_text
+from dalembert.codegen.llvm._emit import MachineTarget, module_source
+from dalembert.codegen.llvm._sweep_loops import sweeps_source
 from dalembert.codegen.program import Program
 from dalembert.errors import EngineError
 
@@ -32,27 +32,27 @@ def _processor() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
-def host_target(*, many: bool, single: bool = False) -> Target:
+def host_target(*, many: bool, single: bool = False) -> MachineTarget:
     """The best target for this machine: as many lanes as its registers hold, and fused products if available."""
     has = _processor()[1].split(",")
     bits = next((width for feature, width in _WIDTHS.items() if f"+{feature}" in has), 128)
     lanes = bits // (32 if single else 64) if many else 1
-    return Target(lanes, "+fma" in has or "+neon" in has, single)
+    return MachineTarget(lanes, "+fma" in has or "+neon" in has, single)
 
 
 class MachineCode:
     """The code of one program, or of sweeps, for one target; it lives as long as this object."""
 
-    def __init__(self, program: Program | Sweeps, target: Target) -> None:
+    def __init__(self, program: Program | Sweeps, target: MachineTarget) -> None:
         name, features = _processor()
         key = "\n".join([FORMAT, llvmlite.__version__, name, features, repr(target), program.digest])
         self._digest = hashlib.sha256(key.encode()).hexdigest()
         with _COMPILING:
-            code = stored(self._digest, CODE)
+            code = read_entry(self._digest, CODE)
             if code is None:
                 is_program = isinstance(program, Program)
-                code = _compiled(module_text(program, target) if is_program else sweeps_text(program, target))
-                keep(self._digest, CODE, code)
+                code = _compiled(module_source(program, target) if is_program else sweeps_source(program, target))
+                write_entry(self._digest, CODE, code)
             engine = _in_memory(code)
         self.lanes = target.lanes
         self._engine = engine  # owns the memory
@@ -61,7 +61,7 @@ class MachineCode:
         self.many: Callable[..., None] = MANY(self.address)
 
 
-_SHARED: WeakValueDictionary[tuple[str, Target], MachineCode] = WeakValueDictionary()
+_SHARED: WeakValueDictionary[tuple[str, MachineTarget], MachineCode] = WeakValueDictionary()
 
 
 def shared_code(sweeps: Sweeps, *, many: bool) -> MachineCode:
@@ -93,9 +93,9 @@ def loaded(source: str, *names: str, optimize: bool = False) -> list[int]:
     key = "\n".join([llvmlite.__version__, *_processor(), *["optimized"] * optimize, source])
     digest = hashlib.sha256(key.encode()).hexdigest()
     with _COMPILING:
-        code = stored(digest, CODE)
+        code = read_entry(digest, CODE)
         if code is None:
-            keep(digest, CODE, code := _compiled(source, optimize=optimize))
+            write_entry(digest, CODE, code := _compiled(source, optimize=optimize))
         engine = _in_memory(code)
         _LOADED.append(engine)
     return [engine.get_function_address(name) for name in names]

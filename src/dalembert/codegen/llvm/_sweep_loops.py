@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dalembert.codegen.link_sweeps import HEAD, ROW, Place, Step, Storage, Sweep, Sweeps
-from dalembert.codegen.llvm._emit import POINTERS, Target, Writer
+from dalembert.codegen.link_sweeps import HEAD, ROW, Location, Storage, Sweep, Sweeps, SweepStep
+from dalembert.codegen.llvm._emit import POINTERS, LlvmWriter, MachineTarget
 from dalembert.codegen.llvm._library import ALIGN_MEMORY, Library
 from dalembert.symbolic.operations import OPERATIONS
 
@@ -24,7 +24,7 @@ _ARGUMENTS = (
 )
 
 
-def sweeps_text(sweeps: Sweeps, target: Target) -> str:
+def sweeps_source(sweeps: Sweeps, target: MachineTarget) -> str:
     """The source of the module of sweeps."""
     library = Library(target)
     library.memory()
@@ -44,7 +44,7 @@ def sweeps_text(sweeps: Sweeps, target: Target) -> str:
         block=GROUPS * target.lanes,
     )
     add = _ADD.format(vector=target.vector, width=_width(target))
-    return "\n".join([library.text, _FETCH, *steps, add, function])
+    return "\n".join([library.source, _FETCH, *steps, add, function])
 
 
 class _Names(dict[int, str]):
@@ -59,16 +59,16 @@ class _Names(dict[int, str]):
         return name
 
 
-class _StepWriter(Writer):
+class _StepWriter(LlvmWriter):
     """Writes the function of one step."""
 
-    def __init__(self, sweeps: Sweeps, sweep: Sweep, kind: int, target: Target, library: Library) -> None:
-        self._step: Step = sweep.steps[kind]
+    def __init__(self, sweeps: Sweeps, sweep: Sweep, kind: int, target: MachineTarget, library: Library) -> None:
+        self._step: SweepStep = sweep.steps[kind]
         super().__init__(self._step.program, target, library)
         self._names = _Names(self._names, self)
         self._first_number = ROW + sweeps.rows[kind]
         self._left = [*zip(self._step.outputs, self._program.outputs, strict=True)]
-        self._kept, self._passed = sweeps.kept[kind], sweep.passed
+        self._kept, self._passed = sweeps.stored[kind], sweep.passed
         self._align = _width(target)
 
     def text(self, name: str) -> str:
@@ -91,7 +91,7 @@ class _StepWriter(Writer):
 
     def _store_computed_outputs(self) -> None:
         """Store outputs immediately if nothing remains to be read from their storage, to save registers."""
-        waiting: list[tuple[Place, int]] = []
+        waiting: list[tuple[Location, int]] = []
         for place, value in self._left:
             known = value in self._names and value >= self._program.first_line
             if known and not self._unread(place.storage):
@@ -149,12 +149,12 @@ class _StepWriter(Writer):
         value = self._row(f"load {target.real}, ptr {at}")
         return value if target.lanes == 1 else self._in_all_lanes(value)
 
-    def _at(self, place: Place, array: str) -> str:
+    def _at(self, place: Location, array: str) -> str:
         """The address of a storage location."""
         vector = self._target.vector
         if place.storage is Storage.NUMBER:
             return self._row(f"getelementptr double, ptr %row, i64 {self._first_number + place.at}")
-        if place.storage is Storage.KEPT:
+        if place.storage is Storage.LINK:
             return self._row(f"getelementptr {vector}, ptr %kept, i64 {place.at}")
         if place.storage is Storage.PASSED:
             return self._row(f"getelementptr {vector}, ptr %{'from' if array == 'x' else 'into'}, i64 {place.at}")
@@ -165,14 +165,14 @@ class _StepWriter(Writer):
         begin = self._row(f"load ptr, ptr {self._row(f'getelementptr ptr, ptr %{array}, i64 {number}')}")
         return self._row(f"getelementptr {self._target.real}, ptr {begin}, i64 %k")
 
-    def _alignment(self, place: Place) -> int:
+    def _alignment(self, place: Location) -> int:
         return (4 if self._target.single else 8) if place.storage is Storage.ROW else self._align
 
-    def _store(self, value: str, at: str, place: Place) -> None:
+    def _store(self, value: str, at: str, place: Location) -> None:
         self._rows.append(f"store {self._target.vector} {value}, ptr {at}, align {self._alignment(place)}")
 
 
-def _memory(sweeps: Sweeps, target: Target) -> Iterator[str]:
+def _memory(sweeps: Sweeps, target: MachineTarget) -> Iterator[str]:
     """Rows that allocate memory: for stored values, then for the slots of every sweep, with initialized reserved slots."""
     for i, name in enumerate(("links", "kept.one", "slots1", "slots0")):
         yield f"%at.{name} = getelementptr i64, ptr %tables, i64 {i}"
@@ -203,7 +203,7 @@ def _memory(sweeps: Sweeps, target: Target) -> Iterator[str]:
         begin, first_value = f"%end{i}", first_value + (sweep.passed if sweep.outwards else 0)
 
 
-def _spread(name: str, value: str, target: Target) -> Iterator[str]:
+def _spread(name: str, value: str, target: MachineTarget) -> Iterator[str]:
     """Broadcast a number to every lane."""
     if target.lanes == 1:
         yield f"{name} = fadd {target.real} {value}, -0.0"
@@ -212,12 +212,12 @@ def _spread(name: str, value: str, target: Target) -> Iterator[str]:
     yield f"{name} = shufflevector {target.vector} {name}.first, {target.vector} poison, <{target.lanes} x i32> zeroinitializer"
 
 
-def _width(target: Target) -> int:
+def _width(target: MachineTarget) -> int:
     """The bytes of a vector."""
     return target.lanes * (4 if target.single else 8)
 
 
-def _sweep_source(sweeps: Sweeps, i: int, target: Target) -> str:
+def _sweep_source(sweeps: Sweeps, i: int, target: MachineTarget) -> str:
     """One sweep: a loop over links with a branch by link type."""
     sweep = sweeps.sweeps[i]
     first = HEAD + sum(each.passed for each in sweeps.sweeps if each.outwards)

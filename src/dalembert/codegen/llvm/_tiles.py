@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from dalembert.codegen.program import Program
 
 if TYPE_CHECKING:
-    from dalembert.codegen.llvm._emit import Target
+    from dalembert.codegen.llvm._emit import MachineTarget
 
 
-MOST_STATES = 64  # of a tile: eight cache lines of each row, which processors prefetch
-MOST_BYTES = 2**18  # of a tile
+MAX_TILE_STATES = 64  # of a tile: eight cache lines of each row, which processors prefetch
+MAX_TILE_BYTES = 2**18  # of a tile
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Tile:
     """Slots of numbers in a round of lanes: inputs, sines and cosines of angles, then outputs."""
 
     program: Program
-    target: Target
+    target: MachineTarget
 
     @cached_property
     def angles(self) -> tuple[int, ...]:
@@ -37,7 +37,7 @@ class Tile:
         return tuple(sorted(a for a in function_arguments if a < len(self.program.inputs)))
 
     @cached_property
-    def given(self) -> dict[int, int]:
+    def input_slots(self) -> dict[int, int]:
         """The slots of the values that exist before the program runs, by value index."""
         n, first = len(self.program.inputs), self.program.first_line
         slots = {i: i for i in range(n)}
@@ -48,30 +48,30 @@ class Tile:
         return slots
 
     @cached_property
-    def made(self) -> dict[int, int]:
+    def output_slots(self) -> dict[int, int]:
         """The slots of outputs that the program computes, by value index; equal outputs share a slot."""
-        computed_outputs = dict.fromkeys(index for index in self.program.outputs if index not in self.given)
+        computed_outputs = dict.fromkeys(index for index in self.program.outputs if index not in self.input_slots)
         first = len(self.program.inputs) + 2 * len(self.angles)
         return {index: first + k for k, index in enumerate(computed_outputs)}
 
     @property
     def size(self) -> int:
         """The number of slots."""
-        return len(self.program.inputs) + 2 * len(self.angles) + len(self.made)
+        return len(self.program.inputs) + 2 * len(self.angles) + len(self.output_slots)
 
     @cached_property
     def rounds(self) -> int:
         """The number of rounds of lanes in a tile: a power of two, at least one cache line."""
         lanes, width = self.target.lanes, 4 if self.target.single else 8
-        states = max(MOST_STATES * 8 // width, lanes)
-        while states * width > 64 and states > lanes and states * width * self.size > MOST_BYTES:
+        states = max(MAX_TILE_STATES * 8 // width, lanes)
+        while states * width > 64 and states > lanes and states * width * self.size > MAX_TILE_BYTES:
             states //= 2
         return states // lanes
 
     def functions(self, circles: str) -> str:
         """The functions that gather a tile, compute sines and cosines by the function `circles`, and scatter the tile."""
         names = self._names
-        slots = [(self.given | self.made)[index] for index in self.program.outputs]
+        slots = [(self.input_slots | self.output_slots)[index] for index in self.program.outputs]
         parts = [
             _constants("slots", slots),
             _constants("angles", self.angles),

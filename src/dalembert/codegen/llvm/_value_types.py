@@ -22,7 +22,7 @@ from dalembert.errors import EngineError
 
 
 @dataclass(frozen=True)
-class Scalar:
+class ScalarType:
     """Numbers of one type."""
 
     name: str
@@ -33,28 +33,28 @@ class Scalar:
         return self.name
 
 
-INT = Scalar("an int", ir.IntType(64), "q")
+INT = ScalarType("an int", ir.IntType(64), "q")
 ARENA = INT.word.as_pointer()
 _BYTE = ir.IntType(8).as_pointer()
 _BLOCK_BYTES = 1 << 16
 _HEAD_BYTES = 16  # of a block: preserves the alignment of the heap
-REAL = Scalar("a float", ir.DoubleType(), "d")
-BOOL = Scalar("a bool", ir.IntType(1), "q")
+REAL = ScalarType("a float", ir.DoubleType(), "d")
+BOOL = ScalarType("a bool", ir.IntType(1), "q")
 
 
 @dataclass(frozen=True)
 class Array:
     """Arrays of numbers in C order."""
 
-    item: Scalar
+    item: ScalarType
     ndim: int
 
 
 @dataclass(frozen=True)
-class View:
+class ArrayView:
     """Arrays with strides, in units of elements; they exist only inside expressions."""
 
-    item: Scalar
+    item: ScalarType
     ndim: int
 
 
@@ -66,27 +66,27 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordValue:
     """Records with named fields, and tuples."""
 
-    maker: type
+    record_type: type
     fields: tuple[Kind, ...]
 
 
-Kind = Scalar | Array | View | Known | Record
-Word = Any  # an LLVM value, which is untyped in llvmlite
+Kind = ScalarType | Array | ArrayView | Known | RecordValue
+MachineWord = Any  # an LLVM value, which is untyped in llvmlite
 Builder = Any  # appends instructions; llvmlite has no type hints
-NOTHING = Record(tuple, ())
+NOTHING = RecordValue(tuple, ())
 _ITEMS = {np.dtype(np.float64): REAL, np.dtype(np.int64): INT, np.dtype(np.bool_): BOOL}
 
 
 def words_of(kind: Kind) -> list[ir.Type]:
     """The LLVM types of the words of a value."""
-    if isinstance(kind, Scalar):
+    if isinstance(kind, ScalarType):
         return [kind.word]
     if isinstance(kind, Array):
         return [kind.item.word.as_pointer(), *[INT.word] * kind.ndim]
-    if isinstance(kind, View):
+    if isinstance(kind, ArrayView):
         return [kind.item.word.as_pointer(), *[INT.word] * (2 * kind.ndim)]
     if isinstance(kind, Known):
         return []
@@ -95,9 +95,9 @@ def words_of(kind: Kind) -> list[ir.Type]:
 
 def codes_of(kind: Kind) -> str:
     """The words of a value as `struct` format characters."""
-    if isinstance(kind, Scalar):
+    if isinstance(kind, ScalarType):
         return kind.code
-    if isinstance(kind, Record):
+    if isinstance(kind, RecordValue):
         return "".join(map(codes_of, kind.fields))
     return "q" * len(words_of(kind))
 
@@ -112,7 +112,7 @@ def kind_of(value: object) -> Kind:
             )
         return Array(_ITEMS[value.dtype], value.ndim)
     if isinstance(value, tuple):
-        return Record(type(value), tuple(map(kind_of, value)))
+        return RecordValue(type(value), tuple(map(kind_of, value)))
     for types, kind in (((bool, np.bool_), BOOL), ((int, np.integer), INT), ((float, np.floating), REAL)):
         if isinstance(value, types):
             return kind
@@ -135,61 +135,61 @@ def flat(value: object) -> Iterator[object]:
 
 def rebuilt(kind: Kind, words: Iterator[float]) -> object:
     """A Python value from words; arrays are not supported."""
-    if isinstance(kind, Record):
+    if isinstance(kind, RecordValue):
         found = tuple(rebuilt(each, words) for each in kind.fields)
         return found if kind.fields else None
-    if not isinstance(kind, Scalar):
+    if not isinstance(kind, ScalarType):
         raise EngineError("machine code: a function called from Python cannot return an array.")
     return bool(next(words)) if kind is BOOL else next(words)
 
 
 @dataclass(frozen=True)
-class Value:
+class CodeValue:
     """A value in the generated code."""
 
     kind: Kind
-    words: tuple[Word, ...]
+    words: tuple[MachineWord, ...]
 
     @property
-    def word(self) -> Word:
+    def word(self) -> MachineWord:
         """The word of a number."""
         return self.words[0]
 
-    def parts(self) -> list[Value]:
+    def parts(self) -> list[CodeValue]:
         """The fields of a record or tuple."""
-        assert isinstance(self.kind, Record)
+        assert isinstance(self.kind, RecordValue)
         out, at = [], 0
         for kind in self.kind.fields:
             size = len(words_of(kind))
-            out.append(Value(kind, self.words[at : at + size]))
+            out.append(CodeValue(kind, self.words[at : at + size]))
             at += size
         return out
 
 
-def integer(value: int) -> Value:
+def integer(value: int) -> CodeValue:
     """An integer constant."""
-    return Value(INT, (ir.Constant(INT.word, value),))
+    return CodeValue(INT, (ir.Constant(INT.word, value),))
 
 
-def joined(parts: list[Value], maker: type = tuple) -> Value:
+def joined(parts: list[CodeValue], maker: type = tuple) -> CodeValue:
     """A record or tuple of values."""
-    return Value(
-        Record(maker, tuple(part.kind for part in parts)), tuple(word for part in parts for word in part.words)
+    return CodeValue(
+        RecordValue(maker, tuple(part.kind for part in parts)), tuple(word for part in parts for word in part.words)
     )
 
 
-def constant(value: object) -> Value | None:
+def constant(value: object) -> CodeValue | None:
     """Convert a Python number, or None, to a constant; None for anything else."""
     if value is None:
-        return Value(Known(None), ())
+        return CodeValue(Known(None), ())
     if isinstance(value, bool):
-        return Value(BOOL, (ir.Constant(BOOL.word, int(value)),))
+        return CodeValue(BOOL, (ir.Constant(BOOL.word, int(value)),))
     if isinstance(value, int):
         return integer(value)
-    return Value(REAL, (ir.Constant(REAL.word, float(value)),)) if isinstance(value, float) else None
+    return CodeValue(REAL, (ir.Constant(REAL.word, float(value)),)) if isinstance(value, float) else None
 
 
-class Memory:
+class MemoryFunctions:
     """The functions of a module that allocate and free memory."""
 
     def __init__(self, module: ir.Module) -> None:
@@ -201,7 +201,7 @@ class Memory:
         self._write_allocate(ir.IRBuilder(self.allocate.append_basic_block()))
         self._write_release(ir.IRBuilder(self.release.append_basic_block()))
 
-    def arena(self, builder: Builder) -> Word:
+    def arena(self, builder: Builder) -> MachineWord:
         """A new arena in the stack frame of a function."""
         arena = builder.alloca(INT.word, size=3)
         for i in range(3):

@@ -1,9 +1,8 @@
 """Arithmetic on LLVM values with operators, on one double or on a vector of doubles.
 
 `Real`, `Bits` and `Truth` wrap doubles, 64-bit integers and conditions; each operator appends one instruction to the builder of
-their `Lanes`. No instruction mixes lanes, none carries a fast-math flag, and fused multiply-adds are emitted only by `madd`: a
-result has the same bits in every lane and at every width.
-
+their `VectorBuilder`. No instruction mixes lanes, none carries a fast-math flag, and fused multiply-adds are emitted only by
+`madd`: a result has the same bits in every lane and at every width.
 `Pair` is an unevaluated sum hi + lo of two doubles, for the steps where 53 bits are not enough (T. J. Dekker 1971).
 """
 
@@ -26,7 +25,7 @@ def pattern(x: float) -> int:
 
 
 @dataclass(frozen=True)
-class Lanes:
+class VectorBuilder:
     """Destination of instructions: a builder, the number of lanes, and whether fused multiply-adds are allowed."""
 
     builder: ir.IRBuilder
@@ -109,7 +108,7 @@ def _comparison(relation: str) -> Callable[[Real, Real | float], Truth]:
 class Real:
     """Doubles."""
 
-    lanes: Lanes
+    lanes: VectorBuilder
     value: ir.Value
 
     __add__, __sub__ = _real_operator("fadd"), _real_operator("fsub")
@@ -167,7 +166,7 @@ class Real:
 class Bits:
     """64-bit integers; sums and differences wrap around, a right shift fills with zeros."""
 
-    lanes: Lanes
+    lanes: VectorBuilder
     value: ir.Value
 
     __add__, __sub__ = _bits_operator("add"), _bits_operator("sub")
@@ -191,7 +190,7 @@ class Bits:
 class Truth:
     """Conditions, one per lane."""
 
-    lanes: Lanes
+    lanes: VectorBuilder
     value: ir.Value
 
     def __and__(self, other: Truth) -> Truth:

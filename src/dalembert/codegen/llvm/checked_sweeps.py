@@ -177,10 +177,10 @@ ret void
 """
 
 
-class Watch(NamedTuple):
+class SweepChecks(NamedTuple):
     """Wrapper of the loops, and the data of the validity check."""
 
-    way: Literal["plain", "resting", "inverse", "forward"]  # resting: at zero speeds; the last two have loads
+    mode: Literal["plain", "resting", "inverse", "forward"]  # resting: at zero speeds; the last two have loads
     rows: int  # number of inputs, including the time
     front: int  # rows before the rows that are added
     speeds: int
@@ -189,13 +189,13 @@ class Watch(NamedTuple):
     tolerance: float  # of the squared norms of quaternions
 
 
-def watched_loops(watch: Watch, loops: Native, loads: Native | None) -> Native:
+def checked_loops(watch: SweepChecks, loops: Native, loads: Native | None) -> Native:
     """Loops, optionally with loads, as one function of a state whose last output is the validity check."""
     load_words = (0, 0) if loads is None else (loads.address, loads.tables.ctypes.data)
     sizes = np.array([watch.rows, watch.front, watch.speeds])
     limits = np.array([watch.tiny, watch.tolerance]).view(np.int64)
     words = [loops.address, loops.tables.ctypes.data, *load_words, *sizes, *limits, len(watch.parts), *watch.parts]
-    return Native(_address(watch.way), np.array(words, dtype=np.int64))
+    return Native(_address(watch.mode), np.array(words, dtype=np.int64))
 
 
 @cache

@@ -22,7 +22,7 @@ from types import FunctionType
 import numpy as np
 from llvmlite import ir
 
-from dalembert.codegen.compiled_loop import INSTEAD, call
+from dalembert.codegen.compiled_loop import REPLACEMENTS, call
 from dalembert.codegen.llvm._array_expressions import ARRAY_WRITERS, ArrayExpressions, sizes_of
 from dalembert.codegen.llvm._loop_expressions import WRITERS, jumped
 from dalembert.codegen.llvm._machine_code import loaded
@@ -34,13 +34,13 @@ from dalembert.codegen.llvm._value_types import (
     REAL,
     Array,
     Builder,
+    CodeValue,
     Kind,
     Known,
-    Memory,
-    Record,
-    Scalar,
-    Value,
-    Word,
+    MachineWord,
+    MemoryFunctions,
+    RecordValue,
+    ScalarType,
     constant,
     integer,
     joined,
@@ -51,24 +51,24 @@ from dalembert.errors import EngineError
 ENTRY = "loop"
 _SMALL = 256  # numbers
 _RETURNED = {"None": NOTHING, "float": REAL, "int": INT, "bool": BOOL}
-_ITEMS: dict[object, Scalar] = {float: REAL, np.float64: REAL, np.int64: INT, np.bool_: BOOL}
+_ITEMS: dict[object, ScalarType] = {float: REAL, np.float64: REAL, np.int64: INT, np.bool_: BOOL}
 _BYTE = ir.IntType(8).as_pointer()
 
 
 def c_functions(functions: Mapping[Callable[..., None], Sequence[object]]) -> list[int]:
     """The addresses of functions with a C signature: after the constants in `known`, four arrays of floats, then integers."""
-    module = PlainModule(call)
+    module = LoopModule(call)
     for python_function, known in functions.items():
         module.c_entry(python_function, known)
     return loaded(str(module.module), *(python_function.__name__ for python_function in functions), optimize=True)
 
 
-class PlainModule:
+class LoopModule:
     """Loops and all functions that they call, compiled for each combination of argument types."""
 
     def __init__(self, jump: Callable[..., None]) -> None:
         self.module, self.jump = ir.Module(), jump
-        self.memory = Memory(self.module)
+        self.memory = MemoryFunctions(self.module)
         self._written: dict[tuple[FunctionType, tuple[Kind, ...]], tuple[ir.Function, Kind]] = {}
         self.return_arrays: list[ir.Function] = []
 
@@ -140,7 +140,7 @@ class PlainModule:
         builder.ret_void()
 
 
-def _unpacked(builder: Builder, raw: Word, word: ir.Type) -> Word:
+def _unpacked(builder: Builder, raw: MachineWord, word: ir.Type) -> MachineWord:
     """Convert 64 bits to a word."""
     if isinstance(word, ir.PointerType):
         return builder.inttoptr(raw, word)
@@ -155,7 +155,7 @@ def _returned(python_function: FunctionType, tree: ast.FunctionDef) -> Kind | No
     names = annotation.removeprefix("tuple[").removesuffix("]").split(", ")
     if all(name in _RETURNED for name in names):
         kinds = tuple(_RETURNED[name] for name in names)
-        return Record(tuple, kinds) if annotation.startswith("tuple[") else kinds[0]
+        return RecordValue(tuple, kinds) if annotation.startswith("tuple[") else kinds[0]
     if "np.ndarray" in annotation or "numpy.ndarray" in str(python_function.__globals__.get(annotation)):
         return None
     raise EngineError(f"{tree.name}: machine code does not support functions that return {annotation}.")
@@ -166,7 +166,7 @@ class Statements(ArrayExpressions):
 
     def __init__(
         self,
-        within: PlainModule,
+        within: LoopModule,
         function: ir.Function,
         python_function: FunctionType,
         tree: ast.FunctionDef,
@@ -175,17 +175,17 @@ class Statements(ArrayExpressions):
     ) -> None:
         self.within, self.module, self.known = within, within.module, python_function.__globals__
         self.function_name, self.tree, self.result = python_function.__qualname__, tree, result
-        self.slots: dict[str, Value] = {}
-        self._heap: list[Word] = []  # addresses of pointers to arrays allocated here
+        self.slots: dict[str, CodeValue] = {}
+        self._heap: list[MachineWord] = []  # addresses of pointers to arrays allocated here
         self._loops: list[tuple[ir.Block, ir.Block]] = []  # targets of `continue` and `break`
         self._first: Builder = ir.IRBuilder(function.append_basic_block("variables"))
         self.builder: Builder = ir.IRBuilder(function.append_basic_block("body"))
         self._found = [self._first.alloca(word) for word in words_of(result)] if result is not None else []
         self._end = function.append_basic_block("end")
         words = iter(function.args if result is not None else function.args[2:])
-        self._arena: Word | None = function.args[0] if result is None else None
+        self._arena: MachineWord | None = function.args[0] if result is None else None
         for argument, kind in zip(tree.args.args, kinds, strict=True):
-            self._assign(argument, argument.arg, Value(kind, tuple(next(words) for _ in words_of(kind))))
+            self._assign(argument, argument.arg, CodeValue(kind, tuple(next(words) for _ in words_of(kind))))
 
     @property
     def _returns_arrays(self) -> bool:
@@ -227,7 +227,7 @@ class Statements(ArrayExpressions):
                 return
             write = getattr(self, f"_{type(node).__name__}", None)
             if write is None:
-                self.refuse(node)
+                self.raise_unsupported(node)
             write(node)
 
     def _Expr(self, node: ast.Expr) -> None:
@@ -236,29 +236,29 @@ class Statements(ArrayExpressions):
 
     # variables
 
-    def _assign(self, node: ast.AST, name: str, value: Value) -> None:
+    def _assign(self, node: ast.AST, name: str, value: CodeValue) -> None:
         if name not in self.slots:
-            self.slots[name] = Value(
+            self.slots[name] = CodeValue(
                 value.kind, tuple(self._first.alloca(word.type, name=name) for word in value.words)
             )
         slot = self.slots[name]
         for word, at in zip(self.as_kind(value, slot.kind, node).words, slot.words, strict=True):
             self.builder.store(word, at)
 
-    def _store(self, target: ast.expr, value: Value) -> None:
+    def _store(self, target: ast.expr, value: CodeValue) -> None:
         if isinstance(target, ast.Name):
             self._assign(target, target.id, value)
-        elif isinstance(target, ast.Tuple) and isinstance(value.kind, Record):
+        elif isinstance(target, ast.Tuple) and isinstance(value.kind, RecordValue):
             for each, part in zip(target.elts, value.parts(), strict=True):
                 self._store(each, part)
         elif isinstance(target, ast.Subscript):
-            place = self.place(target, self.operand(target.value))
-            if isinstance(place.kind, Scalar):
+            place = self.element_address(target, self.operand(target.value))
+            if isinstance(place.kind, ScalarType):
                 self.builder.store(self.as_kind(value, place.kind, target).word, place.word)
             else:
                 self.fill(target, place, value)
         else:
-            self.refuse(target, "machine code does not support assignment to")
+            self.raise_unsupported(target, "machine code does not support assignment to")
 
     def _Assign(self, node: ast.Assign) -> None:
         value = self.value(node.value)
@@ -268,7 +268,7 @@ class Statements(ArrayExpressions):
     def _AugAssign(self, node: ast.AugAssign) -> None:
         before = self.operand(node.target)
         if isinstance(node.target, ast.Name) and isinstance(before.kind, Array):
-            self.refuse(node)
+            self.raise_unsupported(node)
         self._store(node.target, self.operation(node, node.op, before, self.operand(node.value)))
 
     # branches and loops
@@ -295,12 +295,12 @@ class Statements(ArrayExpressions):
     def _loop(
         self,
         node: ast.While | ast.For,
-        test: Callable[[], Word],
+        test: Callable[[], MachineWord],
         begin: Callable[[], object] = lambda: None,
         step: Callable[[], object] = lambda: None,
     ) -> None:
         if node.orelse:
-            self.refuse(node, "machine code does not support `else` of a loop:")
+            self.raise_unsupported(node, "machine code does not support `else` of a loop:")
         look, body, more, after = (self.builder.append_basic_block(name) for name in ("look", "do", "next", "after"))
         self.builder.branch(look)
         self.builder.position_at_end(look)
@@ -322,8 +322,8 @@ class Statements(ArrayExpressions):
     def _For(self, node: ast.For) -> None:
         given = node.iter
         if not isinstance(given, ast.Call) or self.expression(given.func) is not range:
-            self.refuse(node.iter, "machine code does not support a loop over")
-        limits = [self.whole(each) for each in given.args[:2]]
+            self.raise_unsupported(node.iter, "machine code does not support a loop over")
+        limits = [self.integer_operand(each) for each in given.args[:2]]
         begin, end = limits if len(limits) == 2 else (integer(0).word, limits[0])
         by = 1 if len(given.args) < 3 else ast.literal_eval(given.args[2])
         counter = self._first.alloca(INT.word)
@@ -331,7 +331,7 @@ class Statements(ArrayExpressions):
         self._loop(
             node,
             lambda: self.builder.icmp_signed("<" if by > 0 else ">", self.builder.load(counter), end),
-            lambda: self._store(node.target, Value(INT, (self.builder.load(counter),))),
+            lambda: self._store(node.target, CodeValue(INT, (self.builder.load(counter),))),
             lambda: self.builder.store(self.builder.add(self.builder.load(counter), integer(by).word), counter),
         )
 
@@ -345,7 +345,7 @@ class Statements(ArrayExpressions):
         value = joined([]) if node.value is None else self.value(node.value)
         self._leave(value if self.result is None else self.as_kind(value, self.result, node))
 
-    def _leave(self, value: Value) -> None:
+    def _leave(self, value: CodeValue) -> None:
         """Return a value."""
         if self.result is None:
             self.result = value.kind
@@ -358,7 +358,7 @@ class Statements(ArrayExpressions):
 
     # calls
 
-    def _Call(self, node: ast.Call) -> Value:
+    def _Call(self, node: ast.Call) -> CodeValue:
         function, before = self._function(node.func)
         keywords = {each.arg: each.value for each in node.keywords}
         if function in (np.empty, np.zeros, np.ones, np.full):
@@ -368,42 +368,46 @@ class Statements(ArrayExpressions):
             return jumped(self, node, *arguments)
         if isinstance(function, np.ufunc) or function in (abs, np.where):
             return self.elementwise(lambda *each: self._writer(node, function)(self, node, *each), *arguments)
-        if function in INSTEAD:
-            function, expected = INSTEAD[function]
+        if function in REPLACEMENTS:
+            function, expected = REPLACEMENTS[function]
             if {name: ast.literal_eval(each) for name, each in keywords.items()} != expected:
-                self.refuse(node)
+                self.raise_unsupported(node)
             return self.called(node, function, arguments)
         if function in WRITERS or function in ARRAY_WRITERS:
             return self._writer(node, function)(self, node, *arguments)
         if isinstance(function, type) and hasattr(function, "_fields"):
             return joined(arguments, function)
         if keywords:
-            self.refuse(node)
+            self.raise_unsupported(node)
         return self.called(node, function, arguments)
 
-    def _writer(self, node: ast.Call, function: object) -> Callable[..., Value]:
+    def _writer(self, node: ast.Call, function: object) -> Callable[..., CodeValue]:
         """The generator of a function with special code."""
         found = WRITERS.get(function) or ARRAY_WRITERS.get(function)
-        return found if found is not None else self.refuse(node)
+        return found if found is not None else self.raise_unsupported(node)
 
-    def _function(self, node: ast.expr) -> tuple[object, list[Value]]:
+    def _function(self, node: ast.expr) -> tuple[object, list[CodeValue]]:
         """A function and its first arguments; a method of an array is the NumPy function of that name."""
         if isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Name | ast.Attribute):
             return getattr(np, node.attr, None), [self.value(node.value)]
-        if isinstance(node, ast.Attribute) and isinstance(owner := self.expression(node.value), Value):
+        if isinstance(node, ast.Attribute) and isinstance(owner := self.expression(node.value), CodeValue):
             return getattr(np, node.attr, None), [self.dense(owner)]
         found = self.expression(node)
-        if isinstance(found, Value):
-            found = found.kind.value if isinstance(found.kind, Known) else self.refuse(node, "expected a function, got")
+        if isinstance(found, CodeValue):
+            found = (
+                found.kind.value
+                if isinstance(found.kind, Known)
+                else self.raise_unsupported(node, "expected a function, got")
+            )
         return found, []
 
-    def called(self, node: ast.AST, function: object, arguments: Sequence[Value]) -> Value:
+    def called(self, node: ast.AST, function: object, arguments: Sequence[CodeValue]) -> CodeValue:
         """Call another compiled function."""
         if not isinstance(function, FunctionType):
-            self.refuse(node)
+            self.raise_unsupported(node)
         missing = len(inspect.signature(function).parameters) - len(arguments)
         defaults = (function.__defaults__ or ())[-missing:] if missing else ()
-        values = [*arguments, *(constant(each) or Value(Known(each), ()) for each in defaults)]
+        values = [*arguments, *(constant(each) or CodeValue(Known(each), ()) for each in defaults)]
         made, result = self.within.function(function, tuple(each.kind for each in values))
         words = [word for each in values for word in each.words]
         kinds = words_of(result)
@@ -415,29 +419,29 @@ class Statements(ArrayExpressions):
                 self.builder.load(self.builder.bitcast(at, kind.as_pointer()))
                 for at, kind in zip(places, kinds, strict=True)
             ]
-            return Value(result, tuple(found))
+            return CodeValue(result, tuple(found))
         found = self.builder.call(made, words)
-        return Value(
+        return CodeValue(
             result,
             (found,) if len(kinds) == 1 else tuple(self.builder.extract_value(found, i) for i in range(len(kinds))),
         )
 
     @property
-    def arena(self) -> Word:
+    def arena(self) -> MachineWord:
         """The arena of arrays that live until this function returns, or its caller if it returns arrays."""
         if self._arena is None:
             self._arena = self.within.memory.arena(self._first)
         return self._arena
 
-    def counter(self) -> Word:
+    def counter(self) -> MachineWord:
         """The address of an integer in the stack frame."""
         return self._first.alloca(INT.word)
 
-    def allocate(self, count: Word) -> Word:
+    def allocate(self, count: MachineWord) -> MachineWord:
         """The address of memory for `count` numbers in the arena."""
         return self.builder.call(self.within.memory.allocate, [self.arena, count])
 
-    def _made(self, node: ast.Call, function: object, dtype: ast.expr | None) -> Value:
+    def _made(self, node: ast.Call, function: object, dtype: ast.expr | None) -> CodeValue:
         """Create an array."""
         item = REAL if dtype is None else _ITEMS[self.expression(dtype)]
         shape = sizes_of(self.value(node.args[0]))
@@ -450,18 +454,18 @@ class Statements(ArrayExpressions):
             data = self._first.alloca(ir.ArrayType(REAL.word, int(np.prod([size.constant for size in shape]))))
         else:
             data = self._from_heap(count) if self._loops else self._from_stack(count)
-        found = Value(Array(item, len(shape)), (self.builder.bitcast(data, item.word.as_pointer()), *shape))
+        found = CodeValue(Array(item, len(shape)), (self.builder.bitcast(data, item.word.as_pointer()), *shape))
         if function is np.zeros:
             self._clear(data, count)
         elif function is not np.empty:
             self.fill(
                 node,
                 found,
-                Value(REAL, (ir.Constant(REAL.word, 1.0),)) if function is np.ones else self.value(node.args[1]),
+                CodeValue(REAL, (ir.Constant(REAL.word, 1.0),)) if function is np.ones else self.value(node.args[1]),
             )
         return found
 
-    def _from_stack(self, count: Word) -> Word:
+    def _from_stack(self, count: MachineWord) -> MachineWord:
         """Memory that lives until the function returns: in the stack frame if it is small, else on the heap."""
         near, far, after = (self.builder.append_basic_block(name) for name in ("near", "far", "there"))
         self.builder.cbranch(self.builder.icmp_signed("<=", count, integer(_SMALL).word), near, far)
@@ -474,7 +478,7 @@ class Statements(ArrayExpressions):
         self.builder.position_at_end(after)
         return self._merged(beside.type, [(beside, near), (away, far)])
 
-    def _from_heap(self, count: Word) -> Word:
+    def _from_heap(self, count: MachineWord) -> MachineWord:
         slot = self._first.alloca(_BYTE)
         self._first.store(ir.Constant(_BYTE, None), slot)
         self._heap.append(slot)
@@ -485,7 +489,7 @@ class Statements(ArrayExpressions):
         self.builder.store(found, slot)
         return self.builder.bitcast(found, REAL.word.as_pointer())
 
-    def _clear(self, data: Word, count: Word) -> None:
+    def _clear(self, data: MachineWord, count: MachineWord) -> None:
         kind = ir.FunctionType(ir.VoidType(), [_BYTE, ir.IntType(8), INT.word, BOOL.word])
         name = "llvm.memset.p0.i64"
         clear = self.module.globals.get(name) or ir.Function(self.module, kind, name)

@@ -34,11 +34,11 @@ class _Term:
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def collected(total: Formula) -> Formula:
+def factor_sum(total: Formula) -> Formula:
     """Factor out the common factors of a sum, and those of groups of its terms.
 
     >>> a, b, c, x, y = se.symbols("a b c x y")
-    >>> collected(a * x + b * x + c * y)
+    >>> factor_sum(a * x + b * x + c * y)
     c*y + x*(a + b)
     """
     while 1 < len(parts := terms(total)) <= _MAX_TERMS:
@@ -52,15 +52,15 @@ def collected(total: Formula) -> Formula:
     return total
 
 
-def collected_by(total: Formula, leads: Callable[[Formula], bool]) -> Formula:
+def collect(total: Formula, leads: Callable[[Formula], bool]) -> Formula:
     """Collect a sum by products of the leading factors, with common factors in front.
 
     >>> a, b, x, y = se.symbols("a b x y")
-    >>> collected_by(a * x + b * x + a * y + b, lambda factor: factor in (x, y))
+    >>> collect(a * x + b * x + a * y + b, lambda factor: factor in (x, y))
     b + a*y + x*(a + b)
     """
     groups = grouped(total, lambda base: not base.is_Number and leads(base))
-    written = [leading * collected(se.Add(*group)) for leading, group in groups.items()]
+    written = [leading * factor_sum(se.Add(*group)) for leading, group in groups.items()]
     parts = [term for part in written if part != 0 and (term := _term(part)) is not None]
     if len(parts) < sum(part != 0 for part in written):
         return total

@@ -13,13 +13,13 @@ from time import thread_time
 
 import symengine as se
 
-from dalembert.display.math._factor import collected, factors, number_in, terms
-from dalembert.display.math.simplify import sum_of_waves_of, tidy, turns
+from dalembert.display.math._factor import factor_sum, factors, number_in, terms
+from dalembert.display.math.simplify import simplify, sum_of_waves_of, turns
 from dalembert.symbolic.formula_writer import rebuild
-from dalembert.symbolic.symbols import Formula, Kind, fold
+from dalembert.symbolic.symbols import Formula, SymbolKind, fold
 
-WALL = 40  # operations in one line, above which repeated parts get names
-MOST = 120  # operations in one line, above which other parts get names too
+LONG_LINE = 40  # operations in one line, above which repeated parts get names
+MAX_LINE = 120  # operations in one line, above which other parts get names too
 TRIVIAL = 4  # operations of a part that needs no name
 Line = tuple[str, Formula]  # a name and its expression
 Products = dict[Formula, dict[Formula, Formula]]  # coefficient -> product of velocities -> number
@@ -48,7 +48,7 @@ def name_parts(
     ([], [x + y])
     """
     known = list(given)
-    if all(se.count_ops(expression) <= WALL for expression in (*expressions, *(value for _, value in known))):
+    if all(se.count_ops(expression) <= LONG_LINE for expression in (*expressions, *(value for _, value in known))):
         return known, list(expressions)
     names = [name for name, _ in known]
     values = [*(value for _, value in known), *expressions]
@@ -56,7 +56,7 @@ def name_parts(
     naming = _Naming()
     for symbol, part in shared:
         naming.define(symbol, part)
-    results = [naming.without_walls(naming.known(result)) for result in results]
+    results = [naming.split_long_lines(naming.known(result)) for result in results]
     found, results = _used_again(naming.found, results)
     return _ordered(names, found, results, _free_names({*taken, *names}))
 
@@ -89,13 +89,13 @@ class _Naming:
     def define(self, symbol: Formula, part: Formula) -> None:
         """Record a shared part: by a name, or inline if it is trivial."""
         part = self.known(part)
-        self._table[symbol] = self._name(self.without_walls(part))
+        self._table[symbol] = self._name(self.split_long_lines(part))
 
-    def without_walls(self, expression: Formula) -> Formula:
+    def split_long_lines(self, expression: Formula) -> Formula:
         """Name parts of the expression until it is short."""
-        if se.count_ops(expression) <= WALL or isinstance(expression, se.Piecewise):
+        if se.count_ops(expression) <= LONG_LINE or isinstance(expression, se.Piecewise):
             return expression
-        parts = [self.without_walls(part) for part in expression.args]
+        parts = [self.split_long_lines(part) for part in expression.args]
         if isinstance(expression, se.Add | se.Mul):
             return self._bundled(type(expression), parts)
         return rebuild(expression, [self._name(part) for part in parts])
@@ -103,11 +103,11 @@ class _Naming:
     def _bundled(self, kind: Formula, parts: list[Formula]) -> Formula:
         """Name the longest operands of a sum or product, and groups of operands if there are many."""
         ordered = sorted(parts, key=lambda part: (se.count_ops(part), str(part)))
-        while se.count_ops(kind(*ordered)) > WALL and se.count_ops(ordered[-1]) > WALL // 3:
+        while se.count_ops(kind(*ordered)) > LONG_LINE and se.count_ops(ordered[-1]) > LONG_LINE // 3:
             ordered = [self._name(ordered[-1]), *ordered[:-1]]
         out, bundle = [], []
         for part in ordered:
-            if bundle and se.count_ops(kind(*bundle, part)) > WALL:
+            if bundle and se.count_ops(kind(*bundle, part)) > LONG_LINE:
                 out.append(self._name(kind(*bundle)))
                 bundle = []
             bundle.append(part)
@@ -140,7 +140,7 @@ def _used_again(
             continue
         (place,) = users[symbol]
         after = lines[place].xreplace({symbol: lines[symbol]})
-        if se.count_ops(after) > MOST or uses(lines[place])[symbol] > 1:
+        if se.count_ops(after) > MAX_LINE or uses(lines[place])[symbol] > 1:
             continue
         lines[place] = after
         for inner in lines.pop(symbol).free_symbols & users.keys():
@@ -223,7 +223,7 @@ def rows_by_shared_terms(
     return [line for line in lines if se.Symbol(line[0]) in used], written
 
 
-def tidy_rows(
+def simplify_rows(
     entries: Sequence[Formula],
     coordinates: Collection[str],
     velocities: Collection[str],
@@ -232,7 +232,7 @@ def tidy_rows(
 ) -> tuple[list[Line], list[Formula]]:
     """Return named lines and the rows: each row in short form, or all in terms of shared parts if that is shorter."""
     moving, until = set(velocities), thread_time() + seconds
-    rows = [tidy(entry, moving, until - thread_time()) for entry in entries]
+    rows = [simplify(entry, moving, until - thread_time()) for entry in entries]
     shared = rows_by_shared_terms(entries, coordinates, moving, taken, until - thread_time())
     if shared is None or operations([*shared[1], *(line for _, line in shared[0])]) > _MAX_RATIO * operations(rows):
         return [], rows
@@ -249,7 +249,7 @@ def _products(total: Formula, moving: Collection[str]) -> Products:
     out: Products = {}
     for (speed, wave), group in parts.items():
         number, rest = _normalised(se.Add(*group))
-        row = out.setdefault(wave * collected(rest), {})
+        row = out.setdefault(wave * factor_sum(rest), {})
         row[speed] = row.get(speed, se.Integer(0)) + number
     return out
 
@@ -266,8 +266,10 @@ def _normalised(total: Formula) -> tuple[Formula, Formula]:
 def _row(row: Products, named: dict[Formula, Formula]) -> Formula:
     out = []
     for coefficient, speeds in row.items():
-        out.append(named.get(coefficient, coefficient) * collected(se.Add(*(n * speed for speed, n in speeds.items()))))
-    return collected(se.Add(*out))
+        out.append(
+            named.get(coefficient, coefficient) * factor_sum(se.Add(*(n * speed for speed, n in speeds.items())))
+        )
+    return factor_sum(se.Add(*out))
 
 
 def absolute_rates(
@@ -292,7 +294,7 @@ def absolute_rates(
         elif len(new) == 1:
             reached |= argument.free_symbols
             (last,) = new
-            rate = {symbol: se.Symbol(Kind.RATE.of(symbol.name)) for symbol in argument.free_symbols}
+            rate = {symbol: se.Symbol(SymbolKind.RATE.of(symbol.name)) for symbol in argument.free_symbols}
             lines.append((next(names), argument.xreplace(rate)))
             others = (argument - last).xreplace(rate).xreplace(table)
             sign = number_in(last)

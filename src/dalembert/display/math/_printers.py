@@ -14,10 +14,10 @@ from sympy.printing.str import StrPrinter
 from dalembert.display.math import symbol_names
 from dalembert.display.math.line_breaking import width
 from dalembert.display.math.symbol_names import PLAIN, Letters
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 _MARK = "\uf8ff"  # sorts after all letters; no name contains it
-_MARKS = {Kind.RATE: _MARK, Kind.ACCELERATION: 2 * _MARK}
+_MARKS = {SymbolKind.RATE: _MARK, SymbolKind.ACCELERATION: 2 * _MARK}
 _MAX_WIDTH = 190.0  # of a numerator, denominator or root; wider ones are written as factors
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

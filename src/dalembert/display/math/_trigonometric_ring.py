@@ -155,7 +155,7 @@ class Ring:
     def _inverse(self, base: Formula) -> Formula:
         """Return 1/base, with common factors and known sums factored out, and the rest as one symbol."""
         below, above = self._quotient(base)
-        common, rest = factored(self.multiplied_out(above))
+        common, rest = factored(self.expand(above))
         common = common * below
         for symbol, known in self.sums.items():
             while rest != 1 and (quotient := self.divided(rest, known)) is not None:
@@ -232,7 +232,7 @@ class Ring:
                 out = out / base ** (2 * pairs) * (1 - other**2) ** pairs
         return None if out is term else out
 
-    def multiplied_out(self, total: Formula) -> Formula:
+    def expand(self, total: Formula) -> Formula:
         """Expand all sums in numerators; raises TooLarge if the result is long."""
         while True:
             out, changed, length = [], False, 0
@@ -288,7 +288,7 @@ class Ring:
         numerator = total
         if powers:
             numerator = se.expand(total * se.Mul(*(d**power for d, power in powers.items())))
-            numerator = self.multiplied_out(self.reduced(numerator))
+            numerator = self.expand(self.reduced(numerator))
         for symbol in powers:
             while powers[symbol] and (quotient := self.divided(numerator, self.sums[symbol])) is not None:
                 numerator, powers[symbol] = quotient, powers[symbol] - 1

@@ -17,7 +17,7 @@ from dalembert.display.viewer import math_style
 
 if TYPE_CHECKING:
     from dalembert.display.math.pages import Page
-    from dalembert.display.math.quantity_blocks import Step
+    from dalembert.display.math.quantity_blocks import DerivationStep
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -77,7 +77,7 @@ def page(found: Page) -> str:
     return "<section>\n" + "\n".join(out) + "\n</section>"
 
 
-def steps(title: str, found: Iterable[Step]) -> str:
+def steps(title: str, found: Iterable[DerivationStep]) -> str:
     """Return the steps of a derivation as a section of a document."""
     out = [f"<h2>{escape(title)}</h2>"]
     for step in found:

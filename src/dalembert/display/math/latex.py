@@ -11,21 +11,21 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dalembert.display.math import line_breaking, symbol_names
-from dalembert.display.math.simplify import tidy
+from dalembert.display.math.simplify import simplify
 from dalembert.display.math.symbol_names import PLAIN, Letters
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.formula_writer import readable
-from dalembert.symbolic.symbols import Formula, Kind, kind_of, rate
+from dalembert.symbolic.symbols import Formula, SymbolKind, kind_of, rate
 from dalembert.symbolic.sympy_bridge import to_sympy
-from dalembert.tables import for_latex as escape
+from dalembert.tables import escape_latex as escape
 
 if TYPE_CHECKING:
     import sympy
 
-    from dalembert.display.math.pages import Page, Section
+    from dalembert.display.math.pages import EquationSection, Page
 
-MOST_COLUMNS = 10  # of a printed matrix
+MAX_COLUMNS = 10  # of a printed matrix
 _MAX_LINES = 120  # in a notebook
 _LOWERED = "₀₁₂₃₄₅₆₇₈₉"
 _MARKS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0307": "dot", "\u0308": "ddot"}
@@ -68,13 +68,13 @@ def to_sympy_matrix(
     given = model.sympy_symbols
     table = dict(given)
     for name in model.coordinate_names:
-        moving, constant = given.get(name, dynamicsymbols(name)), Kind.CONSTANT.of(name)
+        moving, constant = given.get(name, dynamicsymbols(name)), SymbolKind.CONSTANT.of(name)
         symbol = sympy.Symbol(symbol_names.for_formula(constant, model.parameter_values))
         table |= {name: moving, rate(name).name: moving.diff(), constant: symbol}
-        table[Kind.ACCELERATION.of(name)] = moving.diff().diff()
+        table[SymbolKind.ACCELERATION.of(name)] = moving.diff().diff()
     table |= {name: dynamicsymbols(name) for name in dynamic}
-    velocities = {name for name in table if kind_of(name) in (Kind.RATE, Kind.CONSTANT)} | set(dynamic)
-    short = [tidy(entry, velocities) if shorten else entry for entry in array.ravel()]
+    velocities = {name for name in table if kind_of(name) in (SymbolKind.RATE, SymbolKind.CONSTANT)} | set(dynamic)
+    short = [simplify(entry, velocities) if shorten else entry for entry in array.ravel()]
     entries = [to_sympy(entry, coordinates=(), symbols=table) for entry in short]
     return sympy.Matrix(*array.shape, entries)
 
@@ -101,7 +101,7 @@ def display(found: Page) -> str:
             rows.append(rf"&\text{{{len(more)} more lines; use latex() for all}}")
             break
         plain = rf"\textbf{{{escape(section.heading)}}}"
-        rows += [f"&{words_in_latex(section.heading, found.letters) if section.is_law else plain}", *more]
+        rows += [f"&{formula_to_latex(section.heading, found.letters) if section.is_law else plain}", *more]
     return display_lines(rows)
 
 
@@ -116,18 +116,18 @@ def equations(heading: str, equation: str, rows: list[str]) -> str:
     return f"{title}:\n\\begin{{align*}}\n" + " \\\\\n".join(rows) + "\n\\end{align*}" if rows else f"{title}."
 
 
-def lines(found: Page, section: Section, limit: float = line_breaking.LINE) -> list[str]:
+def lines(found: Page, section: EquationSection, limit: float = line_breaking.LINE) -> list[str]:
     """Return the lines of a section, at most `limit` points wide if possible."""
     rows = [(expression(a, found.letters), expression(b, found.letters)) for a, b in section.rows]
     return line_breaking.broken(rows, limit)
 
 
-def heading(found: Page, section: Section) -> str:
+def heading(found: Page, section: EquationSection) -> str:
     """Return a heading in LaTeX; the letter before a colon is a formula."""
     if section.is_law:
-        return f"${words_in_latex(section.heading, found.letters)}$"
+        return f"${formula_to_latex(section.heading, found.letters)}$"
     letter, mark, meaning = section.heading.partition(": ")
-    return f"${words_in_latex(letter, found.letters)}$: {sentence(meaning)}" if mark else sentence(section.heading)
+    return f"${formula_to_latex(letter, found.letters)}$: {sentence(meaning)}" if mark else sentence(section.heading)
 
 
 def sentence(words: str) -> str:
@@ -139,14 +139,14 @@ def sentence(words: str) -> str:
     parts = re.split(rf"((?:[^\s,;:]*[^\x00-\x7f–’][^\s,;:]*)|(?<!\w)[A-Za-z](?:_\w+(?:{_POWER})?|{_POWER}))", words)
     formula = [i % 2 == 1 and not _WORD.fullmatch(part) for i, part in enumerate(parts)]
     return "".join(
-        f"${words_in_latex(part)}$" if yes else escape(part) for yes, part in zip(formula, parts, strict=True)
+        f"${formula_to_latex(part)}$" if yes else escape(part) for yes, part in zip(formula, parts, strict=True)
     )
 
 
-def words_in_latex(words: str, letters: Letters = PLAIN) -> str:
+def formula_to_latex(words: str, letters: Letters = PLAIN) -> str:
     r"""Convert an equation in Unicode to LaTeX.
 
-    >>> words_in_latex("M_NI u̇_NI = L_NI"), words_in_latex("Aᵀλ − ∂L/∂q̇")
+    >>> formula_to_latex("M_NI u̇_NI = L_NI"), formula_to_latex("Aᵀλ − ∂L/∂q̇")
     ('\\mathbf{M}_{NI} \\dot{u}_{NI} = \\mathbf{L}_{NI}', '\\mathbf{A}^{\\mathsf{T}} \\lambda - \\partial L/\\partial \\dot{q}')
     """
     normalized = unicodedata.normalize("NFD", words)

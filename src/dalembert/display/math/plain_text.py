@@ -27,7 +27,7 @@ def page(found: Page, width: int = _WIDTH) -> str:
     for note in found.notes:
         out += textwrap.wrap(f"{note[:1].upper()}{note[1:]}.", width)
     for section in found.sections:
-        title = words(section.heading, found.letters) if section.is_law else section.heading
+        title = bold_letters(section.heading, found.letters) if section.is_law else section.heading
         heading = f"{title}  {section.equation}".rstrip()
         out += ["", *textwrap.wrap(heading, width, subsequent_indent="  ")]
         for left, right in section.rows:
@@ -36,10 +36,10 @@ def page(found: Page, width: int = _WIDTH) -> str:
     return "\n".join(out) + "\n"
 
 
-def words(sentence: str, letters: Letters) -> str:
+def bold_letters(sentence: str, letters: Letters) -> str:
     """Return an equation with letters in bold if the user has the same names.
 
-    >>> words("q̇ = H s", symbol_names.letters_of(["s"], ["s1"]))
+    >>> bold_letters("q̇ = H s", symbol_names.letters_of(["s"], ["s1"]))
     'q̇ = H 𝐬'
     """
 

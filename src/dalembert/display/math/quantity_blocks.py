@@ -13,7 +13,7 @@ import symengine as se
 from dalembert.display.math import _intermediates, latex, line_breaking, symbol_names
 from dalembert.display.math import plain_text as text
 from dalembert.display.math.short_forms import (
-    Shortening,
+    DisplayNotation,
     TooLong,
     is_text,
     length_without_names,
@@ -22,10 +22,10 @@ from dalembert.display.math.short_forms import (
     without_names,
 )
 from dalembert.display.math.symbol_names import PLAIN, Letters
-from dalembert.errors import InputError, nearest
-from dalembert.formalisms.shared.quantities import Law, Quantity
+from dalembert.errors import InputError, suggest_name
+from dalembert.formalisms.shared.quantities import FinalEquations, Quantity
 from dalembert.model.description import Description
-from dalembert.model.frozen import Value
+from dalembert.model.immutable import FrozenValue
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.random_points import Line, Verdict, proved_equal
 from dalembert.symbolic.symbols import Formula
@@ -43,7 +43,7 @@ _MAX_ROW = 400  # operations of a printed row
 
 
 @dataclass(frozen=True)
-class Block(Value):
+class Block(FrozenValue):
     r"""One quantity of a formulation: its key, equation number, meaning and value.
 
     >>> import dalembert as dl
@@ -67,7 +67,7 @@ class Block(Value):
     def __getitem__(self, name: str) -> Block:
         """Return the part of a body or a speed."""
         if name not in self.of:
-            raise KeyError(f"block '{self.key}' has no part '{name}'. {nearest(name, self.of) if self.of else ''}")
+            raise KeyError(f"block '{self.key}' has no part '{name}'. {suggest_name(name, self.of) if self.of else ''}")
         k, meaning = self.of.index(name), f"{self.meaning}, of {name}"
         entries = np.asarray(self.entries[k], dtype=object)
         raw = None if self.raw is None else np.asarray(self.raw[k], dtype=object)
@@ -122,7 +122,7 @@ class Block(Value):
         return "proved" if self.is_text else proved_equal([*self.raw.flat], [*self.entries.flat], self.meanings)
 
     @cached_property
-    def whole(self) -> Array:
+    def expanded(self) -> Array:
         """Entries with the names of other entries replaced by their values."""
         meanings = {se.Symbol(name): meaning for name, meaning in self.meanings}
         length = self.operations if self.is_long else length_without_names(self.entries, meanings)
@@ -139,7 +139,7 @@ class Block(Value):
         """A SymPy matrix, with bodies stacked; an expression; or a tuple of names."""
         if self.is_text:
             return tuple(self.entries)
-        entries = self.whole
+        entries = self.expanded
         found = latex.to_sympy_matrix(self.model, _rows(entries), self.speed_names, shorten=False)
         return found if entries.ndim else found[0, 0]  # pyright: ignore[reportReturnType]
 
@@ -165,7 +165,7 @@ class Block(Value):
         entries = [se.sympify(entry) for entry in self.entries.flat]
         if max(map(se.count_ops, entries), default=0) <= _MAX_ENTRY:
             return [], self.entries
-        parts, found = _intermediates.name_parts(entries, self.letters.given)
+        parts, found = _intermediates.name_parts(entries, self.letters.user_names)
         out = np.empty(self.entries.shape, dtype=object)
         out[...] = np.array(found, dtype=object).reshape(out.shape)
         return parts, out
@@ -265,7 +265,7 @@ class Block(Value):
         available = limit - line_breaking.width(letter) - 40
         for table, mark in ([([[row[0] for row in cells]], r"^{\mathsf{T}}")] if transposed else []) + [(cells, "")]:
             wide = sum(max(line_breaking.width(row[j], 1) + 10 for row in table) for j in range(len(table[0])))
-            if len(table) <= _MAX_ROWS and len(table[0]) <= latex.MOST_COLUMNS and wide <= available:
+            if len(table) <= _MAX_ROWS and len(table[0]) <= latex.MAX_COLUMNS and wide <= available:
                 return latex.brackets(table) + mark if rows.size != 1 else cells[0][0]
         return None
 
@@ -293,11 +293,11 @@ def _rows(entries: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Step(Value):
+class DerivationStep(FrozenValue):
     """One step of a derivation: a heading, and its results."""
 
     heading: str
-    blocks: tuple[Block | WrittenLaw, ...]
+    blocks: tuple[Block | DisplayedLaw, ...]
 
     @property
     def equations(self) -> tuple[str, ...]:
@@ -325,7 +325,11 @@ class Step(Value):
 
 
 def block_of(
-    quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening, letters: Letters = PLAIN
+    quantity: Quantity,
+    model: Description,
+    speed_names: tuple[str, ...],
+    short: DisplayNotation,
+    letters: Letters = PLAIN,
 ) -> Block:
     """Return a quantity with its value, for display."""
     raw, lines = None, ()
@@ -341,7 +345,7 @@ def block_of(
 
 
 @dataclass(frozen=True)
-class WrittenLaw(Value):
+class DisplayedLaw(FrozenValue):
     """A law as a formula, such as M_NI u̇_NI = L_NI, and its rows.
 
     >>> import dalembert as dl
@@ -389,7 +393,7 @@ class WrittenLaw(Value):
 
     def text(self, width: int = 100) -> str:
         """Return the law as Unicode text."""
-        out = [f"{text.words(self.words, self.letters)}  {self.equation}"]
+        out = [f"{text.bold_letters(self.words, self.letters)}  {self.equation}"]
         if self.is_long:
             return "\n".join([*out, f"  {self._length}"])
         for a, b in zip(self.left, self.right, strict=True):
@@ -405,7 +409,7 @@ class WrittenLaw(Value):
     @property
     def heading_in_latex(self) -> str:
         """Formula in LaTeX."""
-        return f"${latex.words_in_latex(self.words, self.letters)}$"
+        return f"${latex.formula_to_latex(self.words, self.letters)}$"
 
     def lines(self, limit: float = line_breaking.LINE) -> list[str]:
         """Return its rows in LaTeX, aligned at the equals sign, with line breaks beyond `limit` points."""
@@ -432,9 +436,9 @@ class WrittenLaw(Value):
         return {"equation": self.equation, "words": self.words, "uses": list(self.uses), "rows": rows}
 
 
-def written_law(law: Law, short: Shortening, letters: Letters = PLAIN) -> WrittenLaw:
+def displayed_law(law: FinalEquations, short: DisplayNotation, letters: Letters = PLAIN) -> DisplayedLaw:
     """Return a law with its rows in a short form."""
-    about = (law.equation, law.words, law.uses)
+    about = (law.equation, law.formula, law.uses)
     sides = (np.empty(0, dtype=object), np.empty(0, dtype=object))  # default if the rows are too long
     try:
         sides = law.sides()
@@ -442,8 +446,8 @@ def written_law(law: Law, short: Shortening, letters: Letters = PLAIN) -> Writte
         sides = (raw[0], raw[1])
         left, right = (np.array([*map(_as_sum, short.short(side))], dtype=object) for side in raw)
     except TooLong as found:
-        return WrittenLaw(*about, *sides, sides, (), letters, found.operations)
-    return WrittenLaw(*about, left, right, sides, short.lines(left, right, *raw), letters)
+        return DisplayedLaw(*about, *sides, sides, (), letters, found.operations)
+    return DisplayedLaw(*about, left, right, sides, short.lines(left, right, *raw), letters)
 
 
 def _as_sum(side: Formula) -> Formula:

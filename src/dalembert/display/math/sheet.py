@@ -9,8 +9,8 @@ from time import thread_time
 import numpy as np
 
 from dalembert.display.math import _intermediates
-from dalembert.display.math.simplify import tidy_matrix
-from dalembert.formalisms import catalogue
+from dalembert.display.math.simplify import simplify_matrix
+from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array
@@ -26,7 +26,7 @@ def notes_of(form: LinearForm) -> tuple[str, ...]:
     """Return the notes on the equations: notes of the derivation, redundant rows, stabilized constraints."""
     notes = list(form.notes)
     if dropped := form.system.facts.dropped:
-        verb = {"drops": "dropped", "takes": "kept"}[catalogue.find(form.formalism).ABOUT.redundant]
+        verb = {"drops": "dropped", "takes": "kept"}[catalog.find(form.formalism).ABOUT.redundant]
         notes.append(f"redundant constraints {verb}: {'; '.join(dropped)}; multipliers have minimum norm")
     return (*notes, *_stabilized(form.system.model))
 
@@ -51,7 +51,7 @@ def _stabilized(model: Elements) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Section:
+class SheetSection:
     """Lines under a heading; `law` is the equation of the lines, if any: dynamics or constraints."""
 
     heading: str
@@ -79,7 +79,7 @@ class Sheet:
     @property
     def title(self) -> str:
         """Title of the formulation."""
-        return catalogue.find(self.form.formalism).ABOUT.title
+        return catalog.find(self.form.formalism).ABOUT.title
 
     @property
     def velocities(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class Sheet:
     @property
     def unknown(self) -> str:
         """Unknowns: v̇, or x if there are unknowns after v̇."""
-        return "x" if self.form.behind else "v̇"
+        return "x" if self.form.extra_unknowns else "v̇"
 
     def entries(self, name: str) -> tuple[Line, ...]:
         """Return the nonzero entries of M, f, A, beta or S, each once."""
@@ -115,21 +115,25 @@ class Sheet:
             if entries[index] != 0 and not (name == "M" and self.symmetric and index[0] > index[1])
         )
 
-    def sections(self) -> tuple[Section, ...]:
+    def sections(self) -> tuple[SheetSection, ...]:
         """Return all nonempty sections."""
-        about = catalogue.find(self.form.formalism).ABOUT
+        about = catalog.find(self.form.formalism).ABOUT
         kinematics = tuple(zip(map(str, self.form.system.qd), self.qd, strict=True)) if self.in_speeds else ()
         speeds = tuple(zip(self.velocities, self.v_from_qd, strict=True)) if self.in_speeds else ()
         constants = tuple(zip(map(str, self.form.constants.symbols), self.constants_from, strict=True))
         found = (
-            Section("Momenta of the free system" if self.form.constrains_momenta else about.velocities.heading, speeds),
-            Section("Constants of the motion", constants),
-            Section("Kinematics", kinematics),
-            Section("Contribution of the multipliers to the kinematics, by columns", self.entries("S")),
-            Section("Dynamics", (*self.entries("M"), *self.entries("f"), *self.entries("C")), "dynamics"),
-            Section("Directions of the multipliers", self.entries("J") if len(self.A) or self.form.behind else ()),
-            Section("Constraints", (*self.entries("A"), *self.entries("beta")), "constraints"),
-            Section("Intermediates", self.parts),
+            SheetSection(
+                "Momenta of the free system" if self.form.constrains_momenta else about.velocities.heading, speeds
+            ),
+            SheetSection("Constants of the motion", constants),
+            SheetSection("Kinematics", kinematics),
+            SheetSection("Contribution of the multipliers to the kinematics, by columns", self.entries("S")),
+            SheetSection("Dynamics", (*self.entries("M"), *self.entries("f"), *self.entries("C")), "dynamics"),
+            SheetSection(
+                "Directions of the multipliers", self.entries("J") if len(self.A) or self.form.extra_unknowns else ()
+            ),
+            SheetSection("Constraints", (*self.entries("A"), *self.entries("beta")), "constraints"),
+            SheetSection("Intermediates", self.parts),
         )
         return tuple(s for s in found if s.lines and (s.law != "constraints" or len(self.A)))
 
@@ -158,7 +162,7 @@ def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
 
     >>> from dalembert.io import gallery
     >>> from dalembert.mechanics.system import system_of
-    >>> form = catalogue.find("kane").derive(system_of(gallery.load("double-pendulum"), "symbolic")).form
+    >>> form = catalog.find("kane").derive(system_of(gallery.load("double-pendulum"), "symbolic")).form
     >>> [section.heading for section in prepare(form).sections()]
     ['Speeds', 'Kinematics', 'Dynamics']
     """
@@ -175,9 +179,9 @@ def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
         plain = [with_exact_numbers(block[index]) for index in indices[name]]
         left = until - thread_time()
         if name == "f":
-            lines, short = _intermediates.tidy_rows(plain, form.system.model.coordinate_names, moving, taken, left)
+            lines, short = _intermediates.simplify_rows(plain, form.system.model.coordinate_names, moving, taken, left)
         else:
-            short = list(tidy_matrix(np.array(plain, dtype=object), moving, left).whole)
+            short = list(simplify_matrix(np.array(plain, dtype=object), moving, left).expanded)
         entries += short
     parts, written = _intermediates.name_parts(entries, taken, given=lines)
     queue = iter(written)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import symengine as se
 
-from dalembert.display.math._intermediates import tidy_rows, uses
-from dalembert.display.math.simplify import mapped, tidy
+from dalembert.display.math._intermediates import simplify_rows, uses
+from dalembert.display.math.simplify import mapped, simplify
 from dalembert.errors import InputError
 from dalembert.mechanics.system import Notation
 from dalembert.symbolic.algebra_base import Array, Operand
 from dalembert.symbolic.formula_writer import with_exact_numbers
-from dalembert.symbolic.nodes import Constant, HeldTable, Node, Symbol, ordered
+from dalembert.symbolic.nodes import Constant, Node, Symbol, TableLeaf, ordered
 from dalembert.symbolic.operations import FUNCTIONS
 from dalembert.symbolic.random_points import Line
 from dalembert.symbolic.symbols import Formula
@@ -100,7 +100,7 @@ def _divided(found: list[sympy.Expr]) -> list[sympy.Expr]:
 
 
 BUDGET = 6.0  # seconds of CPU time to simplify one derivation
-HUGE = 200_000  # maximum operations of an intermediate value
+MAX_INTERMEDIATE_OPERATIONS = 200_000  # maximum operations of an intermediate value
 _MAX_SIMPLIFIED = 6_000  # operations of a simplified entry
 _MAX_GROWTH = 15  # length ratio up to which a value without names is also simplified
 _MAX_UNNAMED_ROWS = 120  # operations of rows that need no names
@@ -112,19 +112,20 @@ class TooLong(InputError):
 
     def __init__(self, operations: int) -> None:
         super().__init__(
-            f"an intermediate quantity has {operations} operations when expanded. Expected at most {HUGE}. "
-            "Evaluate it by eom.blocks_at(q, qd), or replace parameters by numbers (--set on the command line)."
+            f"an intermediate quantity has {operations} operations when expanded. Expected at most "
+            f"{MAX_INTERMEDIATE_OPERATIONS}. Evaluate it by eom.blocks_at(q, qd), or replace parameters by numbers "
+            "(--set on the command line)."
         )
         self.operations = operations
 
 
-class Shortening(Notation):
+class DisplayNotation(Notation):
     """Notation for display: simplified values within a time budget, and symbols for long entries.
 
     One value uses at most half of the remaining time, so that a long one leaves some for later values.
 
     >>> x, m = se.symbols("x m")
-    >>> Shortening([]).short(np.array([m * se.sin(x) ** 2 + m * se.cos(x) ** 2], dtype=object))
+    >>> DisplayNotation([]).short(np.array([m * se.sin(x) ** 2 + m * se.cos(x) ** 2], dtype=object))
     array([m], dtype=object)
     """
 
@@ -149,7 +150,7 @@ class Shortening(Notation):
         """Remaining seconds."""
         return max(self._left, 0.0)
 
-    def watched(self, look: Callable[[float], None]) -> None:
+    def report_progress(self, look: Callable[[float], None]) -> None:
         """Call `look` with the fraction of the time budget that is used, from time to time."""
         self._look = look
 
@@ -161,7 +162,7 @@ class Shortening(Notation):
             unnamed = self._each(without_names(value, self._meanings))
             out = min(unnamed, out, key=operations_of)  # names can prevent cancellation
         length = operations_of(out)
-        if length > HUGE:
+        if length > MAX_INTERMEDIATE_OPERATIONS:
             raise TooLong(length)
         return out
 
@@ -193,7 +194,7 @@ class Shortening(Notation):
                 return entry
             start = thread_time()
             self._known[entry] = min(
-                tidy(entry, self._velocities, seconds), with_exact_numbers(entry), key=se.count_ops
+                simplify(entry, self._velocities, seconds), with_exact_numbers(entry), key=se.count_ops
             )
             self._spend(taken := thread_time() - start)
             if taken >= seconds:
@@ -215,7 +216,7 @@ class Shortening(Notation):
             return [], out
         raw = [with_exact_numbers(se.sympify(entry)) for entry in value]
         start = thread_time()
-        lines, found = tidy_rows(raw, self._coordinates, self._velocities, self._taken, self._left / 2)
+        lines, found = simplify_rows(raw, self._coordinates, self._velocities, self._taken, self._left / 2)
         self._spend(thread_time() - start)
         if not lines:
             return [], out
@@ -325,7 +326,7 @@ def unfolded(value: Array) -> Array:
     length: dict[Node, int] = {}
     for y in order:
         length[y] = sum(length[a] for a in y.arguments) + bool(y.arguments)
-    if (total := sum(length[y] for y in roots)) > HUGE:
+    if (total := sum(length[y] for y in roots)) > MAX_INTERMEDIATE_OPERATIONS:
         raise TooLong(total)
     known: dict[Node, Operand] = {}
     for y in order:
@@ -338,7 +339,7 @@ def _formula(y: Node, arguments: Sequence[Operand]) -> Operand:
         return y.value if isinstance(y.value, float) else SYMBOLIC.number(Fraction(y.value))
     if isinstance(y, Symbol):
         return SYMBOLIC.symbols([y.value])[0]
-    if isinstance(y, HeldTable):
+    if isinstance(y, TableLeaf):
         return y.value
     if y.operation == "pi":
         return SYMBOLIC.pi

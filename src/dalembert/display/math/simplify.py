@@ -15,7 +15,7 @@ from time import thread_time
 import numpy as np
 import symengine as se
 
-from dalembert.display.math._factor import collected, collected_by, factors, greatest_factor, grouped, terms
+from dalembert.display.math._factor import collect, factor_sum, factors, greatest_factor, grouped, terms
 from dalembert.display.math._trigonometric_ring import Angles, Ring, TooLarge
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.formula_writer import with_exact_numbers
@@ -26,13 +26,13 @@ _MAX_LENGTH_RATIO = 1.1  # of a preferred form relative to the shortest one
 _MANY_TERMS = 80  # of a sum for which fewer forms are tried
 
 
-def tidy(expression: Formula, velocities: Iterable[str] = (), seconds: float = 10.0) -> Formula:
+def simplify(expression: Formula, velocities: Iterable[str] = (), seconds: float = 10.0) -> Formula:
     """Simplify an expression; only with exact numbers if it is too large or the time is over.
 
     `velocities` are the names whose coefficients are collected.
 
     >>> x, m = se.symbols("x m")
-    >>> tidy(0.5 * m * (2 * se.sin(x) ** 2 + 2 * se.cos(x) ** 2))
+    >>> simplify(0.5 * m * (2 * se.sin(x) ** 2 + 2 * se.cos(x) ** 2))
     m
     """
     plain = with_exact_numbers(expression)
@@ -57,32 +57,32 @@ def sum_of_waves_of(expression: Formula, velocities: Iterable[str] = (), seconds
     plain = with_exact_numbers(expression)
     ring = Ring(Angles(*_arguments(plain)), set(velocities), thread_time() + seconds, _short)
     try:
-        total = ring.multiplied_out(fold(plain, lambda node: node.args, ring.build))
+        total = ring.expand(fold(plain, lambda node: node.args, ring.build))
     except TooLarge:
         return None
     return ring.restored(ring.waves(total))
 
 
 @dataclass(frozen=True)
-class Tidied:
+class FactoredArray:
     """A matrix or a vector as a common factor and entries."""
 
     factor: Formula
     entries: Array
 
     @property
-    def whole(self) -> Array:
+    def expanded(self) -> Array:
         """Entries times the factor."""
         return self.entries if self.factor == 1 else mapped(self.entries, lambda entry: self.factor * entry)
 
 
-def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float = 10.0) -> Tidied:
+def simplify_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float = 10.0) -> FactoredArray:
     """Simplify all entries, with their common factor in front if that is shorter.
 
     Entries beyond the time budget only get exact numbers.
 
     >>> m, l, x = se.symbols("m l x")
-    >>> found = tidy_matrix(np.array([[m * l**2, m * l * se.cos(x)], [m * l * se.cos(x), m]], dtype=object))
+    >>> found = simplify_matrix(np.array([[m * l**2, m * l * se.cos(x)], [m * l * se.cos(x), m]], dtype=object))
     >>> found.factor
     m
     """
@@ -91,7 +91,7 @@ def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float =
     def short(entry: Formula) -> Formula:
         entry = se.sympify(entry)
         if entry not in known:
-            known[entry] = tidy(entry, moving, until - thread_time())
+            known[entry] = simplify(entry, moving, until - thread_time())
         return known[entry]
 
     found = mapped(entries, short)
@@ -99,7 +99,7 @@ def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float =
     factor = greatest_factor(distinct) if len(distinct) > 1 else se.Integer(1)
     taken = mapped(found, lambda entry: entry / factor)
     saved = _operations(found) - _operations(taken) - se.count_ops(factor) - 1
-    return Tidied(factor, taken) if factor != 1 and saved > 0 else Tidied(se.Integer(1), found)
+    return FactoredArray(factor, taken) if factor != 1 and saved > 0 else FactoredArray(se.Integer(1), found)
 
 
 def mapped(entries: Array, change: Callable[..., object]) -> Array:
@@ -148,7 +148,7 @@ def _written(ring: Ring, total: Formula, velocities: set[str]) -> Formula:
     """Write one coefficient per product of velocities, or the complete sum at once if that is shorter."""
     groups = grouped(total, lambda base: base.is_Symbol and base.name in velocities)
     written = se.Add(*(outside * _short(ring, se.Add(*parts)) for outside, parts in groups.items()))
-    forms = [collected(written), written]
+    forms = [factor_sum(written), written]
     if len(groups) > 1 and len(terms(total)) <= _MANY_TERMS:
         forms.append(_short(ring, total))
     return _shortest(forms)
@@ -175,7 +175,7 @@ def _short(ring: Ring, total: Formula) -> Formula:
     forms = []
     for split in _splits(ring, total):
         written = se.Add(*(ring.restored(factor) * _numerator(ring, above) for factor, above in split))
-        forms += [collected(written), written]
+        forms += [factor_sum(written), written]
     return _shortest(forms)
 
 
@@ -183,7 +183,7 @@ def _splits(ring: Ring, total: Formula) -> list[list[tuple[Formula, Formula]]]:
     """Yield forms of a sum as factors times numerators, without long ones."""
     splits = [[(se.Integer(1), total)]]
     try:
-        plain = ring.multiplied_out(total)
+        plain = ring.expand(total)
         for base, apart in ((total, True), (plain, True), (plain, False)):
             quotients = ring.quotients(base, apart)
             if quotients not in splits:
@@ -199,9 +199,9 @@ def _numerator(ring: Ring, total: Formula) -> Formula:
     bases = [total]
     if any(symbol in ring.sums for symbol in total.free_symbols):
         try:
-            bases.insert(0, ring.multiplied_out(total))
+            bases.insert(0, ring.expand(total))
         except TooLarge:
-            return collected(ring.restored(total))
+            return factor_sum(ring.restored(total))
     return _preferred(form for base in bases for form in _forms(ring, base))
 
 
@@ -212,10 +212,10 @@ def _forms(ring: Ring, total: Formula) -> Iterator[Formula]:
     if angles and len(terms(total)) <= _MANY_TERMS:
         yield from _by_parameters(ring, total)
     if angles:
-        yield collected(ring.restored(ring.reduced(total, angles)))
-    yield collected(ring.restored(total))
+        yield factor_sum(ring.restored(ring.reduced(total, angles)))
+    yield factor_sum(ring.restored(total))
     if angles:
-        yield collected(ring.restored(ring.waves(total)))
+        yield factor_sum(ring.restored(ring.waves(total)))
 
 
 def _by_parameters(ring: Ring, total: Formula) -> Iterator[Formula]:
@@ -225,8 +225,8 @@ def _by_parameters(ring: Ring, total: Formula) -> Iterator[Formula]:
     for outside, parts in groups.items():
         waves = _trigonometric(ring, se.Add(*parts))
         out += [ring.restored(outside) * part for part in terms(waves)]
-    yield collected_by(se.Add(*out), turns)
-    yield collected(se.Add(*out))
+    yield collect(se.Add(*out), turns)
+    yield factor_sum(se.Add(*out))
 
 
 def turns(factor: Formula) -> bool:
@@ -239,9 +239,9 @@ def _trigonometric(ring: Ring, total: Formula) -> Formula:
     """Return the shortest form of numbers times sines and cosines."""
     squared = {ring.trig[b][0] for term in terms(total) for b, e in factors(term) if b in ring.trig and int(e) > 1}
     by_sines: set[int] = set()
-    best = collected(ring.restored(total))
+    best = factor_sum(ring.restored(total))
     for index in sorted(squared):
-        other = collected(ring.restored(ring.reduced(total, by_sines | {index})))
+        other = factor_sum(ring.restored(ring.reduced(total, by_sines | {index})))
         if se.count_ops(other) <= se.count_ops(best):
             best, by_sines = other, by_sines | {index}
-    return _shortest([best, collected(ring.restored(ring.waves(total)))])
+    return _shortest([best, factor_sum(ring.restored(ring.waves(total)))])

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from dalembert.symbolic.symbols import Kind, kind_of, parted
+from dalembert.symbolic.symbols import SymbolKind, kind_of, split_symbol
 
-_DOTS = {Kind.RATE: "\u0307", Kind.ACCELERATION: "\u0308"}
+_DOTS = {SymbolKind.RATE: "\u0307", SymbolKind.ACCELERATION: "\u0308"}
 # accents of letters, as in M_tilde: in text after the letter, in LaTeX around it
 _ACCENTS = {"hat": "\u0302", "tilde": "\u0303", "bar": "\u0304", "dot": "\u0307", "ddot": "\u0308"}
 _SIGNS = {"star": "*", "prime": "′", "inv": "⁻¹", "qd": "q\u0307"}  # after the letter
@@ -39,13 +39,13 @@ class Letters:
     ('px', 'p_x', 's', '𝐬₁')
     """
 
-    given: frozenset[str] = frozenset()  # the names of the user
+    user_names: frozenset[str] = frozenset()  # the names of the user
     typed: frozenset[str] = frozenset()  # those that would look like others
     bold: frozenset[str] = frozenset()  # our letters that are also names of the user
 
     def is_bold(self, name: str, base: str) -> bool:
         """True for one of our letters that is also a name of the user."""
-        return base in self.bold and name not in self.given
+        return base in self.bold and name not in self.user_names
 
     @property
     def bold_signs(self) -> frozenset[str]:
@@ -87,15 +87,15 @@ def base_of(name: str) -> str:
     return kind.value[0] if kind else _base_and_index(rest)[0]
 
 
-def split(name: str) -> tuple[Kind | None, str]:
+def split(name: str) -> tuple[SymbolKind | None, str]:
     """Split a name into its kind and its base name.
 
     >>> split("dot(x)"), split("x"), split("dot(dot(x))")
     ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'), (<Kind.ACCELERATION: 'ddot'>, 'x'))
     """
-    kind, rest = parted(name)
-    if kind is Kind.RATE and kind_of(rest) is Kind.RATE:
-        return Kind.ACCELERATION, parted(rest)[1]
+    kind, rest = split_symbol(name)
+    if kind is SymbolKind.RATE and kind_of(rest) is SymbolKind.RATE:
+        return SymbolKind.ACCELERATION, split_symbol(rest)[1]
     return kind, rest
 
 
@@ -127,7 +127,7 @@ def for_latex(name: str, letters: Letters = PLAIN) -> str:
     return f"{letter}_{{{', '.join(map(_letter_for_latex, below))}}}" if below else letter
 
 
-def _kind_letter(kind: Kind, letters: Letters) -> str:
+def _kind_letter(kind: SymbolKind, letters: Letters) -> str:
     return in_bold_latex(kind[0]) if kind[0] in letters.bold else kind[0]
 
 
@@ -274,19 +274,19 @@ def for_plot(name: str) -> str:
     if len(words) <= 1 and not _letter_for_latex(base).startswith(r"\mathrm"):
         return f"${for_latex(name)}$"
     if not kind:
-        return for_words(rest)
+        return escape_for_plot(rest)
     word = _drawn(rest)
     if kind in _DOTS:
-        dots = r"\bullet" if kind is Kind.RATE else r"\bullet\bullet"
+        dots = r"\bullet" if kind is SymbolKind.RATE else r"\bullet\bullet"
         return rf"$\overset{{{dots}}}{{{word}}}$"
     letter, *axis = kind
     return f"${letter}_{{{', '.join([*axis, word])}}}$"
 
 
-def for_words(text: str) -> str:
+def escape_for_plot(text: str) -> str:
     r"""Escape text for matplotlib, which would hide labels with a leading underscore.
 
-    >>> for_words("rope at $5"), for_words("_x")
+    >>> escape_for_plot("rope at $5"), escape_for_plot("_x")
     ('rope at \\$5', '$\\text{_x}$')
     """
     return f"${_drawn(text)}$" if text.startswith("_") else text.replace("$", r"\$")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.display.plots.figure import COLOURS, COVERING, Style
-from dalembert.display.plots.panels import FLOOR, Line, Panel
+from dalembert.display.plots.figure import COLORS, COVERING, Style
+from dalembert.display.plots.panels import FLOOR, Panel, PlotLine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,11 +39,11 @@ def draw(axis: Axes, t: np.ndarray, panel: Panel, unit_label: UnitLabel) -> None
     span = float(np.ptp([line.y for line in shown])) if shown else 0.0
     for index, line in enumerate(shown):
         below = sum(covers(line.y, other.y, panel.drift, span) for other in shown[:index])
-        style = Style(COLOURS[index % len(COLOURS)], COVERING[min(below, len(COVERING) - 1)])
+        style = Style(COLORS[index % len(COLORS)], COVERING[min(below, len(COVERING) - 1)])
         plot(axis, t, line, style, panel.drift)
     if panel.across is not None:
         for line in shown:
-            axis.plot(*start_of(line, t), "o", color=COLOURS[0], markersize=3.5)
+            axis.plot(*start_of(line, t), "o", color=COLORS[0], markersize=3.5)
     scale(axis, t, panel, unit_label)
     _legend(axis, [line.label for line in panel.lines if panel.is_zero(line)], any(x.label for x in shown))
 
@@ -52,7 +52,7 @@ def _write_zero(axis: Axes, panel: Panel, unit_label: UnitLabel) -> None:
     """Write a text instead of lines."""
     _dress(axis)
     axis.set_yticks([])
-    axis.set_ylabel(worded(panel.what, unit_label(panel.unit)), fontsize=8)
+    axis.set_ylabel(axis_label(panel.what, unit_label(panel.unit)), fontsize=8)
     names = [line.label for line in panel.lines if line.label]
     more = f" and {len(names) - 2} more" if len(names) > 3 else ""
     text = "zero to rounding" + (f":\n{'; '.join(names[:2] if more else names)}{more}" if names else "")
@@ -60,15 +60,15 @@ def _write_zero(axis: Axes, panel: Panel, unit_label: UnitLabel) -> None:
     axis.text(0.5, 0.5, text, fontsize=SMALL, color=GREY, **alignment)
 
 
-def plot(axis: Axes, t: np.ndarray, line: Line, style: Style, drift: bool) -> None:
+def plot(axis: Axes, t: np.ndarray, line: PlotLine, style: Style, drift: bool) -> None:
     """One line."""
     y = np.where(line.y > 0, np.maximum(line.y, FLOOR), np.nan) if drift else line.y
     x = t if line.x is None else line.x
     width = 0.8 if line.x is not None else 1.1
-    axis.plot(x, y, color=style.colour, linestyle=style.dashes, linewidth=width, label=line.label or "_")
+    axis.plot(x, y, color=style.color, linestyle=style.dashes, linewidth=width, label=line.label or "_")
 
 
-def start_of(line: Line, t: np.ndarray) -> tuple[float, float]:
+def start_of(line: PlotLine, t: np.ndarray) -> tuple[float, float]:
     """Return the first sample of a line."""
     return float((t if line.x is None else line.x)[0]), float(line.y[0])
 
@@ -89,25 +89,25 @@ def scale(axis: Axes, t: np.ndarray, panel: Panel, unit_label: UnitLabel) -> Non
         _logarithmic(axis, [line for line in panel.lines if not panel.is_zero(line)])
     else:
         power = _linear(axis.yaxis, axis.set_ylim, [line.y for line in panel.lines if not line.zero])
-    axis.set_ylabel(worded(panel.what, unit_label(panel.unit), power), fontsize=8)
+    axis.set_ylabel(axis_label(panel.what, unit_label(panel.unit), power), fontsize=8)
     if panel.across is not None:
         what, unit = panel.across
         power = _linear(axis.xaxis, axis.set_xlim, [line.x for line in panel.lines if line.x is not None])
-        axis.set_xlabel(worded(what, unit_label(unit), power), fontsize=8)
+        axis.set_xlabel(axis_label(what, unit_label(unit), power), fontsize=8)
 
 
 def time_axis(axes: Sequence[Axes], t: np.ndarray) -> None:
     """Set the common time axis, and align the labels."""
     power = _linear(axes[-1].xaxis, axes[-1].set_xlim, [t])
     axes[-1].set_xlim(float(t[0]), float(t[-1]) if t[-1] != t[0] else float(t[0]) + 1)
-    axes[-1].set_xlabel(worded("time", "s", power), fontsize=8)
+    axes[-1].set_xlabel(axis_label("time", "s", power), fontsize=8)
     axes[0].figure.align_ylabels(axes)
 
 
-def worded(what: str, unit: str, power: int = 0) -> str:
+def axis_label(what: str, unit: str, power: int = 0) -> str:
     """Return the label of an axis with power of ten and unit.
 
-    >>> worded("coordinates", "m", -6), worded("energy", "J"), worded("share", "")
+    >>> axis_label("coordinates", "m", -6), axis_label("energy", "J"), axis_label("share", "")
     ('coordinates [$10^{-6}$ m]', 'energy [J]', 'share')
     """
     scale = " ".join(part for part in (f"$10^{{{power}}}$" if power else "", unit) if part)
@@ -134,7 +134,7 @@ def _tick(power: int, value: float, position: int | None) -> str:
     return f"{value / 10.0**power:.9g}".replace("-", "\N{MINUS SIGN}")
 
 
-def _logarithmic(axis: Axes, lines: Sequence[Line]) -> None:
+def _logarithmic(axis: Axes, lines: Sequence[PlotLine]) -> None:
     """Set a logarithmic axis over the nonzero lines."""
     from matplotlib.ticker import LogLocator, NullLocator
 
@@ -194,7 +194,7 @@ def _legend(axis: Axes, zero: Sequence[str], labelled: bool) -> None:
             return
 
 
-ROOM = 1.32 * SMALL / 72  # height of a label in inches
+LABEL_HEIGHT = 1.32 * SMALL / 72  # height of a label in inches
 _LEFT, _BEGIN, _END, _TEXT = 1.004, 1.03, 1.085, 1.095  # in widths of the axes: leader, line sample, label
 
 
@@ -206,10 +206,10 @@ class Ending:
     y: float | None
 
 
-def apart(wanted: Sequence[float], gap: float, top: float = 1.0) -> np.ndarray:
+def spread_labels(wanted: Sequence[float], gap: float, top: float = 1.0) -> np.ndarray:
     """Return the heights nearest to `wanted` with this gap, between gap/2 and top − gap/2, in the same order.
 
-    >>> apart([0.5, 0.5, 0.9], 0.2).round(9).tolist()
+    >>> spread_labels([0.5, 0.5, 0.9], 0.2).round(9).tolist()
     [0.4, 0.6, 0.9]
     """
     from scipy.optimize import isotonic_regression
@@ -240,14 +240,14 @@ def name_ends(axes: Mapping[Axes, Sequence[Ending]]) -> None:
     assert figure is not None
     figure.draw_without_rendering()
     for axis, each in rows.items():
-        height = ROOM * figure.dpi / axis.get_window_extent().height
+        height = LABEL_HEIGHT * figure.dpi / axis.get_window_extent().height
         ends = [_height(axis, ending.y) for ending, _ in each]
         on_axes = {"transform": axis.transAxes, "clip_on": False}
-        for text, (ending, name), end, y in zip(texts[axis], each, ends, apart(ends, height), strict=True):
+        for text, (ending, name), end, y in zip(texts[axis], each, ends, spread_labels(ends, height), strict=True):
             text.set_y(y)
             # line sample before its label
             style = ending.names[name]
-            look = {"color": style.colour, "linestyle": style.dashes, "linewidth": 1.3}
+            look = {"color": style.color, "linestyle": style.dashes, "linewidth": 1.3}
             axis.add_artist(Line2D([_BEGIN, _END], [y, y], **on_axes, **look))
             if name == next(iter(ending.names)):  # leader from the end of the line to its label
                 axis.add_artist(Line2D([_LEFT, _BEGIN], [end, y], color=GREY, linewidth=0.3, **on_axes))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from dalembert.formalisms import catalogue
-from dalembert.formalisms.shared.about import Lineage, grouped
+from dalembert.formalisms import catalog
+from dalembert.formalisms.shared.about import Lineage, group_by_lineage
 
 if TYPE_CHECKING:
     from matplotlib.typing import LineStyleType
@@ -34,7 +34,7 @@ class Plot(Figure):
 
 
 # Okabe and Ito's colors, distinguishable by color-blind readers; brown replaces the yellow, which is faint on white
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 # dashes, so that the lines below stay visible
 DASHES: tuple[LineStyleType, ...] = (
     "-",
@@ -46,25 +46,25 @@ DASHES: tuple[LineStyleType, ...] = (
 # for lines of one panel that coincide with lines below
 COVERING: tuple[LineStyleType, ...] = ("-", (0, (5, 5)), (3, (3, 7)), (6, (2, 9)), (0, (1.5, 12)), (6, (1, 14)))
 
-LINEAGES: dict[Lineage, tuple[str, ...]] = grouped({x.ABOUT.key: x.ABOUT.lineage for x in catalogue.FORMALISMS})
+LINEAGES: dict[Lineage, tuple[str, ...]] = group_by_lineage({x.ABOUT.key: x.ABOUT.lineage for x in catalog.FORMALISMS})
 
 
 @dataclass(frozen=True)
 class Style:
     """Color and dashes of a line."""
 
-    colour: str
+    color: str
     dashes: LineStyleType
 
 
 def style_of(formalism: str) -> Style:
     """Return the color of the lineage and the line style of the formulation: unique, and the same in every figure.
 
-    >>> style_of("lagrange").colour == style_of("routh").colour, style_of("lagrange") == style_of("routh")
+    >>> style_of("lagrange").color == style_of("routh").color, style_of("lagrange") == style_of("routh")
     (True, False)
     """
     index, keys = next((i, keys) for i, keys in enumerate(LINEAGES.values()) if formalism in keys)
-    return Style(COLOURS[index], DASHES[keys.index(formalism)])
+    return Style(COLORS[index], DASHES[keys.index(formalism)])
 
 
 def styles_of(runs: Mapping[str, str]) -> dict[str, Style]:
@@ -76,13 +76,13 @@ def styles_of(runs: Mapping[str, str]) -> dict[str, Style]:
     """
     own = {name: style_of(formalism) for name, formalism in runs.items()}
     first = {style: name for name, style in reversed(own.items())}  # first run with each style
-    free = [Style(colour, dashes) for dashes in DASHES for colour in COLOURS]
+    free = [Style(colour, dashes) for dashes in DASHES for colour in COLORS]
     free = [style for style in free if style not in first]
     out: dict[str, Style] = {}
     for name, style in own.items():
         if first[style] == name or not free:
             out[name] = style
         else:
-            out[name] = next((other for other in free if other.colour == style.colour), free[0])
+            out[name] = next((other for other in free if other.color == style.color), free[0])
             free.remove(out[name])
     return out

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.display.math.symbol_names import for_plot, for_words
+from dalembert.display.math.symbol_names import escape_for_plot, for_plot
 from dalembert.display.units import speed_units, units_of
-from dalembert.errors import InputError, nearest
-from dalembert.symbolic.symbols import Kind
+from dalembert.errors import InputError, suggest_name
+from dalembert.symbolic.symbols import SymbolKind
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory_data import TrajectoryData
 
-MOST_LINES = 8  # in one panel: the number of colors
+MAX_LINES = 8  # in one panel: the number of colors
 _MAX_LINES_PER_UNIT = 60
 _MAX_PORTRAITS = 9
 _WIDE = 52  # characters of a description in a legend
@@ -26,7 +26,7 @@ FLOOR = 1e-17  # below this an error is rounding
 
 
 @dataclass(frozen=True)
-class Line:
+class PlotLine:
     """A labeled curve, over time or over `x`."""
 
     label: str
@@ -44,11 +44,11 @@ class Panel:
 
     what: str
     unit: str
-    lines: tuple[Line, ...]
+    lines: tuple[PlotLine, ...]
     drift: bool = False
     across: tuple[str, str] | None = None  # quantity, and its unit
 
-    def is_zero(self, line: Line) -> bool:
+    def is_zero(self, line: PlotLine) -> bool:
         """True if a line is zero up to rounding, so that it is not drawn."""
         return line.zero or (self.drift and bool(np.nanmax(line.y) <= FLOOR))
 
@@ -59,7 +59,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PanelType:
     """A type of panel: its description, its function, and what a run without it lacks."""
 
     text: str
@@ -87,11 +87,11 @@ def panels_of(run: TrajectoryData, names: Sequence[str] = ()) -> list[Panel]:
     return [panel for panels in found.values() for panel in panels]
 
 
-def drawable(run: TrajectoryData, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def available_panels(run: TrajectoryData, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the names of the panels that the run has, and a note for each of the others.
 
     >>> import dalembert as dl
-    >>> drawable(dl.simulate("double-pendulum", 1.0, samples=11), ["energy", "multipliers"])
+    >>> available_panels(dl.simulate("double-pendulum", 1.0, samples=11), ["energy", "multipliers"])
     (['energy'], ["'double-pendulum' has no constraints, so there is no panel 'multipliers'."])
     """
     require_known(names, PANELS, "panel")
@@ -107,7 +107,7 @@ def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None
     """Raise for an unknown name of a panel or figure."""
     for name in names:
         if name not in known:
-            hint = nearest(name, known)
+            hint = suggest_name(name, known)
             listed = "" if hint.startswith("Known") else f" Expected one of {', '.join(known)}."
             raise InputError(f"plot: there is no {what} '{name}'. {hint}{listed}")
 
@@ -142,14 +142,14 @@ def spread(count: int, most: int) -> list[int]:
     return list(range(count)) if count <= most else np.linspace(0, count - 1, most).round().astype(int).tolist()
 
 
-def merged(lines: Sequence[Line]) -> list[Line]:
+def merge_equal(lines: Sequence[PlotLine]) -> list[PlotLine]:
     """Merge equal lines into one line with all their names.
 
     >>> a, b = np.ones(3), np.arange(3.0)
-    >>> [line.label for line in merged([Line("x", a), Line("y", b), Line("z", a)])]
+    >>> [line.label for line in merge_equal([PlotLine("x", a), PlotLine("y", b), PlotLine("z", a)])]
     ['x = z', 'y']
     """
-    groups: list[list[Line]] = []
+    groups: list[list[PlotLine]] = []
     for line in lines:
         same = (group for group in groups if not line.zero and np.allclose(group[0].y, line.y, rtol=1e-9, atol=1e-300))
         group = next(same, None)
@@ -162,16 +162,16 @@ def merged(lines: Sequence[Line]) -> list[Line]:
     return [replace(group[0], label=" = ".join(each)) for group, each in zip(groups, names, strict=True)]
 
 
-def by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:
+def by_unit(rows: Sequence[tuple[str, PlotLine]], what: str) -> list[Panel]:
     """Return one panel per unit, or several if there are too many lines, from (unit, line)."""
     panels = []
     for unit in dict.fromkeys(unit for unit, _ in rows):
         alike, title = [line for its, line in rows if its == unit and not line.zero], what
         zero = [line for its, line in rows if its == unit and line.zero]
         if len(alike) > _MAX_LINES_PER_UNIT:
-            chosen = spread(len(alike), MOST_LINES)
+            chosen = spread(len(alike), MAX_LINES)
             title, alike = f"{len(chosen)} of {len(alike)} {what}", [alike[i] for i in chosen]
-        count = max(1, -(-len(alike) // MOST_LINES))
+        count = max(1, -(-len(alike) // MAX_LINES))
         chunks = [[alike[i] for i in part] for part in np.array_split(range(len(alike)), count)]
         chunks[-1] += zero
         panels += [Panel(title, unit, tuple(chunk)) for chunk in chunks]
@@ -180,17 +180,17 @@ def by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:
 
 def _described(
     names: Sequence[str], units: Sequence[str], descriptions: Sequence[str], values: np.ndarray
-) -> list[tuple[str, Line]]:
+) -> list[tuple[str, PlotLine]]:
     """Return the rows as lines with their units; descriptions only for few rows per unit."""
     few = {unit for unit in units if units.count(unit) <= 3}
     rows = zip(names, units, descriptions, values, strict=True)
-    return [(unit, Line(_label(name, text if unit in few else ""), row)) for name, unit, text, row in rows]
+    return [(unit, PlotLine(_label(name, text if unit in few else ""), row)) for name, unit, text, row in rows]
 
 
-def quiet(rows: Sequence[tuple[str, Line]], size: float = 0.0) -> list[tuple[str, Line]]:
+def mark_zero(rows: Sequence[tuple[str, PlotLine]], size: float = 0.0) -> list[tuple[str, PlotLine]]:
     """Mark rows as zero that are rounding relative to the largest row, or to `size`.
 
-    >>> [line.zero for _, line in quiet([("N", Line("a", np.ones(2))), ("N·m", Line("b", np.full(2, 1e-16)))])]
+    >>> [line.zero for _, line in mark_zero([("N", PlotLine("a", np.ones(2))), ("N·m", PlotLine("b", np.full(2, 1e-16)))])]
     [False, True]
     """
     largest = max([size, *(float(np.abs(line.y).max()) for _, line in rows)])
@@ -203,7 +203,7 @@ def _label(name: str, description: str) -> str:
     short = (
         description if len(description) <= _WIDE else description[: _WIDE - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"
     )
-    return f"{for_plot(name)}  {for_words(short)}"
+    return f"{for_plot(name)}  {escape_for_plot(short)}"
 
 
 # the panels
@@ -219,7 +219,7 @@ def _velocities(run: TrajectoryData) -> list[Panel]:
     units, model = units_of(run), run.model
     if run.velocities_are_rates:
         names = model.coordinate_names
-        rates = [Kind.RATE.of(x) for x in names]
+        rates = [SymbolKind.RATE.of(x) for x in names]
         return by_unit(_described(rates, [units.rate(x) for x in names], [""] * len(names), run.qd), "velocities")
     known = {speed.name: speed.description for speed in model.generalized_speeds}
     descriptions = [known.get(name, "") for name in run.speed_names]
@@ -228,16 +228,16 @@ def _velocities(run: TrajectoryData) -> list[Panel]:
 
 def _energy(run: TrajectoryData) -> list[Panel]:
     named = (("kinetic", run.kinetic), ("potential", run.potential), ("total", run.energy))
-    return [Panel("energy", "J", tuple(Line(name, values) for name, values in named))]
+    return [Panel("energy", "J", tuple(PlotLine(name, values) for name, values in named))]
 
 
 def _work(run: TrajectoryData) -> list[Panel]:
-    lines = [("J", Line(for_words(name), values)) for name, values in run.work.items()]
-    return _merged_by_unit(quiet(lines, float(run.kinetic.max())), "work from the start")
+    lines = [("J", PlotLine(escape_for_plot(name), values)) for name, values in run.work.items()]
+    return _merged_by_unit(mark_zero(lines, float(run.kinetic.max())), "work from the start")
 
 
 def _balance(run: TrajectoryData) -> list[Panel]:
-    line = Line("", running_maximum(balance_error(run)))
+    line = PlotLine("", running_maximum(balance_error(run)))
     return [Panel("energy balance,\nrelative error so far", "1", (line,), drift=True)]
 
 
@@ -251,9 +251,11 @@ def _violation(run: TrajectoryData) -> list[Panel]:
     panels = []
     for unit, servo in dict.fromkeys((units.violation(name), servo) for name, _, servo in rows):
         alike = [(name, row) for name, row, its in rows if (units.violation(name), its) == (unit, servo)]
-        lines = merged([Line(for_words(name), np.abs(row) if servo else running_maximum(row)) for name, row in alike])
-        if sum(bool(line.y.max() > FLOOR) for line in lines) > MOST_LINES:
-            lines = [Line(f"largest of {len(lines)}", np.max([line.y for line in lines], axis=0))]
+        lines = merge_equal(
+            [PlotLine(escape_for_plot(name), np.abs(row) if servo else running_maximum(row)) for name, row in alike]
+        )
+        if sum(bool(line.y.max() > FLOOR) for line in lines) > MAX_LINES:
+            lines = [PlotLine(f"largest of {len(lines)}", np.max([line.y for line in lines], axis=0))]
         what = "error of servo\nconstraints" if servo else "constraint violation\nso far"
         panels.append(Panel(what, unit, tuple(lines), drift=True))
     return panels
@@ -271,70 +273,76 @@ def _off_target_servos(run: TrajectoryData) -> set[str]:
 def _multipliers(run: TrajectoryData) -> list[Panel]:
     units = units_of(run)
     rows = zip(run.constraint_names, run.multipliers, strict=True) if run.constraint_names else ()
-    lines = [(units.multiplier(name), Line(for_words(name), row)) for name, row in rows]
-    return _merged_by_unit(quiet(lines), "multipliers λ")
+    lines = [(units.multiplier(name), PlotLine(escape_for_plot(name), row)) for name, row in rows]
+    return _merged_by_unit(mark_zero(lines), "multipliers λ")
 
 
-def _merged_by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:
+def _merged_by_unit(rows: Sequence[tuple[str, PlotLine]], what: str) -> list[Panel]:
     """Return one panel per unit, with equal lines merged."""
     units = dict.fromkeys(unit for unit, _ in rows)
-    once = [(unit, line) for unit in units for line in merged([line for its, line in rows if its == unit])]
+    once = [(unit, line) for unit in units for line in merge_equal([line for its, line in rows if its == unit])]
     return by_unit(once, what)
 
 
 def _momenta(run: TrajectoryData) -> list[Panel]:
     units, names = units_of(run), run.model.coordinate_names
     rows = zip(names, run.momenta, strict=True)
-    lines = [(units.momentum(x), Line(for_plot(Kind.MOMENTUM.of(x)), row)) for x, row in rows]
-    return by_unit(quiet(lines), "momenta")
+    lines = [(units.momentum(x), PlotLine(for_plot(SymbolKind.MOMENTUM.of(x)), row)) for x, row in rows]
+    return by_unit(mark_zero(lines), "momenta")
 
 
 def _reactions(run: TrajectoryData) -> list[Panel]:
     if not run.constraint_names:
         return []
     units, rows = units_of(run), zip(run.model.coordinate_names, run.reactions, strict=True)
-    return by_unit(quiet([(units.force(x), Line(f"along {for_plot(x)}", row)) for x, row in rows]), "reactions")
+    return by_unit(mark_zero([(units.force(x), PlotLine(f"along {for_plot(x)}", row)) for x, row in rows]), "reactions")
 
 
 def _joints(run: TrajectoryData) -> list[Panel]:
     if not run.knows_joints or not (found := run.joint_reactions()):
         return []
-    forces = [("N", Line(for_words(name), np.linalg.norm(each.force, axis=0))) for name, each in found.items()]
-    moments = [("N·m", Line(for_words(name), np.linalg.norm(each.moment, axis=0))) for name, each in found.items()]
-    rows, k = quiet([*forces, *moments], run.force_scale), len(forces)
+    forces = [
+        ("N", PlotLine(escape_for_plot(name), np.linalg.norm(each.force, axis=0))) for name, each in found.items()
+    ]
+    moments = [
+        ("N·m", PlotLine(escape_for_plot(name), np.linalg.norm(each.moment, axis=0))) for name, each in found.items()
+    ]
+    rows, k = mark_zero([*forces, *moments], run.force_scale), len(forces)
     return [*_merged_by_unit(rows[:k], "forces in joints"), *_merged_by_unit(rows[k:], "moments in joints")]
 
 
 def _drives(run: TrajectoryData) -> list[Panel]:
     units, found = units_of(run), run.efforts or {}
-    return by_unit([(units.drive(x), Line(for_words(x), row)) for x, row in found.items()], "drives")
+    return by_unit([(units.drive(x), PlotLine(escape_for_plot(x), row)) for x, row in found.items()], "drives")
 
 
 def _phase(run: TrajectoryData) -> list[Panel]:
     units, names = units_of(run), run.model.coordinate_names
     return [
         Panel(
-            for_plot(Kind.RATE.of(names[i])),
+            for_plot(SymbolKind.RATE.of(names[i])),
             units.rate(names[i]),
-            (Line("", run.qd[i], run.q[i]),),
+            (PlotLine("", run.qd[i], run.q[i]),),
             across=(for_plot(names[i]), units.coordinate(names[i])),
         )
         for i in spread(len(names), _MAX_PORTRAITS)
     ]
 
 
-PANELS: dict[str, Choice] = {
-    "coordinates": Choice("the coordinates q", _coordinates),
-    "velocities": Choice("the velocity variables of the formalism: rates, or speeds", _velocities),
-    "energy": Choice("kinetic, potential and total energy", _energy),
-    "work": Choice("the work of each load, drive and constraint", _work, "loads or constraints that do work"),
-    "balance": Choice("the error of the energy balance, the largest so far", _balance),
-    "violation": Choice("violations of the constraints, the largest so far", _violation, "constraints"),
-    "momenta": Choice("the generalized momenta ∂L/∂q̇", _momenta),
-    "multipliers": Choice("the multipliers λ of the constraints", _multipliers, "constraints"),
-    "reactions": Choice("the generalized reactions Aᵀλ + C", _reactions, "constraints"),
-    "joints": Choice("the magnitude of force and moment in every joint", _joints, "joints whose forces are determined"),
-    "drives": Choice("torques and forces of the drives", _drives, "drives"),
-    "phase": Choice("phase portraits, the rate of every coordinate over the coordinate", _phase),
+PANELS: dict[str, PanelType] = {
+    "coordinates": PanelType("the coordinates q", _coordinates),
+    "velocities": PanelType("the velocity variables of the formalism: rates, or speeds", _velocities),
+    "energy": PanelType("kinetic, potential and total energy", _energy),
+    "work": PanelType("the work of each load, drive and constraint", _work, "loads or constraints that do work"),
+    "balance": PanelType("the error of the energy balance, the largest so far", _balance),
+    "violation": PanelType("violations of the constraints, the largest so far", _violation, "constraints"),
+    "momenta": PanelType("the generalized momenta ∂L/∂q̇", _momenta),
+    "multipliers": PanelType("the multipliers λ of the constraints", _multipliers, "constraints"),
+    "reactions": PanelType("the generalized reactions Aᵀλ + C", _reactions, "constraints"),
+    "joints": PanelType(
+        "the magnitude of force and moment in every joint", _joints, "joints whose forces are determined"
+    ),
+    "drives": PanelType("torques and forces of the drives", _drives, "drives"),
+    "phase": PanelType("phase portraits, the rate of every coordinate over the coordinate", _phase),
 }
 OVERVIEW = ("coordinates", "velocities", "energy", "work", "balance", "violation")

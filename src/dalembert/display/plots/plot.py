@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.arguments import checked
+from dalembert.arguments import validate_arguments
 from dalembert.display.math.symbol_names import for_plot
 from dalembert.display.plots import _axes as plot_axes
 from dalembert.display.plots._axes import Ending, covers
 from dalembert.display.plots.figure import LINEAGES, Style, style_of, styles_of
 from dalembert.display.plots.panels import (
-    MOST_LINES,
+    MAX_LINES,
     OVERVIEW,
     PANELS,
-    Line,
     Panel,
+    PlotLine,
+    available_panels,
     balance_error,
-    drawable,
     momentum_error,
     panels_of,
     require_known,
@@ -31,7 +31,7 @@ from dalembert.display.plots.panels import (
 from dalembert.display.units import units_of
 from dalembert.errors import InputError
 from dalembert.io import files
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 if TYPE_CHECKING:
     import xarray
@@ -48,10 +48,10 @@ __all__ = [
     "FORMATS",
     "OVERVIEW",
     "PANELS",
+    "available_panels",
     "comparison",
     "comparison_figure",
-    "drawable",
-    "is_picture",
+    "is_image_path",
     "save",
     "trajectory",
 ]
@@ -92,7 +92,7 @@ def trajectory(run: TrajectoryData, path: Path | None = None, panels: Sequence[s
         cells = parts[-1, 0].subgridspec(-(-len(phases) // columns), columns)
         for index, panel in enumerate(phases):
             axis = figure.add_subplot(cells[divmod(index, columns)])
-            plot_axes.draw(axis, run.t, panel, units_of(run).shown)
+            plot_axes.draw(axis, run.t, panel, units_of(run).label)
     if path is not None:
         save(figure, path)
     return figure
@@ -100,7 +100,7 @@ def trajectory(run: TrajectoryData, path: Path | None = None, panels: Sequence[s
 
 def _time_panels(figure: Figure, cell: SubplotSpec, run: TrajectoryData, panels: Sequence[Panel]) -> None:
     """Draw panels over time in two columns, each with one time axis."""
-    unit_label, rows = units_of(run).shown, (len(panels) + 1) // 2
+    unit_label, rows = units_of(run).label, (len(panels) + 1) // 2
     columns = [column for column in (panels[:rows], panels[rows:]) if column]
     halves = cell.subgridspec(1, len(columns))
     for half, column in enumerate(columns):
@@ -147,10 +147,10 @@ def comparison_figure(runs: Mapping[str, TrajectoryData], figures: Sequence[str]
     return _page(runs, [panel for panels in figures_of(runs, figures).values() for panel in panels])
 
 
-def is_picture(name: str | Path) -> bool:
+def is_image_path(name: str | Path) -> bool:
     """True for the path of an image: every `Path`, and a str with the suffix of an image.
 
-    >>> is_picture("phase"), is_picture("phase.png"), is_picture(Path("phase"))
+    >>> is_image_path("phase"), is_image_path("phase.png"), is_image_path(Path("phase"))
     (False, True, True)
     """
     return isinstance(name, Path) or Path(name).suffix.lower() in FORMATS
@@ -159,7 +159,7 @@ def is_picture(name: str | Path) -> bool:
 def save(figure: Figure, path: Path) -> Path:
     """Write a figure in the format of the suffix; the file is written completely or not at all."""
     files.require_suffix(path, FORMATS, "a figure")
-    with files.complete(path) as part:
+    with files.atomic_write(path) as part:
         figure.savefig(part, dpi=200)
     return path
 
@@ -173,7 +173,7 @@ def _page(runs: Mapping[str, TrajectoryData], panels: Sequence[Panel]) -> Plot:
     drawn = [groups(panel) for panel in panels]
     rows = [sum(len(names_of(group, panel)) for group in each) for panel, each in zip(panels, drawn, strict=True)]
     least = [2.4 if panel.drift else 1.5 for panel in panels]
-    heights = [max(low, plot_axes.ROOM * (count + 1)) for low, count in zip(least, rows, strict=True)]
+    heights = [max(low, plot_axes.LABEL_HEIGHT * (count + 1)) for low, count in zip(least, rows, strict=True)]
     figure = Plot(figsize=(7.6, sum(heights) + 1.1), layout="constrained")
     _lineages(figure, {run.formalism for run in runs.values()})
     grid = figure.add_gridspec(len(panels), 1, height_ratios=heights)
@@ -181,14 +181,14 @@ def _page(runs: Mapping[str, TrajectoryData], panels: Sequence[Panel]) -> Plot:
     endings: dict[Axes, list[Ending]] = {}
     for axis, panel, each in zip(axes, panels, drawn, strict=True):
         endings[axis] = _side_by_side(axis, first.t, panel, each, styles)
-        plot_axes.scale(axis, first.t, panel, units_of(first).shown)
+        plot_axes.scale(axis, first.t, panel, units_of(first).label)
     plot_axes.time_axis(axes, first.t)
     plot_axes.name_ends(endings)
     return figure
 
 
 def _side_by_side(
-    axis: Axes, t: np.ndarray, panel: Panel, each: Sequence[Sequence[Line]], styles: Mapping[str, Style]
+    axis: Axes, t: np.ndarray, panel: Panel, each: Sequence[Sequence[PlotLine]], styles: Mapping[str, Style]
 ) -> list[Ending]:
     """Draw the lines of a panel, solid ones below the dashed ones; returns the ends of the lines."""
     endings = []
@@ -209,7 +209,7 @@ def _lineages(figure: Figure, keys: set[str]) -> None:
     known = {lineage: members for lineage, members in known.items() if members}
     if len(keys) < 3:
         return
-    handles = [Line2D([], [], color=style_of(members[0]).colour, linewidth=3) for members in known.values()]
+    handles = [Line2D([], [], color=style_of(members[0]).color, linewidth=3) for members in known.values()]
     labels = [", ".join(lineage) for lineage in known]
     figure.legend(
         handles,
@@ -226,7 +226,7 @@ def _lineages(figure: Figure, keys: set[str]) -> None:
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparisonFigure:
     """A figure of a comparison: its description, its panels, and what a model without it lacks."""
 
     text: str
@@ -253,14 +253,14 @@ def figures_of(runs: Runs, names: Sequence[str] = ()) -> dict[str, list[Panel]]:
     return {name: panels for name, panels in found.items() if panels}
 
 
-def groups(panel: Panel) -> list[list[Line]]:
+def groups(panel: Panel) -> list[list[PlotLine]]:
     """Group the lines that are drawn as one: equal drifts, and indistinguishable motions.
 
-    >>> lines = tuple(Line(name, np.linspace(0, end, 9)) for name, end in (("a", 1), ("b", 1), ("c", 2)))
+    >>> lines = tuple(PlotLine(name, np.linspace(0, end, 9)) for name, end in (("a", 1), ("b", 1), ("c", 2)))
     >>> [[line.label for line in group] for group in groups(Panel("x", "m", lines))]
     [['a', 'b'], ['c']]
     """
-    found: list[list[Line]] = []
+    found: list[list[PlotLine]] = []
     for line in panel.lines:
         for group in found:
             a, b = group[0].y, line.y
@@ -272,7 +272,7 @@ def groups(panel: Panel) -> list[list[Line]]:
     return found
 
 
-def names_of(group: Sequence[Line], panel: Panel) -> list[str]:
+def names_of(group: Sequence[PlotLine], panel: Panel) -> list[str]:
     """Return the labels of a line, from top to bottom: the lines in its group, or that it represents all lines."""
     zero = " (zero)" if panel.is_zero(group[0]) else ""
     if len(group) == len(panel.lines) > 1:
@@ -309,33 +309,37 @@ def _momentum(runs: Runs) -> list[Panel]:
     if not drifts:
         return []
     name = first.model.coordinate_names[first.ignorable[0]]
-    return [_drift(f"{for_plot(Kind.MOMENTUM.of(name))}, relative drift so far", "1", drifts)]
+    return [_drift(f"{for_plot(SymbolKind.MOMENTUM.of(name))}, relative drift so far", "1", drifts)]
 
 
 def _drift(what: str, unit: str, values: Mapping[str, np.ndarray]) -> Panel:
-    return Panel(what, unit, tuple(Line(key, running_maximum(x)) for key, x in values.items()), drift=True)
+    return Panel(what, unit, tuple(PlotLine(key, running_maximum(x)) for key, x in values.items()), drift=True)
 
 
 def _coordinates(runs: Runs) -> list[Panel]:
     first = next(iter(runs.values()))
     units, names = units_of(first), first.model.coordinate_names
     return [
-        Panel(for_plot(names[i]), units.coordinate(names[i]), tuple(Line(key, run.q[i]) for key, run in runs.items()))
+        Panel(
+            for_plot(names[i]), units.coordinate(names[i]), tuple(PlotLine(key, run.q[i]) for key, run in runs.items())
+        )
         for i in spread(len(names), _MAX_COORDINATES)
     ]
 
 
-FIGURES: dict[str, Side] = {
-    "energy": Side("the error of the energy balance, the largest so far", _energy),
-    "constraints": Side("violations of the constraints on velocities, the largest so far", _constraints, "constraints"),
-    "momentum": Side(
+FIGURES: dict[str, ComparisonFigure] = {
+    "energy": ComparisonFigure("the error of the energy balance, the largest so far", _energy),
+    "constraints": ComparisonFigure(
+        "violations of the constraints on velocities, the largest so far", _constraints, "constraints"
+    ),
+    "momentum": ComparisonFigure(
         "the drift of the first ignorable momentum, the largest so far", _momentum, "ignorable coordinate"
     ),
-    "coordinates": Side("the coordinates", _coordinates),
+    "coordinates": ComparisonFigure("the coordinates", _coordinates),
 }
 
 
-@checked
+@validate_arguments
 def plot_sweep(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
     """Plot the result of a sweep, one panel per observed quantity.
 
@@ -398,23 +402,23 @@ def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:
     values, over = found[name], [str(dimension) for dimension in good.dims]
     if "time" in values.dims:
         rows = values.values.reshape(-1, found.sizes["time"])[good.values.ravel()]
-        lines = [Line(text, np.quantile(rows, share, axis=0), found["time"].values) for share, text in _QUANTILES]
+        lines = [PlotLine(text, np.quantile(rows, share, axis=0), found["time"].values) for share, text in _QUANTILES]
         return Panel(name, "", tuple(lines), across=("time", "s"))
     if over == ["run"] or len(over) > 2:
         ordered = np.sort(values.values.ravel()[good.values.ravel()])
         share = np.arange(1, len(ordered) + 1) / len(ordered)
-        return Panel("cumulative share of runs", "", (Line("", share, ordered),), across=(name, ""))
+        return Panel("cumulative share of runs", "", (PlotLine("", share, ordered),), across=(name, ""))
     first, second = over[0], over[1:]
     x, unit = found[first].values, str(found[first].attrs.get("units", ""))
     if not second:
         return Panel(name, "", (_line("", x, values.values),), across=(str(first), unit))
-    chosen = np.unique(np.linspace(0, found.sizes[second[0]] - 1, min(MOST_LINES, found.sizes[second[0]])).astype(int))
+    chosen = np.unique(np.linspace(0, found.sizes[second[0]] - 1, min(MAX_LINES, found.sizes[second[0]])).astype(int))
     of = [(float(found[second[0]].values[k]), values.isel({second[0]: int(k)}).values) for k in chosen]
     lines = [_line(f"{second[0]} = {value:.4g}", x, y) for value, y in of]
     return Panel(name, "", tuple(lines), across=(str(first), unit))
 
 
-def _line(text: str, x: np.ndarray, y: np.ndarray) -> Line:
+def _line(text: str, x: np.ndarray, y: np.ndarray) -> PlotLine:
     """Return a line in the order of x; runs without a finite value are dropped."""
     order = [i for i in np.argsort(x, kind="stable") if np.isfinite(y[i])]
-    return Line(text, y[order], x[order])
+    return PlotLine(text, y[order], x[order])

@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from dalembert.display.math.symbol_names import for_plot
-from dalembert.display.plots._axes import GREY, SMALL, worded
-from dalembert.display.plots.figure import COLOURS, Plot
+from dalembert.display.plots._axes import GREY, SMALL, axis_label
+from dalembert.display.plots.figure import COLORS, Plot
 from dalembert.display.plots.plot import save
-from dalembert.display.units import Units, written
+from dalembert.display.units import Units, format_unit
 from dalembert.model.description import Elements
 
 
@@ -51,9 +51,9 @@ def campbell(
     size = np.abs(eigenvalues).max(initial=0.0)
     for row in eigenvalues:
         if np.abs(np.imag(row)).max() > 1e-9 * size and np.imag(row)[np.argmax(np.abs(np.imag(row)))] >= 0:
-            axis.plot(values, np.abs(np.imag(row)), color=COLOURS[0], linewidth=1.2)
+            axis.plot(values, np.abs(np.imag(row)), color=COLORS[0], linewidth=1.2)
             grows = np.real(row) > 1e-9 * size
-            axis.plot(values[grows], np.abs(np.imag(row)[grows]), ".", color=COLOURS[1], markersize=4)
+            axis.plot(values[grows], np.abs(np.imag(row)[grows]), ".", color=COLORS[1], markersize=4)
     high, fastest = axis.get_ylim()[1], np.abs(values).max()
     for order in orders:
         axis.plot(values, order * np.abs(values), color=GREY, linewidth=0.8, linestyle=(0, (5, 3)))
@@ -72,7 +72,7 @@ def campbell(
 def worded_value(model: Elements, name: str) -> str:
     """Return the axis label of a parameter or of the rate dot(x) of a coordinate, with its unit."""
     units = Units(model)
-    return worded(for_plot(name), units.shown(written(units.symbols[name])))
+    return axis_label(for_plot(name), units.label(format_unit(units.symbols[name])))
 
 
 def _page(title: str) -> tuple[Plot, Axes]:

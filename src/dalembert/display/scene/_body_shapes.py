@@ -20,10 +20,10 @@ import numpy as np
 
 from dalembert.display.scene import _primitives
 from dalembert.display.scene._declared_shapes import corners
-from dalembert.display.scene._layout import Layout, Placed
+from dalembert.display.scene._layout import BodyLayout, Layout
 from dalembert.display.scene._tracks import Track
 from dalembert.display.scene._wheels import Wheels
-from dalembert.display.scene.scene_values import Shape
+from dalembert.display.scene.scene_values import SceneShape
 from dalembert.model.contacts.base import Contact
 from dalembert.model.contacts.knife_edge import KnifeEdge
 from dalembert.model.contacts.rolling_ball import RollingBall
@@ -61,7 +61,7 @@ class Sketch:
     normal: np.ndarray | None  # of a planar model
     travel: dict[tuple[str, int], Travel]
 
-    def body(self, name: str, color: str, cam: Track | None = None) -> list[Shape]:
+    def body(self, name: str, color: str, cam: Track | None = None) -> list[SceneShape]:
         """Return the shapes of a body; a cam is drawn by its outline."""
         placed = self.layout.placed[name]
         rounds, contacts = rounds_of(self.layout, name), self.layout.contacts(name)
@@ -77,12 +77,12 @@ class Sketch:
         shapes += [replace(shape, opacity=0.45) for shape in solid] if shapes else solid
         shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]
         size = (1.4 * self.radius,)
-        shapes += [Shape("sphere", size, _primitives.JOINT, "body", foot) for foot in self.layout.feet[name]]
+        shapes += [SceneShape("sphere", size, _primitives.JOINT, "body", foot) for foot in self.layout.feet[name]]
         if placed.mass > 0 and self._within(placed.center, shapes):
-            shapes.append(Shape("sphere", (0.55 * self.radius,), _primitives.CENTER, "center", placed.center))
+            shapes.append(SceneShape("sphere", (0.55 * self.radius,), _primitives.CENTER, "center", placed.center))
         return shapes
 
-    def _within(self, point: np.ndarray, shapes: list[Shape]) -> bool:
+    def _within(self, point: np.ndarray, shapes: list[SceneShape]) -> bool:
         """True if shapes enclose a point, so that a mark there is attached to the body."""
         reach = np.concatenate([corners(shape) for shape in shapes] or [np.full((1, 3), np.inf)])
         margin = 2 * self.radius
@@ -93,7 +93,7 @@ class Sketch:
         """Wheels of gears and belts, and racks."""
         return Wheels(self.layout)
 
-    def _toothed(self, name: str, color: str) -> list[Shape]:
+    def _toothed(self, name: str, color: str) -> list[SceneShape]:
         """Return the wheels and the rack of a body, with marks on the wheels."""
         travel = self.travel.get((name, 0), Travel(0.0, 0.0))
         shapes = list(self.wheels.shapes(name, color, self.radius, (travel.low, travel.high)))
@@ -101,10 +101,10 @@ class Sketch:
             if not wheel.inside:
                 size = 0.8 * wheel.radius, 2.2 * self.radius
                 at = wheel.at + 1.1 * size[1] * wheel.level * wheel.turn[:, 2]
-                shapes += spokes(Shape("disc", size, color, "body", at, wheel.turn))
+                shapes += spokes(SceneShape("disc", size, color, "body", at, wheel.turn))
         return shapes
 
-    def rails(self, name: str) -> list[Shape]:
+    def rails(self, name: str) -> list[SceneShape]:
         """Return the rail or barrel of a body on its parent, in the axes of the parent."""
         placed = self.layout.placed[name]
         if placed.floats or not placed.slides or name in self.wheels.bars:
@@ -122,18 +122,18 @@ class Sketch:
         a, b = motion.before.p + low * direction, motion.before.p + high * direction
         return [_primitives.rod(a, b, 0.45 * self.radius, color, role, "cylinder")]
 
-    def _telescopes(self, placed: Placed, travel: Travel) -> bool:
+    def _telescopes(self, placed: BodyLayout, travel: Travel) -> bool:
         """True if the slide never reaches its zero position on the parent, as a rod in a barrel."""
         out = travel.low > 0.3 * travel.high > 0 and travel.high < _MAX_BARREL * self.unit
         return out and placed.body.parent != WORLD
 
     # contacts
 
-    def _holds(self, round_: Round, placed: Placed) -> bool:
+    def _holds(self, round_: Round, placed: BodyLayout) -> bool:
         """True if the round contact shape is the body, and not a foot on a leg."""
-        return round_.holds(placed.center) and round_.holds(placed.hung.p)
+        return round_.holds(placed.center) and round_.holds(placed.joint_pose.p)
 
-    def _blade(self, contact: KnifeEdge) -> list[Shape]:
+    def _blade(self, contact: KnifeEdge) -> list[SceneShape]:
         """Return a blade: thin across its direction, long along its path."""
         at, across = self.layout.vector(contact.point), np.array(contact.direction, dtype=float)
         up = self.normal if self.normal is not None else np.array([0.0, 0.0, 1.0])
@@ -144,8 +144,8 @@ class Sketch:
 
     # the body
 
-    def _solid(self, name: str, placed: Placed, color: str) -> list[Shape]:
-        hung, ends = placed.hung.p, self._distinct(name, placed)
+    def _solid(self, name: str, placed: BodyLayout, color: str) -> list[SceneShape]:
+        hung, ends = placed.joint_pose.p, self._distinct(name, placed)
         edges, _ = placed.box
         shapes = self._carriage(name, placed, color)
         if placed.floats:
@@ -163,21 +163,21 @@ class Sketch:
             shapes += self._link(placed, hung, end, color)
         if self._outside(placed, [hung, *ends]) and edges.max() < 0.2 * self.unit:
             shapes.append(_primitives.rod(hung, placed.center, 0.6 * self.radius, color))
-            shapes.append(Shape("sphere", (2.2 * self.radius,), color, "body", placed.center))
+            shapes.append(SceneShape("sphere", (2.2 * self.radius,), color, "body", placed.center))
         return shapes
 
     def _near(self, a: np.ndarray, b: np.ndarray) -> bool:
         return float(np.linalg.norm(a - b)) < 0.03 * self.unit
 
-    def _distinct(self, name: str, placed: Placed) -> list[np.ndarray]:
+    def _distinct(self, name: str, placed: BodyLayout) -> list[np.ndarray]:
         """Return the distinct ends of a body, without its joint to the parent."""
         found: list[np.ndarray] = []
         for point in self.layout.ends[name]:
-            if not self._near(point, placed.hung.p) and not any(self._near(point, other) for other in found):
+            if not self._near(point, placed.joint_pose.p) and not any(self._near(point, other) for other in found):
                 found.append(point)
         return found
 
-    def _outside(self, placed: Placed, points: list[np.ndarray]) -> bool:
+    def _outside(self, placed: BodyLayout, points: list[np.ndarray]) -> bool:
         """True if the mass center lies off the lines from the joint of the body to its ends."""
         start = points[0]
         for end in points[1:]:
@@ -187,7 +187,7 @@ class Sketch:
                 return False
         return placed.mass > 0
 
-    def _link(self, placed: Placed, a: np.ndarray, b: np.ndarray, color: str) -> list[Shape]:
+    def _link(self, placed: BodyLayout, a: np.ndarray, b: np.ndarray, color: str) -> list[SceneShape]:
         """Return a robot link: from its joint along the joint axis, then across it; straight if one of the two parts is short."""
         axis = placed.axis()
         corner = b if axis is None else a + ((b - a) @ axis) * axis
@@ -195,14 +195,14 @@ class Sketch:
             return [_primitives.rod(a, b, self.radius, color)]
         return [_primitives.rod(a, corner, self.radius, color), _primitives.rod(corner, b, self.radius, color)]
 
-    def _leaf(self, placed: Placed, color: str) -> list[Shape]:
+    def _leaf(self, placed: BodyLayout, color: str) -> list[SceneShape]:
         """Return the shapes of the last body of a chain, from its mass center and inertia."""
-        hung, center, (edges, axes) = placed.hung.p, placed.center, placed.box
+        hung, center, (edges, axes) = placed.joint_pose.p, placed.center, placed.box
         span = float(edges.max())
         if placed.mass <= 0:  # a massless frame
             return []
         if span < 0.04 * self.unit:  # a point
-            ball = Shape("sphere", (3.2 * self.radius,), color, "body", center)
+            ball = SceneShape("sphere", (3.2 * self.radius,), color, "body", center)
             return (
                 [ball] if self._near(center, hung) else [_primitives.rod(hung, center, 0.7 * self.radius, color), ball]
             )
@@ -219,7 +219,7 @@ class Sketch:
         neck = [] if inside else [_primitives.rod(hung, center, self.radius, color)]
         return [*self._block(placed, color), *neck]
 
-    def _block(self, placed: Placed, color: str) -> list[Shape]:
+    def _block(self, placed: BodyLayout, color: str) -> list[SceneShape]:
         """Return the box with the inertia of the body; a wheel if it rotates about an axis of symmetry."""
         edges, axes = placed.box
         spin = placed.axis()
@@ -229,11 +229,11 @@ class Sketch:
             if len(placed.turns) > 2 or (spin is not None and np.linalg.norm(np.cross(spin, axis)) < 1e-6):
                 # the disk with the same inertia about its axis: r²/2 = a²/6
                 size = float(edges[order[2]] / np.sqrt(3)), max(float(edges[order[0]]), 0.8 * self.radius)
-                wheel = Shape("cylinder", size, color, "body", placed.center, _primitives.along(axis))
+                wheel = SceneShape("cylinder", size, color, "body", placed.center, _primitives.along(axis))
                 return [wheel, *spokes(wheel)]
         return [_primitives.box(placed.center, axes, np.maximum(edges, 0.8 * self.radius), color)]
 
-    def _floating(self, placed: Placed, ends: list[np.ndarray], color: str) -> list[Shape]:
+    def _floating(self, placed: BodyLayout, ends: list[np.ndarray], color: str) -> list[SceneShape]:
         """Return the shapes of a body without a hinge: the box with its inertia, and arms to its child joints."""
         edges, axes = placed.box
         # in a plane, a body with three or more points is a plate with these corners
@@ -245,7 +245,7 @@ class Sketch:
         if flat is not None:
             return [flat]
         if edges.max() < 0.04 * self.unit:
-            shapes = [Shape("sphere", (3.2 * self.radius,), color, "body", placed.center)]
+            shapes = [SceneShape("sphere", (3.2 * self.radius,), color, "body", placed.center)]
         elif np.sort(edges)[1] < SLENDER * edges.max():
             direction = axes[:, int(np.argmax(edges))] * edges.max() / 2
             shapes = [_primitives.rod(placed.center - direction, placed.center + direction, self.radius, color)]
@@ -258,16 +258,16 @@ class Sketch:
 
     # joints
 
-    def _hinge(self, placed: Placed) -> list[Shape]:
+    def _hinge(self, placed: BodyLayout) -> list[SceneShape]:
         """Return a pin for one axis, a sphere for several."""
         if placed.floats or not placed.turns or self.layout.contacts(placed.body.name):
             return []
         axis = placed.axis()
         if axis is None:
-            return [Shape("sphere", (1.9 * self.radius,), _primitives.JOINT, "joint", placed.hung.p)]
-        return [_primitives.pin(placed.hung.p, axis, 1.35 * self.radius, 3.4 * self.radius, _primitives.JOINT)]
+            return [SceneShape("sphere", (1.9 * self.radius,), _primitives.JOINT, "joint", placed.joint_pose.p)]
+        return [_primitives.pin(placed.joint_pose.p, axis, 1.35 * self.radius, 3.4 * self.radius, _primitives.JOINT)]
 
-    def _loop_pins(self, name: str) -> list[Shape]:
+    def _loop_pins(self, name: str) -> list[SceneShape]:
         """Return the joints that close loops, on the second body."""
         out = []
         for loop in self.layout.model.loops:
@@ -277,10 +277,10 @@ class Sketch:
                     axis = self.layout.frame(loop.position, loop.rotation).R @ np.array(about[0], dtype=float)
                     out.append(_primitives.pin(at, axis, 1.35 * self.radius, 3.4 * self.radius, _primitives.JOINT))
                 elif not any(step.along for step in loop.joint.steps):
-                    out.append(Shape("sphere", (1.7 * self.radius,), _primitives.JOINT, "joint", at))
+                    out.append(SceneShape("sphere", (1.7 * self.radius,), _primitives.JOINT, "joint", at))
         return out
 
-    def _wire(self, name: str, placed: Placed) -> list[Shape]:
+    def _wire(self, name: str, placed: BodyLayout) -> list[SceneShape]:
         """Return the wire of a bead that rotates before it slides, long enough that its ends are out of view."""
         if (
             placed.floats
@@ -293,11 +293,11 @@ class Sketch:
         if motion.along is None:
             return []
         far = 3 * max(abs(self.travel[name, index].low), abs(self.travel[name, index].high), self.unit)
-        direction = placed.hung.R @ motion.along * far
-        ends = placed.hung.p - direction, placed.hung.p + direction
+        direction = placed.joint_pose.R @ motion.along * far
+        ends = placed.joint_pose.p - direction, placed.joint_pose.p + direction
         return [_primitives.rod(*ends, 0.3 * self.radius, _primitives.GROUND, "ground", "cylinder")]
 
-    def _carriage(self, name: str, placed: Placed, color: str) -> list[Shape]:
+    def _carriage(self, name: str, placed: BodyLayout, color: str) -> list[SceneShape]:
         """Return the carriage on a rail, or the rod in a barrel."""
         if placed.floats or not placed.slides:
             return []
@@ -305,16 +305,18 @@ class Sketch:
         travel = self.travel[name, index]
         if motion.along is None or placed.turns:
             return []
-        direction = placed.hung.R @ motion.along
+        direction = placed.joint_pose.R @ motion.along
         if self._telescopes(placed, travel):
             back = travel.high - 0.6 * travel.low
-            return [_primitives.rod(placed.hung.p - back * direction, placed.hung.p, 0.9 * self.radius, color)]
+            return [
+                _primitives.rod(placed.joint_pose.p - back * direction, placed.joint_pose.p, 0.9 * self.radius, color)
+            ]
         across = self.normal if self.normal is not None else None
         turn = _primitives.along(direction)
         if across is not None and abs(across @ direction) < 1e-9:
             turn = np.column_stack([np.cross(across, direction), across, direction])
         edges = np.array([5.0, 4.0, 8.0]) * self.radius
-        return [_primitives.box(placed.hung.p, turn, edges, color)]
+        return [_primitives.box(placed.joint_pose.p, turn, edges, color)]
 
 
 @dataclass(frozen=True)
@@ -364,19 +366,19 @@ def _ball(at: np.ndarray, radius: float) -> Iterator[Round]:
         yield Round(False, at, np.eye(3), np.full(3, radius))
 
 
-def drawn(round_: Round, color: str) -> list[Shape]:
+def drawn(round_: Round, color: str) -> list[SceneShape]:
     """Return a disk with an axle; a sphere or an ellipsoid with three circles, one of them bright."""
     if round_.disc:
         radius, thick = float(round_.semi_axes[0]), float(2 * round_.semi_axes[2])
-        disc = Shape("disc", (radius, thick), color, "body", round_.at, round_.turn)
+        disc = SceneShape("disc", (radius, thick), color, "body", round_.at, round_.turn)
         axle = _primitives.pin(round_.at, round_.turn[:, 2], 0.09 * radius, 3 * thick, _primitives.JOINT)
         return [disc, *spokes(disc), axle]
     a = round_.semi_axes
     if np.ptp(a) < 1e-9 * a[0]:
-        solid = Shape("sphere", (float(a[0]),), color, "body", round_.at, round_.turn)
+        solid = SceneShape("sphere", (float(a[0]),), color, "body", round_.at, round_.turn)
     else:
         points, faces = _mesh(a)
-        solid = Shape("mesh", (1.0, 1.0, 1.0), color, "body", round_.at, round_.turn, points, faces)
+        solid = SceneShape("mesh", (1.0, 1.0, 1.0), color, "body", round_.at, round_.turn, points, faces)
     angles = np.linspace(0, 2 * np.pi, _AROUND + 1)
     circle = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)
     out = [solid]
@@ -387,7 +389,7 @@ def drawn(round_: Round, color: str) -> list[Shape]:
     return out
 
 
-def spokes(wheel: Shape) -> list[Shape]:
+def spokes(wheel: SceneShape) -> list[SceneShape]:
     """Return marks on both faces of a wheel, one of them bright, that make its rotation visible."""
     radius, thick = wheel.size
     angles = np.arange(3) * np.pi / 3

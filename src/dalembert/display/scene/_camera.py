@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.display.scene._layout import Layout, Pose
-from dalembert.display.scene.scene_values import Places, View
+from dalembert.display.scene._layout import FramePose, Layout
+from dalembert.display.scene.scene_values import PosesByBody, View
 from dalembert.model.values import WORLD
 
 ANGLE = np.radians(32.0)  # vertical field of view
@@ -15,7 +15,7 @@ _STRAIGHT = 1e-9
 
 
 def fitted(
-    clouds: dict[str, np.ndarray], places: Places, gravity: np.ndarray, normal: np.ndarray | None, unit: float
+    clouds: dict[str, np.ndarray], places: PosesByBody, gravity: np.ndarray, normal: np.ndarray | None, unit: float
 ) -> View:
     """Return the view of points (3, k, samples) of every body; `places` are the poses of the bodies at the samples."""
     all_points = np.concatenate(list(clouds.values()), axis=1)
@@ -99,7 +99,7 @@ def _directions(layout: Layout) -> tuple[list[np.ndarray], list[np.ndarray], boo
     """Return all rotation axes and slide directions of joints in the initial state, and whether every motion has one."""
     turns, slides = list[np.ndarray](), list[np.ndarray]()
     for placed in layout.placed.values():
-        parent = layout.poses[placed.body.parent] if placed.body.parent != WORLD else Pose()
+        parent = layout.poses[placed.body.parent] if placed.body.parent != WORLD else FramePose()
         for motion in placed.motions:
             R = parent.R @ motion.before.R
             if motion.about is None and motion.along is None:

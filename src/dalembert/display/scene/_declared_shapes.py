@@ -16,7 +16,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from dalembert.display.scene import _primitives
-from dalembert.display.scene.scene_values import Shape
+from dalembert.display.scene.scene_values import SceneShape
 from dalembert.io.urdf.urdf_elements import mesh_file
 from dalembert.model.description import Elements
 from dalembert.model.elements import Shape as Declared
@@ -25,14 +25,14 @@ from dalembert.symbolic.rotations import roll_pitch_yaw
 
 MAX_BYTES = 40_000_000
 MAX_FACES = 600_000
-SHOWN = 4000  # maximum number of faces of a mesh in a scene; finer meshes are coarsened
+MAX_DRAWN_FACES = 4000  # maximum number of faces of a mesh in a scene; finer meshes are coarsened
 _DEPTH = 32
 Triangles = np.ndarray  # (k, 3, 3)
 
 
-def declared_shapes(model: Elements) -> tuple[dict[str, list[Shape]], tuple[str, ...]]:
+def declared_shapes(model: Elements) -> tuple[dict[str, list[SceneShape]], tuple[str, ...]]:
     """Return the declared shapes by body, and notes on those that cannot be drawn."""
-    out: dict[str, list[Shape]] = {}
+    out: dict[str, list[SceneShape]] = {}
     notes: list[str] = []
     index = {body.name: k for k, body in enumerate(model.bodies)}
     for each in model.shapes:
@@ -45,27 +45,29 @@ def declared_shapes(model: Elements) -> tuple[dict[str, list[Shape]], tuple[str,
     return out, tuple(dict.fromkeys(notes))
 
 
-def _shape(given: Declared, usual: str) -> tuple[Shape | None, str]:
+def _shape(given: Declared, usual: str) -> tuple[SceneShape | None, str]:
     plain = _primitives.muted(usual) if given.kind == "mesh" else usual
     color = plain if given.color is None else _primitives.hexadecimal(given.color)
     opacity = 1.0 if given.color is None else max(0.15, given.color[3])
     at, turn = np.array(given.position, dtype=float), np.array(roll_pitch_yaw(FLOATS, given.rotation), dtype=float)
     if given.kind != "mesh":
-        return Shape(given.kind, given.size, color, "body", at, turn, opacity=opacity), ""
+        return SceneShape(given.kind, given.size, color, "body", at, turn, opacity=opacity), ""
     found = mesh_of(given.mesh, given.folder)
     if isinstance(found, str):
         return None, f"The mesh '{given.mesh}' of '{given.body}' is not drawn: {found}."
     points, faces = found
-    return Shape("mesh", (1.0, 1.0, 1.0), color, "body", at, turn, points * np.array(given.size), faces, opacity), ""
+    return SceneShape(
+        "mesh", (1.0, 1.0, 1.0), color, "body", at, turn, points * np.array(given.size), faces, opacity
+    ), ""
 
 
 _CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
-def corners(shape: Shape) -> np.ndarray:
+def corners(shape: SceneShape) -> np.ndarray:
     """Return points (k, 3) in body axes whose hull contains the shape.
 
-    >>> corners(Shape("sphere", (2.0,), "#000000")).max(axis=0).tolist()
+    >>> corners(SceneShape("sphere", (2.0,), "#000000")).max(axis=0).tolist()
     [2.0, 2.0, 2.0]
     """
     if shape.points is not None:
@@ -104,7 +106,7 @@ def mesh_of(name: str, folder: str) -> tuple[np.ndarray, np.ndarray] | str:
     return merged(found)
 
 
-def merged(triangles: Triangles, most: int = SHOWN) -> tuple[np.ndarray, np.ndarray]:
+def merged(triangles: Triangles, most: int = MAX_DRAWN_FACES) -> tuple[np.ndarray, np.ndarray]:
     """Merge equal vertices; if there are too many faces, also vertices that are close to each other."""
     points = triangles.reshape(-1, 3)
     size = float(np.ptp(points, axis=0).max()) or 1.0

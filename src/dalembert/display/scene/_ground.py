@@ -8,8 +8,8 @@ import numpy as np
 
 from dalembert.display.scene import _primitives
 from dalembert.display.scene._body_shapes import Sketch
-from dalembert.display.scene._tracks import Held
-from dalembert.display.scene.scene_values import Shape, View
+from dalembert.display.scene._tracks import FixedShapes
+from dalembert.display.scene.scene_values import SceneShape, View
 from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.loads.ellipsoid_on_plane import EllipsoidOnPlane
 from dalembert.model.loads.sphere_on_box import SphereOnBox
@@ -19,7 +19,9 @@ from dalembert.model.values import WORLD
 _MAX_GRID_LINES = 24  # of a floor, in each direction
 
 
-def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray], fixed: Held) -> list[Shape]:
+def shapes(
+    sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray], fixed: FixedShapes
+) -> list[SceneShape]:
     """Return supports of hinges on the world, rails from constraint formulas, and contact surfaces, or a floor in space."""
     floor = _floor(sketch, view, gravity, clouds)
     level = None if floor is None else floor.level
@@ -32,7 +34,7 @@ def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
     return [*found, *_boxes(sketch), *(floor.lines if floor else [])]
 
 
-def _boxes(sketch: Sketch) -> list[Shape]:
+def _boxes(sketch: Sketch) -> list[SceneShape]:
     """Return the distinct boxes of the world in contacts."""
     found = {}
     for load in sketch.layout.model.loads:
@@ -67,7 +69,7 @@ def _hinges(
 
 def _support(
     sketch: Sketch, view: View, point: np.ndarray, axis: np.ndarray | None, level: float | None
-) -> list[Shape]:
+) -> list[SceneShape]:
     """Return a bearing block: in space a post down to the floor, in a plane a triangle on a hatched line."""
     r, up = sketch.radius, view.up
     if sketch.normal is None:
@@ -86,7 +88,7 @@ def _support(
     return [foot, *hatch] if foot is not None else hatch
 
 
-def _foot(sketch: Sketch, up: np.ndarray, point: np.ndarray, axis: np.ndarray, level: float | None) -> list[Shape]:
+def _foot(sketch: Sketch, up: np.ndarray, point: np.ndarray, axis: np.ndarray, level: float | None) -> list[SceneShape]:
     """Return a bearing about an axis, and a post below it unless the mechanism hangs from it."""
     r, across = sketch.radius, abs(axis @ up) < 0.5
     low = point - (1.0 if across else 2.6) * r * up
@@ -111,7 +113,7 @@ def _stands(sketch: Sketch, up: np.ndarray, point: np.ndarray) -> bool:
 class Floor:
     """A grid, and its height."""
 
-    lines: list[Shape]
+    lines: list[SceneShape]
     level: float
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.mechanics.motion import outwards, values
+from dalembert.mechanics.motion import topological_order, values
 from dalembert.model.contacts.base import BetweenPoints
 from dalembert.model.contacts.distance import Distance
 from dalembert.model.contacts.knife_edge import KnifeEdge
@@ -27,19 +27,19 @@ from dalembert.symbolic.symbols import Formula
 
 
 @dataclass(frozen=True)
-class Pose:
+class FramePose:
     """Pose of a frame in another: R rotates its axes to those of the other, p is its origin there."""
 
     R: np.ndarray = field(default_factory=lambda: np.eye(3))
     p: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
-    def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.R @ other.R, self.R @ other.p + self.p)
+    def __matmul__(self, other: FramePose) -> FramePose:
+        return FramePose(self.R @ other.R, self.R @ other.p + self.p)
 
     @property
-    def inverse(self) -> Pose:
+    def inverse(self) -> FramePose:
         """Return the inverse pose."""
-        return Pose(self.R.T, -self.R.T @ self.p)
+        return FramePose(self.R.T, -self.R.T @ self.p)
 
     def of(self, point: np.ndarray) -> np.ndarray:
         """Transform a point of this frame to the other."""
@@ -47,36 +47,36 @@ class Pose:
 
 
 @dataclass(frozen=True)
-class Motion:
+class JointMotion:
     """One motion of a joint: rotation about or translation along a direction; both None for a component of a 3D rotation."""
 
     about: np.ndarray | None
     along: np.ndarray | None
     formula: Formula
-    before: Pose  # initial pose of the joint in its parent, without the motion of this joint
+    before: FramePose  # initial pose of the joint in its parent, without the motion of this joint
     first: bool  # the first motion of its body
 
 
 @dataclass(frozen=True)
-class Placed:
+class BodyLayout:
     """A body on its parent in the initial state."""
 
     body: Body
-    motions: tuple[Motion, ...]
-    attached: Pose  # first moving frame, on the parent
-    hung: Pose  # last moving frame, on the body
-    pose: Pose  # of the body in its parent
+    motions: tuple[JointMotion, ...]
+    attached: FramePose  # first moving frame, on the parent
+    joint_pose: FramePose  # last moving frame, on the body
+    pose: FramePose  # of the body in its parent
     mass: float
     center: np.ndarray
     inertia: np.ndarray
 
     @property
-    def turns(self) -> list[Motion]:
+    def turns(self) -> list[JointMotion]:
         """Rotations of the body."""
         return [motion for motion in self.motions if motion.along is None]
 
     @property
-    def slides(self) -> list[Motion]:
+    def slides(self) -> list[JointMotion]:
         """Translations of the body."""
         return [motion for motion in self.motions if motion.along is not None]
 
@@ -90,7 +90,7 @@ class Placed:
         found = [motion.about for motion in self.turns]
         if len(found) != 1 or found[0] is None:
             return None
-        return self.hung.R @ found[0]
+        return self.joint_pose.R @ found[0]
 
     @cached_property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
@@ -108,7 +108,7 @@ class Layout:
     def __init__(self, model: Elements, parameters: dict[str, float], q: np.ndarray, t: float) -> None:
         self.model = model
         self._lower = Lowering(FLOATS, values(model, t, list(q), [0.0] * len(q), parameters))
-        self.placed = {body.name: self._placed(body) for body in outwards(model)}
+        self.placed = {body.name: self._placed(body) for body in topological_order(model)}
 
     def number(self, formula: Formula) -> float:
         """Evaluate a formula at this configuration."""
@@ -118,14 +118,14 @@ class Layout:
         """Evaluate three formulas."""
         return np.array([self.number(x) for x in formulas])
 
-    def frame(self, position: Sequence[Formula], rotation: Sequence[Formula]) -> Pose:
+    def frame(self, position: Sequence[Formula], rotation: Sequence[Formula]) -> FramePose:
         """Return a constant placement as a pose."""
         angles = [self.number(x) for x in rotation]
-        return Pose(np.array(roll_pitch_yaw(FLOATS, angles), dtype=float), self.vector(position))
+        return FramePose(np.array(roll_pitch_yaw(FLOATS, angles), dtype=float), self.vector(position))
 
-    def _placed(self, body: Body) -> Placed:
-        pose, attached, hung = Pose(), None, None
-        motions: list[Motion] = []
+    def _placed(self, body: Body) -> BodyLayout:
+        pose, attached, hung = FramePose(), None, None
+        motions: list[JointMotion] = []
         for joint in body.joints:
             pose = pose @ self.frame(joint.position, joint.rotation)
             if not joint.values:
@@ -133,12 +133,12 @@ class Layout:
             attached = attached or pose
             for step, formula in zip(joint.steps, joint.values, strict=True):
                 about, along = (None if x is None else np.array(x, dtype=float) for x in step)
-                motions.append(Motion(about, along, formula, pose, not motions))
+                motions.append(JointMotion(about, along, formula, pose, not motions))
             values = [self.number(x) for x in joint.values]
-            turn, shift = joint.turn(FLOATS, values), joint.shift(FLOATS, values)
-            pose = pose @ Pose(np.array(turn, dtype=float), np.array(shift, dtype=float))
+            turn, shift = joint.rotation_matrix(FLOATS, values), joint.translation(FLOATS, values)
+            pose = pose @ FramePose(np.array(turn, dtype=float), np.array(shift, dtype=float))
             hung = pose
-        return Placed(
+        return BodyLayout(
             body,
             tuple(motions),
             attached or pose,
@@ -150,9 +150,9 @@ class Layout:
         )
 
     @cached_property
-    def poses(self) -> dict[str, Pose]:
+    def poses(self) -> dict[str, FramePose]:
         """Return the poses of all bodies in the world."""
-        out = {WORLD: Pose()}
+        out = {WORLD: FramePose()}
         for name, placed in self.placed.items():
             out[name] = out[placed.body.parent] @ placed.pose
         return out
@@ -200,7 +200,7 @@ class Layout:
         """Return a characteristic length: the distances of joints, ends and mass centers on the bodies."""
         lengths = [0.0]
         for name, placed in self.placed.items():
-            points = [placed.hung.p, placed.center, *self.ends[name]]
+            points = [placed.joint_pose.p, placed.center, *self.ends[name]]
             edges, _ = placed.box
             far = max(float(np.linalg.norm(x - points[0])) for x in points)
             lengths.append(max(far, float(edges.max())))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.display.scene.scene_values import Shape
+from dalembert.display.scene.scene_values import SceneShape
 
 BODIES = ("#3f86c9", "#e0803c", "#35a57d", "#c56a9f", "#d3a126", "#7a7fd6", "#4cb0c9", "#c25b52", "#86a845", "#a07cc4")
 JOINT = "#9aa3ae"
@@ -84,31 +84,33 @@ def along(direction: np.ndarray) -> np.ndarray:
     return np.column_stack([x, np.cross(z, x), z])
 
 
-def rod(a: np.ndarray, b: np.ndarray, radius: float, color: str, role: str = "body", kind: str = "capsule") -> Shape:
+def rod(
+    a: np.ndarray, b: np.ndarray, radius: float, color: str, role: str = "body", kind: str = "capsule"
+) -> SceneShape:
     """Return a capsule, cylinder or cone from a to b."""
     difference = b - a
     length = float(np.linalg.norm(difference))
     if length < 1e-12:
-        return Shape("sphere", (radius,), color, role, a)
-    return Shape(kind, (radius, length), color, role, (a + b) / 2, along(difference))
+        return SceneShape("sphere", (radius,), color, role, a)
+    return SceneShape(kind, (radius, length), color, role, (a + b) / 2, along(difference))
 
 
-def pin(at: np.ndarray, axis: np.ndarray, radius: float, length: float, color: str, role: str = "joint") -> Shape:
+def pin(at: np.ndarray, axis: np.ndarray, radius: float, length: float, color: str, role: str = "joint") -> SceneShape:
     """Return a cylinder about an axis."""
-    return Shape("cylinder", (radius, length), color, role, at, along(axis))
+    return SceneShape("cylinder", (radius, length), color, role, at, along(axis))
 
 
-def box(at: np.ndarray, turn: np.ndarray, edges: np.ndarray, color: str, role: str = "body") -> Shape:
+def box(at: np.ndarray, turn: np.ndarray, edges: np.ndarray, color: str, role: str = "body") -> SceneShape:
     """Return a box."""
-    return Shape("box", tuple(float(x) for x in edges), color, role, at, turn)
+    return SceneShape("box", tuple(float(x) for x in edges), color, role, at, turn)
 
 
-def line(points: np.ndarray, width: float, color: str, role: str = "body") -> Shape:
+def line(points: np.ndarray, width: float, color: str, role: str = "body") -> SceneShape:
     """Return a line through points."""
-    return Shape("line", (width,), color, role, points=np.asarray(points, dtype=float))
+    return SceneShape("line", (width,), color, role, points=np.asarray(points, dtype=float))
 
 
-def plate(points: np.ndarray, thickness: float, color: str, role: str = "body") -> Shape | None:
+def plate(points: np.ndarray, thickness: float, color: str, role: str = "body") -> SceneShape | None:
     """Return the convex hull of points in a plane, with a thickness; None if they are collinear or not coplanar."""
     middle = points.mean(axis=0)
     _, sizes, axes = np.linalg.svd(points - middle)
@@ -124,7 +126,7 @@ def plate(points: np.ndarray, thickness: float, color: str, role: str = "body") 
     bottom = [(n, n + k + 1, n + k) for k in range(1, n - 1)]
     sides = [face for k in range(n) for face in ((k, n + k, n + (k + 1) % n), (k, n + (k + 1) % n, (k + 1) % n))]
     vertices = np.concatenate([corners + lift, corners - lift])
-    return Shape("mesh", (1.0, 1.0, 1.0), color, role, points=vertices, faces=np.array(top + bottom + sides))
+    return SceneShape("mesh", (1.0, 1.0, 1.0), color, role, points=vertices, faces=np.array(top + bottom + sides))
 
 
 def hull(points: np.ndarray) -> list[int]:

@@ -13,9 +13,9 @@ import numpy as np
 import symengine as se
 
 from dalembert.display.scene import _primitives
-from dalembert.display.scene._layout import Layout, Placed
+from dalembert.display.scene._layout import BodyLayout, Layout
 from dalembert.display.scene._wheels import prism
-from dalembert.display.scene.scene_values import Cord, Places, Shape, moved
+from dalembert.display.scene.scene_values import Connector, PosesByBody, SceneShape, to_world
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.contacts.base import BetweenPoints
 from dalembert.model.contacts.point_in_plane import PointInPlane
@@ -23,7 +23,7 @@ from dalembert.model.contacts.point_on_line import PointOnLine
 from dalembert.model.contacts.point_on_surface import OnSurfaces, PointOnCurve
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import vector
-from dalembert.symbolic.floats import FLOATS, plain
+from dalembert.symbolic.floats import FLOATS, to_numeric
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula, coordinate
 
@@ -43,26 +43,26 @@ class Track:
     points: np.ndarray
     closed: bool
 
-    def line(self, width: float) -> Shape:
+    def line(self, width: float) -> SceneShape:
         """Return the curve as a line."""
         role = "ground" if self.body == WORLD else "joint"
         return _primitives.line(self.points, width, _primitives.GROUND if role == "ground" else _primitives.JOINT, role)
 
-    def plate(self, thick: float, color: str, axis: np.ndarray) -> Shape:
+    def plate(self, thick: float, color: str, axis: np.ndarray) -> SceneShape:
         """Return the inside of a closed curve in a plane normal to an axis: a cam."""
         middle, turn = self.points[:-1].mean(axis=0), _primitives.along(axis)
         rim = (self.points[:-1] - middle) @ turn[:, :2]
         return prism(1e-3 * rim, rim, thick, color, middle, turn, closed=True)
 
 
-def tracks_of(layout: Layout, places: Places, normal: np.ndarray | None, unit: float) -> Iterator[Track]:
+def tracks_of(layout: Layout, places: PosesByBody, normal: np.ndarray | None, unit: float) -> Iterator[Track]:
     """Return all curves that constrain points."""
     for contact in layout.model.contacts:
         if isinstance(contact, BetweenPoints):
             start, (first, second) = layout.vector(contact.points[0]), contact.bodies
             R, p = places[first]
             # path of the point in the axes of the body with the curve, (3, k)
-            path = np.einsum("xyk,xk->yk", R, moved(places, second, layout.vector(contact.points[1])) - p)
+            path = np.einsum("xyk,xk->yk", R, to_world(places, second, layout.vector(contact.points[1])) - p)
             path = path - start[:, None]
             size = min(unit, float(np.linalg.norm(np.ptp(path, axis=1))) or unit)
             points = _points(contact, layout, path, normal, size)
@@ -106,7 +106,7 @@ def _straight(direction: np.ndarray, path: np.ndarray, unit: float) -> np.ndarra
 def _surfaces(contact: OnSurfaces, layout: Layout, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     at = FLOATS, layout.number, vector(list(x))
     values, slopes = contact.values(*at), contact.gradients(*at)
-    return plain(vector(list(values.values()))), np.array([plain(slope) for slope in slopes.values()])
+    return to_numeric(vector(list(values.values()))), np.array([to_numeric(slope) for slope in slopes.values()])
 
 
 def _trace(rows: Rows, path: np.ndarray, unit: float) -> np.ndarray | None:
@@ -150,7 +150,7 @@ def _half(rows: Rows, path: np.ndarray, step: float, far: float) -> tuple[list[n
 class Particle:
     """A body with three translations along world axes, and their coordinates."""
 
-    placed: Placed
+    placed: BodyLayout
     names: tuple[str, str, str]
 
 
@@ -168,7 +168,7 @@ def particles(layout: Layout) -> list[Particle]:
     return out
 
 
-def strings(layout: Layout) -> Iterator[Cord]:
+def strings(layout: Layout) -> Iterator[Connector]:
     """Return a string for every constraint that fixes the distance of a particle, or its line through the origin."""
     yield from _wires(layout)
     for particle in particles(layout):
@@ -176,10 +176,10 @@ def strings(layout: Layout) -> Iterator[Cord]:
             middle = _middle(constraint.phi, particle.names)
             if middle is not None:
                 ends = layout.vector(middle), particle.placed.center
-                yield Cord(constraint.name, "rope", (WORLD, particle.placed.body.name), ends, _primitives.CORD)
+                yield Connector(constraint.name, "rope", (WORLD, particle.placed.body.name), ends, _primitives.CORD)
 
 
-def _wires(layout: Layout) -> Iterator[Cord]:
+def _wires(layout: Layout) -> Iterator[Connector]:
     """Match φ = a(t)·x: the particle is on a rotating line through the origin."""
     for name, placed in layout.placed.items():
         q = [motion.formula for motion in placed.motions if isinstance(motion.formula, se.Symbol)]
@@ -190,25 +190,25 @@ def _wires(layout: Layout) -> Iterator[Cord]:
             slopes = [se.diff(phi, x) for x in q]
             linear = not set(q) & set().union(*(slope.free_symbols for slope in slopes))
             if TIME in phi.free_symbols and linear and se.expand(phi - slopes[0] * q[0] - slopes[1] * q[1]) == 0:
-                yield Cord(constraint.name, "rope", (WORLD, name), (np.zeros(3), placed.center), _primitives.CORD)
+                yield Connector(constraint.name, "rope", (WORLD, name), (np.zeros(3), placed.center), _primitives.CORD)
 
 
 @dataclass(frozen=True)
-class Held:
+class FixedShapes:
     """Body points that constraint formulas fix at a world point, or on a line between two points."""
 
     points: tuple[np.ndarray, ...] = ()
     lines: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
 
-def held(layout: Layout, places: Places) -> Held:
+def fixed_shapes(layout: Layout, places: PosesByBody) -> FixedShapes:
     """Return the declared shapes whose centers stay at a point or on a line along the samples without a joint."""
     points, lines = list[np.ndarray](), list[tuple[np.ndarray, np.ndarray]]()
     for shape in layout.model.shapes:
         placed = layout.placed.get(shape.body)
         if placed is None or (placed.slides and not placed.floats):
             continue
-        path = moved(places, shape.body, np.array(shape.position, dtype=float)).T
+        path = to_world(places, shape.body, np.array(shape.position, dtype=float)).T
         _, sizes, axes = np.linalg.svd(path - path[0])
         if len(path) == 1 or (sizes[1] > _FIXED_TOLERANCE * sizes[0] and sizes[0] > _FIXED_TOLERANCE * layout.unit):
             continue
@@ -217,7 +217,7 @@ def held(layout: Layout, places: Places) -> Held:
         else:
             along = (path - path[0]) @ axes[0]
             lines.append((path[0] + along.min() * axes[0], path[0] + along.max() * axes[0]))
-    return Held(tuple(points), tuple(lines))
+    return FixedShapes(tuple(points), tuple(lines))
 
 
 def _middle(phi: Formula, names: tuple[str, str, str]) -> list[Formula] | None:
@@ -238,7 +238,7 @@ def surfaces(
     parameters: dict[str, float],
     up: np.ndarray,
     paths: dict[str, np.ndarray],
-) -> Iterator[Shape]:
+) -> Iterator[SceneShape]:
     """Return the surface of every constraint that is linear in the vertical coordinate, around the path (3, k) of a particle."""
     axis = int(np.argmax(np.abs(up)))
     for particle in particles(layout):
@@ -260,7 +260,7 @@ def _height(phi: Formula, name: str) -> Formula | None:
     return None if x in found.free_symbols else found
 
 
-def _grid(height: Formula, particle: Particle, axis: int, parameters: dict[str, float], path: np.ndarray) -> Shape:
+def _grid(height: Formula, particle: Particle, axis: int, parameters: dict[str, float], path: np.ndarray) -> SceneShape:
     """Return the surface as a mesh, slightly larger than the path."""
     others = [k for k in range(3) if k != axis]
     low, high = path.min(axis=1), path.max(axis=1)
@@ -274,4 +274,4 @@ def _grid(height: Formula, particle: Particle, axis: int, parameters: dict[str, 
     k = np.arange(a.size).reshape(a.shape)
     first, second, third, fourth = (x.ravel() for x in (k[:-1, :-1], k[1:, :-1], k[1:, 1:], k[:-1, 1:]))
     faces = np.concatenate([np.stack([first, second, third], 1), np.stack([first, third, fourth], 1)])
-    return Shape("mesh", (1.0, 1.0, 1.0), "#b9c3ce", "ground", points=points, faces=faces, opacity=0.85)
+    return SceneShape("mesh", (1.0, 1.0, 1.0), "#b9c3ce", "ground", points=points, faces=faces, opacity=0.85)

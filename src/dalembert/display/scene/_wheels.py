@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dalembert.display.scene import _primitives
-from dalembert.display.scene._layout import Layout, Placed
-from dalembert.display.scene.scene_values import Cord, Shape
+from dalembert.display.scene._layout import BodyLayout, Layout
+from dalembert.display.scene.scene_values import Connector, SceneShape
 from dalembert.model.contacts.belt import Belt
 from dalembert.model.contacts.gear import Gear
 from dalembert.model.contacts.rack_and_pinion import RackAndPinion
 
-_Hinge = tuple[Placed, np.ndarray, np.ndarray]  # a body, and the position and direction of its axis on its parent
+_Hinge = tuple[BodyLayout, np.ndarray, np.ndarray]  # a body, and the position and direction of its axis on its parent
 _PARALLEL = 1e-9
 _MIN_TEETH, _MAX_TEETH = 14, 31  # of the first wheel of a gear train
 _TOOTH = ((-0.31, -1.0), (-0.13, 0.8), (0.13, 0.8), (0.31, -1.0))  # corners, in pitches along and modules across
@@ -66,7 +66,7 @@ class Wheels:
     layout: Layout
     wheels: dict[str, list[Wheel]] = field(default_factory=dict)
     bars: dict[str, Bar] = field(default_factory=dict)
-    belts: list[Cord] = field(default_factory=list)
+    belts: list[Connector] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for contact in self.layout.model.contacts:
@@ -89,7 +89,7 @@ class Wheels:
 
     def _add(
         self,
-        placed: Placed,
+        placed: BodyLayout,
         radius: float,
         center: np.ndarray,
         axis: np.ndarray,
@@ -185,11 +185,11 @@ class Wheels:
             out = lean * ahead + side * np.sqrt(1 - lean**2) * up
             parent = one.body.parent
             ends = p + radii[0] * out, p + across + second * out
-            self.belts.append(Cord(belt.name, "belt", (parent, parent), ends, _primitives.CORD))
+            self.belts.append(Connector(belt.name, "belt", (parent, parent), ends, _primitives.CORD))
 
     # shapes
 
-    def shapes(self, body: str, color: str, thin: float, travel: tuple[float, float]) -> Iterator[Shape]:
+    def shapes(self, body: str, color: str, thin: float, travel: tuple[float, float]) -> Iterator[SceneShape]:
         """Return the wheels of a body, and its rack over the travel of its slide."""
         for wheel in self.wheels.get(body, []):
             yield from _wheel(wheel, color, thin)
@@ -204,18 +204,18 @@ def _teeth(ratio: float) -> int:
     return min(trials, key=lambda k: (round(abs(k * ratio - round(k * ratio)), 6), k))
 
 
-def _angle(placed: Placed, direction: np.ndarray, axis: np.ndarray) -> float:
+def _angle(placed: BodyLayout, direction: np.ndarray, axis: np.ndarray) -> float:
     """Return the angle of a direction of the parent about the axis of a wheel."""
     back = placed.pose.R.T
     x, y, _ = _primitives.along(back @ axis).T @ (back @ direction)
     return float(np.arctan2(y, x))
 
 
-def _wheel(wheel: Wheel, color: str, thin: float) -> Iterator[Shape]:
+def _wheel(wheel: Wheel, color: str, thin: float) -> Iterator[SceneShape]:
     thick = 2.2 * thin
     at = wheel.at + 1.1 * thick * wheel.level * wheel.turn[:, 2]
     if not wheel.teeth:
-        yield Shape("cylinder", (wheel.radius, thick), color, "body", at, wheel.turn)
+        yield SceneShape("cylinder", (wheel.radius, thick), color, "body", at, wheel.turn)
         return
     pitch, sign = 2 * np.pi / wheel.teeth, -1 if wheel.inside else 1
     corners = [(k + along, sign * across) for k in range(wheel.teeth) for along, across in _TOOTH]
@@ -226,7 +226,7 @@ def _wheel(wheel: Wheel, color: str, thin: float) -> Iterator[Shape]:
     yield prism(rings[0], rings[1], thick, color, at, wheel.turn, closed=True)
 
 
-def _bar(bar: Bar, color: str, thin: float, travel: tuple[float, float]) -> Shape:
+def _bar(bar: Bar, color: str, thin: float, travel: tuple[float, float]) -> SceneShape:
     """Return the rack with teeth where the pinion meets it, at −travel of its slide."""
     first, last = (int(np.floor(-travel[1] / bar.pitch)) - 4, int(np.ceil(-travel[0] / bar.pitch)) + 4)
     module = bar.pitch / np.pi
@@ -238,7 +238,7 @@ def _bar(bar: Bar, color: str, thin: float, travel: tuple[float, float]) -> Shap
 
 def prism(
     base: np.ndarray, rim: np.ndarray, thick: float, color: str, at: np.ndarray, turn: np.ndarray, *, closed: bool
-) -> Shape:
+) -> SceneShape:
     """Return the strip between two lines of a plane, with a thickness: four corners at each point along it."""
     count = len(rim)
     flat = np.concatenate([base, rim, base, rim])
@@ -264,4 +264,4 @@ def prism(
     along, out = np.diff(rim, axis=0), (rim - base)[:-1]
     inverted = float(np.sum(along[:, 0] * out[:, 1] - along[:, 1] * out[:, 0])) > 0
     corners = np.array(faces)[:, ::-1] if inverted else np.array(faces)
-    return Shape("mesh", (1.0, 1.0, 1.0), color, "body", points=points, faces=corners)
+    return SceneShape("mesh", (1.0, 1.0, 1.0), color, "body", points=points, faces=corners)

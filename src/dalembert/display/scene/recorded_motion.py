@@ -10,13 +10,13 @@ import numpy as np
 
 from dalembert.display.math.symbol_names import for_text
 from dalembert.display.scene._layout import Layout
-from dalembert.display.scene.scene_values import Arrow, Channel, Places, Poses, Recorded, moved
+from dalembert.display.scene.scene_values import Arrow, Channel, Poses, PosesByBody, Recorded, to_world
 from dalembert.display.units import Units, units_of
 from dalembert.model.description import Elements
 from dalembert.model.loads.force import Force
 from dalembert.model.loads.torque import Torque
 from dalembert.model.values import WORLD
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 if TYPE_CHECKING:
     from dalembert.mechanics.joint_reactions import JointReaction
@@ -85,7 +85,7 @@ def _arrows(acting: Sequence[Acting], units: Units, unit: float) -> Iterator[Arr
         # length per unit of force, common to all: the strongest is shorter than `_ARROW_LENGTH` in 90 % of the samples
         sizes = [float(np.percentile(np.linalg.norm(each.vector, axis=0), 90)) for each in found]
         most = max((size for size in sizes if np.isfinite(size)), default=0.0)
-        scale, shown = (_ARROW_LENGTH * unit / most if most > 0 else 0.0), units.shown(name)
+        scale, shown = (_ARROW_LENGTH * unit / most if most > 0 else 0.0), units.label(name)
         for each in found:
             yield Arrow(each.name, each.kind, each.body, each.point, each.vector, shown, scale)
 
@@ -95,22 +95,22 @@ def _arrows(acting: Sequence[Acting], units: Units, unit: float) -> Iterator[Arr
 
 def _positions(names: Sequence[str], units: Units, q: np.ndarray) -> Iterator[History]:
     for name, values in zip(names, q, strict=True):
-        yield name, name, for_text(name), units.shown(units.coordinate(name)), "coordinates", values
+        yield name, name, for_text(name), units.label(units.coordinate(name)), "coordinates", values
 
 
 def _coordinates(run: TrajectoryData) -> Iterator[History]:
     names, units = run.model.coordinate_names, units_of(run)
     yield from _positions(names, units, run.q)
     for name, values in zip(names, run.qd, strict=True):
-        rate = Kind.RATE.of(name)
-        yield rate, rate, for_text(rate), units.shown(units.rate(name)), "speeds", values
+        rate = SymbolKind.RATE.of(name)
+        yield rate, rate, for_text(rate), units.label(units.rate(name)), "speeds", values
     for name, values in zip(names, run.qdd, strict=True):
-        second, unit = Kind.ACCELERATION.of(name), units.shown(units.rate(name))
+        second, unit = SymbolKind.ACCELERATION.of(name), units.label(units.rate(name))
         yield second, second, for_text(second), f"{unit}²" if unit.endswith("s") else "", "accelerations", values
 
 
 def _energies(run: TrajectoryData) -> Iterator[History]:
-    unit = units_of(run).shown("J")
+    unit = units_of(run).label("J")
     for key, label, values in (
         ("kinetic", "T", run.kinetic),
         ("potential", "V", run.potential),
@@ -119,19 +119,19 @@ def _energies(run: TrajectoryData) -> Iterator[History]:
     ):
         yield key, key, label, unit, "energy", values
     for name, values in run.work.items():
-        yield Kind.WORK.of(name), f"work of {name}", f"W {name}", unit, "work", values
+        yield SymbolKind.WORK.of(name), f"work of {name}", f"W {name}", unit, "work", values
 
 
 def _constraints(run: TrajectoryData) -> Iterator[History]:
     units = units_of(run)
     for name, values in zip(run.violation_names, run.violation, strict=True):
-        yield f"violation {name}", name, name, units.shown(units.violation(name)), "violation", values
+        yield f"violation {name}", name, name, units.label(units.violation(name)), "violation", values
     for name, values in zip(run.constraint_names, run.multipliers, strict=True):
-        yield f"lambda {name}", name, f"λ {name}", units.shown(units.multiplier(name)), "multipliers", values
+        yield f"lambda {name}", name, f"λ {name}", units.label(units.multiplier(name)), "multipliers", values
 
 
 def _joints(run: TrajectoryData, reactions: Mapping[str, JointReaction]) -> Iterator[History]:
-    shown = units_of(run).shown
+    shown = units_of(run).label
     for name, found in reactions.items():
         for letter, what, unit, vector in (("F", "force", "N", found.force), ("M", "moment", "N·m", found.moment)):
             size = np.linalg.norm(vector, axis=0)
@@ -141,13 +141,15 @@ def _joints(run: TrajectoryData, reactions: Mapping[str, JointReaction]) -> Iter
 def _efforts(run: TrajectoryData) -> Iterator[History]:
     units = units_of(run)
     for name, values in (run.efforts or {}).items():
-        yield f"effort {name}", name, name, units.shown(units.drive(name)), "efforts", values
+        yield f"effort {name}", name, name, units.label(units.drive(name)), "efforts", values
 
 
 # arrows
 
 
-def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
+def _in_joints(
+    reactions: Mapping[str, JointReaction], layout: Layout, at: PosesByBody, few: np.ndarray
+) -> Iterator[Acting]:
     loops = {loop.name: loop for loop in layout.model.loops}
     for name, found in reactions.items():
         if name in loops:
@@ -157,23 +159,23 @@ def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Place
         elif layout.placed[name].floats:
             continue
         else:
-            body, point = name, layout.placed[name].hung.p
-        yield Acting(name, "reaction", body, moved(at, body, point), found.force[:, few])
+            body, point = name, layout.placed[name].joint_pose.p
+        yield Acting(name, "reaction", body, to_world(at, body, point), found.force[:, few])
 
 
-def _loads(run: TrajectoryData, layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
+def _loads(run: TrajectoryData, layout: Layout, at: PosesByBody, few: np.ndarray) -> Iterator[Acting]:
     """Yield forces and torques of the loads on bodies."""
     for load in layout.model.loads:
         if isinstance(load, Force | Torque) and run.loads is not None:
             place = load.point if isinstance(load, Force) else None
             point = layout.placed[load.body].center if place is None else layout.vector(place)
-            yield Acting(load.name, load.kind, load.body, moved(at, load.body, point), run.loads[load.name][:, few])
+            yield Acting(load.name, load.kind, load.body, to_world(at, load.body, point), run.loads[load.name][:, few])
 
 
-def _weights(layout: Layout, at: Places) -> Iterator[Acting]:
+def _weights(layout: Layout, at: PosesByBody) -> Iterator[Acting]:
     gravity = layout.vector(layout.model.gravity)
     for name, placed in layout.placed.items():
         if placed.mass > 0 and np.any(gravity):
-            point = moved(at, name, placed.center)
+            point = to_world(at, name, placed.center)
             force = np.outer(placed.mass * gravity, np.ones(point.shape[1]))
             yield Acting(f"weight of {name}", "gravity", name, point, force)

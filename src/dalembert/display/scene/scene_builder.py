@@ -18,17 +18,17 @@ from dalembert.display.scene._layout import Layout
 from dalembert.display.scene._tracks import Track, tracks_of
 from dalembert.display.scene.recorded_motion import recorded_of
 from dalembert.display.scene.scene_values import (
-    Cord,
+    Connector,
     Forms,
-    Part,
-    Places,
+    PosesByBody,
     Recorded,
     Scene,
-    Shape,
+    SceneBody,
+    SceneShape,
     Slider,
     Trail,
     View,
-    moved,
+    to_world,
 )
 from dalembert.display.units import Units
 from dalembert.errors import InputError
@@ -97,11 +97,11 @@ class _SceneBuilder:
         if closure is not None:
             gap = closure.at(q[:, None], t)[: closure.rows(len(q))]
             if not np.abs(gap).max() < _CLOSED:
-                q = assembly.assemble(self.declared).q
+                q = assembly.assemble_state(self.declared).q
         return q[:, None], t
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> PosesByBody:
         """Poses of the bodies at the samples."""
         return self.forms.poses.at(*self.states)
 
@@ -139,7 +139,7 @@ class _SceneBuilder:
         """Size of a view of all joints, ends and mass centers along the samples."""
         points = {WORLD: self._tied}
         for name, placed in self.layout.placed.items():
-            points[name] = np.array([placed.hung.p, placed.center, *self.layout.ends[name]])
+            points[name] = np.array([placed.joint_pose.p, placed.center, *self.layout.ends[name]])
         clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
         return _camera.fitted(clouds, self.places, self.gravity, self.normal, unit).size
 
@@ -151,16 +151,16 @@ class _SceneBuilder:
         return np.einsum("xyk,iy->xik", R, points) + p[:, None]
 
     @cached_property
-    def given(self) -> tuple[dict[str, list[Shape]], tuple[str, ...]]:
+    def given(self) -> tuple[dict[str, list[SceneShape]], tuple[str, ...]]:
         """The declared shapes by body, and notes on them."""
         return declared_shapes(self.declared)
 
     @cached_property
-    def parts(self) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    def parts(self) -> tuple[tuple[SceneBody, ...], tuple[str, ...]]:
         """The world and the bodies, and notes on them."""
         names = list(self.layout.placed)
         given, notes = self.given
-        shapes: dict[str, list[Shape]] = {WORLD: list(given.get(WORLD, []))}
+        shapes: dict[str, list[SceneShape]] = {WORLD: list(given.get(WORLD, []))}
         for k, name in enumerate(names):
             color = _primitives.of_body(k, len(names))
             shapes[name] = [] if self._covered(name) else self.sketch.body(name, color, self.cams.get(name))
@@ -171,7 +171,7 @@ class _SceneBuilder:
         for track in self.tracks:
             if track is not self.cams.get(track.body):
                 shapes[track.body].append(track.line(0.3 * self.sketch.radius))
-        return tuple(Part(name, tuple(each)) for name, each in shapes.items()), notes
+        return tuple(SceneBody(name, tuple(each)) for name, each in shapes.items()), notes
 
     @property
     def surfaces(self) -> list[Holonomic]:
@@ -200,7 +200,7 @@ class _SceneBuilder:
         def reached(points: np.ndarray, place: np.ndarray) -> bool:
             return bool(np.all((points.min(axis=0) - margin <= place) & (place <= points.max(axis=0) + margin)))
 
-        hung, every = self.layout.placed[name].hung.p, np.concatenate(each)
+        hung, every = self.layout.placed[name].joint_pose.p, np.concatenate(each)
         return any(reached(points, hung) for points in each) and all(
             reached(every, place) for place in self.layout.ends[name]
         )
@@ -256,7 +256,11 @@ class _SceneBuilder:
         world, *bodies = parts
         paths = {name: self.places[name][1] for name in self.layout.placed}
         below = tracks.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths) if self.run else ()
-        fixed_points = tracks.held(self.layout, self.places) if self.declared.holonomic_constraints else tracks.Held()
+        fixed_points = (
+            tracks.fixed_shapes(self.layout, self.places)
+            if self.declared.holonomic_constraints
+            else tracks.FixedShapes()
+        )
         fixed = [*below] or _ground.shapes(self.sketch, self.view, self.gravity, self.clouds, fixed_points)
         recorded = self.motion
         if self.run is not None:
@@ -266,7 +270,7 @@ class _SceneBuilder:
             self.declared.text,
             self.view,
             self.sliders,
-            (Part(WORLD, (*fixed, *world.shapes)), *bodies),
+            (SceneBody(WORLD, (*fixed, *world.shapes)), *bodies),
             self.forms.poses,
             self.forms.closure,
             recorded,
@@ -288,7 +292,7 @@ class _SceneBuilder:
             reach = np.pi if name in turning else max(scales.q[k], abs(start))
             low, high = (limits.lower, limits.upper) if limits else (None, None)
             low, high = start - reach if low is None else low, start + reach if high is None else high
-            unit = units.shown(units.coordinate(name))
+            unit = units.label(units.coordinate(name))
             out.append(Slider(name, for_text(name), unit, start, low, high, name in turning, name in driven))
         return tuple(out)
 
@@ -313,7 +317,9 @@ class _SceneBuilder:
             points = np.concatenate(drawn or [placed.center[None]])
             tip = placed.center
             if not (name in looped or floating) and np.linalg.norm(np.ptp(points, axis=0)) > 0.1 * self.sketch.unit:
-                distance = np.linalg.norm(points - placed.hung.p, axis=1)  # the center of the points at the far end
+                distance = np.linalg.norm(
+                    points - placed.joint_pose.p, axis=1
+                )  # the center of the points at the far end
                 tip = points[distance > distance.max() - 0.06 * self.sketch.unit].mean(axis=0)
             marks = [] if floating or self._covered(name) else self.given[0].get(name, [])
             tip = marks[0].at if len(marks) == 1 else tip
@@ -323,18 +329,18 @@ class _SceneBuilder:
 
     def _lasting(self, name: str, point: np.ndarray) -> float:
         """Return the visible duration of a trail in seconds, limited for readability."""
-        t, path = self.states[1], moved(self.places, name, point)
+        t, path = self.states[1], to_world(self.places, name, point)
         length = float(np.linalg.norm(np.diff(path, axis=1), axis=0).sum())
         duration = float(t[-1] - t[0])
         free = self.view.follow is not None or not length
         return duration if free else duration * min(1.0, _MAX_TRAIL * self.view.size / length)
 
     @property
-    def cords(self) -> tuple[Cord, ...]:
+    def cords(self) -> tuple[Connector, ...]:
         """Springs, dampers and rods between two points, belts, and strings from constraint formulas."""
         out = []
         for element in (*self.declared.loads, *self.declared.contacts):
             if isinstance(element, Between | Distance):
                 first, second = (self.layout.vector(point) for point in element.points)
-                out.append(Cord(element.name, element.kind, element.bodies, (first, second), _primitives.CORD))
+                out.append(Connector(element.name, element.kind, element.bodies, (first, second), _primitives.CORD))
         return (*out, *self.sketch.wheels.belts, *tracks.strings(self.layout))

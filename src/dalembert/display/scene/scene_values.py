@@ -21,11 +21,11 @@ from dalembert.mechanics.motion import Motion, move_symbols
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, choose, stack
 from dalembert.symbolic.frames import quaternion
-from dalembert.symbolic.lookup_tables import Table
+from dalembert.symbolic.lookup_tables import LookupTable
 from dalembert.symbolic.operations import OPERATIONS
 
 FORMAT = 1
-Places = dict[str, tuple[np.ndarray, np.ndarray]]  # rotations (3, 3, batch) and positions (3, batch) by body
+PosesByBody = dict[str, tuple[np.ndarray, np.ndarray]]  # rotations (3, 3, batch) and positions (3, batch) by body
 
 
 def packed(values: np.ndarray, kind: str = "f64") -> dict[str, Any]:
@@ -40,7 +40,7 @@ def packed(values: np.ndarray, kind: str = "f64") -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class SceneShape:
     """One shape: its kind, its pose on the body, and its size.
 
     | kind | size |
@@ -83,11 +83,11 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Part:
+class SceneBody:
     """A body, or the world, with its shapes."""
 
     name: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[SceneShape, ...]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Slider:
     low: float | None
     high: float | None
     turns: bool
-    given: bool  # prescribed motion
+    prescribed: bool  # prescribed motion
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plain data."""
@@ -142,7 +142,7 @@ class Trail:
 
 
 @dataclass(frozen=True)
-class Cord:
+class Connector:
     """A spring, damper or rope: the straight line between points of two bodies."""
 
     name: str
@@ -230,12 +230,12 @@ class Scene:
     description: str
     view: View
     coordinates: tuple[Slider, ...]
-    bodies: tuple[Part, ...]
+    bodies: tuple[SceneBody, ...]
     kinematics: Poses
     closure: ProgramForm | None
     run: Recorded | None = None
     trails: tuple[Trail, ...] = ()
-    cords: tuple[Cord, ...] = ()
+    cords: tuple[Connector, ...] = ()
     notes: tuple[str, ...] = ()  # differences between drawing and declaration
 
     @property
@@ -306,7 +306,7 @@ class Poses:
     names: tuple[str, ...]
     form: ProgramForm
 
-    def at(self, q: np.ndarray, t: np.ndarray | float) -> Places:
+    def at(self, q: np.ndarray, t: np.ndarray | float) -> PosesByBody:
         """Return rotation (3, 3, batch) and position (3, batch) of every body, including the world."""
         batch = q.shape[1]
         out = self.form.at(q, t).reshape(len(self.names), 12, batch)
@@ -341,14 +341,14 @@ class Forms:
     def closure(self) -> ProgramForm | None:
         """The constraints on positions g(q, t) and ∂g/∂q row by row; None without constraints."""
         known = levels(self.model)
-        rows = [i for i in range(known.held) if not known.servo[i]]
+        rows = [i for i in range(known.n_holonomic) if not known.servo[i]]
         if not rows:
             return None
         constraints = Constraints(self._motion, known)
         return self._form(stack(constraints.phi[rows], constraints.A[rows].ravel()))
 
 
-def moved(places: Places, body: str, point: np.ndarray) -> np.ndarray:
+def to_world(places: PosesByBody, body: str, point: np.ndarray) -> np.ndarray:
     """Transform a point of a body to world axes, (3, batch)."""
     R, p = places[body]
     return np.einsum("xyk,y->xk", R, point) + p
@@ -359,15 +359,15 @@ def folded(program: Program, values: dict[str, float]) -> Program:
     n = len(program.inputs)
     fixed = [*(values[name] for name in program.parameters), *program.numbers, *program.tables]
     known: dict[int, Any] = {n + i: each for i, each in enumerate(fixed)}
-    first, moves = program.first_line, program.moves
+    first, moves = program.first_line, program.depends_on_inputs
     with np.errstate(all="ignore"):
         for i, (name, places) in enumerate(program.lines):
             if not moves[first + i]:
                 known[first + i] = _applied(name, [known[a] for a in places])
     used = {a for i, (_, places) in enumerate(program.lines) if moves[first + i] for a in places} | {*program.outputs}
     kept = [a for a in sorted(known) if a in used]
-    numbers = [a for a in kept if not isinstance(known[a], Table)]
-    tables = [a for a in kept if isinstance(known[a], Table)]
+    numbers = [a for a in kept if not isinstance(known[a], LookupTable)]
+    tables = [a for a in kept if isinstance(known[a], LookupTable)]
     lines = [i for i in range(len(program.lines)) if moves[first + i]]
     order = [*range(n), *numbers, *tables, *(first + i for i in lines)]
     place = {old: new for new, old in enumerate(order)}

@@ -60,7 +60,7 @@ class Velocities(StrEnum):
         return self is Velocities.MOMENTA
 
     @property
-    def keep_constraints(self) -> bool:
+    def satisfy_constraints(self) -> bool:
         """True if every v satisfies the constraints on velocity level."""
         return self in (Velocities.SPEEDS, Velocities.REDUCED_SPEEDS)
 
@@ -93,7 +93,7 @@ class About:
     canonical: bool = False  # supports constraints on momenta
     first_order: bool = False  # supports first-order stabilization, φ̇ + α φ = 0 with one gain
     singular_mass: bool = False  # supports a mass matrix that is singular but regular on the constraints
-    redundant: Literal["drops", "takes"] = "drops"  # treatment of dependent constraints
+    dependent_rows: Literal["drops", "takes"] = "drops"  # treatment of dependent constraints
     recursive: bool = False  # derived link by link: `recursive.stages`
     along_speeds: bool = False  # projects on the directions of the speeds, with any velocity variables
     compiles: Literal["large", "large open", "small"] = "small"  # systems whose equations are compiled quickly
@@ -104,10 +104,10 @@ class About:
         return self.velocities.in_speeds or self.along_speeds
 
 
-def grouped(lineages: Mapping[str, Lineage]) -> dict[Lineage, tuple[str, ...]]:
+def group_by_lineage(lineages: Mapping[str, Lineage]) -> dict[Lineage, tuple[str, ...]]:
     """Group names by lineage, related lineages next to each other.
 
-    >>> grouped({"denoc": ("recursion",), "lagrange": ("T", "V"), "kane": ("bodies",), "routh": ("T", "V")})
+    >>> group_by_lineage({"denoc": ("recursion",), "lagrange": ("T", "V"), "kane": ("bodies",), "routh": ("T", "V")})
     {('T', 'V'): ('lagrange', 'routh'), ('bodies',): ('kane',), ('recursion',): ('denoc',)}
     """
     rank = list(FACTS).index

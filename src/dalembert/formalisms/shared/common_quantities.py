@@ -11,7 +11,7 @@ from itertools import count
 
 import numpy as np
 
-from dalembert.formalisms.shared.linear_form import LinearForm, Rows, Solver, constrained, in_velocities
+from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearForm, Solver, constrained, in_velocities
 from dalembert.formalisms.shared.quantities import Definitions, Sides
 from dalembert.mechanics.applied_forces import (
     active_forces,
@@ -28,9 +28,9 @@ from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, Scalar, identity, matrix, stack, vector, zeros
 from dalembert.symbolic.elimination import ldl_solve
 from dalembert.symbolic.rotations import cross, skew
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
-MOVING = "prescribed motion"  # power source of explicit dependence on time
+PRESCRIBED_MOTION = "prescribed motion"  # power source of explicit dependence on time
 CONSTRAINTS = "constraints"  # power source of all constraints together, if their multipliers are not unique
 
 
@@ -59,11 +59,13 @@ def constrained_form(
     formalism: str, system: System, free: tuple[Array, Array], solver: Solver, count: int | None = None
 ) -> LinearForm:
     """M q̈ = h with all rows of A q̈ = β, redundant ones too, for the solver of a formulation; reactions are M q̈ − h."""
-    linear = constrained(system, *free, Rows.ALL)
-    return in_velocities(formalism, system, linear, Rows.ALL, solver=solver, count=count, reaction=unexplained_force)
+    linear = constrained(system, *free, AccelerationRows.ALL)
+    return in_velocities(
+        formalism, system, linear, AccelerationRows.ALL, solver=solver, count=count, reaction=reaction_residual
+    )
 
 
-def unexplained_force(system: System) -> Array:
+def reaction_residual(system: System) -> Array:
     """M q̈ − h at any q̈: the constraint reactions, as the residual of the applied forces."""
     M, h = free_equations(system)
     return M @ system.qdd - h
@@ -137,7 +139,7 @@ def define_rows(
 
 def define_constraints(define: Definitions, system: System, numbers: tuple[str, str]) -> None:
     """Define φ and ψ of the independent constraints; `numbers` are their equation numbers."""
-    rows, count = system.facts.rows, system.facts.levels.held
+    rows, count = system.facts.rows, system.facts.levels.n_holonomic
     if any(i < count for i in rows):
         define("phi", lambda: constraint_levels(system)[0], "constraints on positions: φ(q, t) = 0", numbers[0])
     if any(i >= count for i in rows):
@@ -147,7 +149,7 @@ def define_constraints(define: Definitions, system: System, numbers: tuple[str, 
 def constraint_levels(system: System) -> tuple[Array, Array]:
     """φ and ψ of the independent constraints."""
     known, rows = system.facts, system.constraints
-    count = known.levels.held
+    count = known.levels.n_holonomic
     return rows.phi[[i for i in known.rows if i < count]], rows.velocity[[i for i in known.rows if i >= count]]
 
 
@@ -182,7 +184,7 @@ def multipliers(system: System, count: int) -> Array:
 
 def rates(system: System, symbols: Array) -> Array:
     """The symbols of the rates of other symbols: u̇ of u."""
-    return system.algebra.symbols([Kind.RATE.of(str(symbol)) for symbol in symbols])
+    return system.algebra.symbols([SymbolKind.RATE.of(str(symbol)) for symbol in symbols])
 
 
 def vanishing(left: Array) -> Sides:
@@ -228,7 +230,7 @@ def jacobi(system: System) -> Scalar:
     return system.algebra.gradient(T, system.qd) @ system.qd - T + V
 
 
-def carried_along(system: System) -> Scalar:
+def rheonomic_energy(system: System) -> Scalar:
     """T + V minus the Jacobi function, 2T₀ + T₁: parts of T of degree 0 and 1 in q̇, zero unless bodies move with time."""
     T, rest = kinetic(system.motion, system.qd), zeros(len(system.qd))
     parts = system.at_rates(stack(system.algebra.gradient(T, system.qd), vector([T])), rest)
@@ -246,15 +248,15 @@ def power_into(system: System) -> Scalar:
 def powers_into(system: System) -> tuple[tuple[str, ...], Array]:
     """Return `power_into` by source: names and powers, without sources that never do work.
 
-    The power of a load is F·(J q̇ + c). That of `MOVING` is −∂L/∂t minus the parts F·c, as in the rate of the Jacobi
-    function; the rate of T + V contains the rate of `carried_along` in addition.
+    The power of a load is F·(J q̇ + c). That of `PRESCRIBED_MOTION` is −∂L/∂t minus the parts F·c, as in the rate of the Jacobi
+    function; the rate of T + V contains the rate of `rheonomic_energy` in addition.
     """
     T, V = kinetic(system.motion, system.qd), potential(system.motion)
     (explicit,) = system.algebra.gradient(V - T, vector([system.t]))
     working = list(working_forces(system.motion))
     loads = [(each.name, each.Q @ system.qd + each.drift) for each in working]
     drift = sum((each.drift for each in working), start=0)
-    found = [*loads, (MOVING, explicit - drift), *_reactions(system)]
+    found = [*loads, (PRESCRIBED_MOTION, explicit - drift), *_reactions(system)]
     names, powers = channels_of(system, [(name, vector([power])) for name, power in found])
     return names, powers.reshape(len(names))
 
@@ -276,7 +278,7 @@ def working_rows(system: System) -> list[int]:
     return [i for i in range(len(b)) if levels.servo[i] or not (levels.linear[i] and is_zero(b[i]))]
 
 
-def told_apart(system: System) -> bool:
+def unique_nonzero_rows(system: System) -> bool:
     """True if the multipliers of all constraints are unique in every state."""
     return not system.facts.dropped and not system.facts.nearly_dependent
 
@@ -286,9 +288,9 @@ def _reactions(system: System) -> Iterator[tuple[str, Scalar]]:
     rows, names = working_rows(system), system.facts.levels.names
     if not rows:
         return
-    C, reaction = non_ideal_forces(system.motion), unexplained_force(system)
+    C, reaction = non_ideal_forces(system.motion), reaction_residual(system)
     reaction = reaction if C is None else reaction - C
-    if len(rows) == 1 or not told_apart(system):
+    if len(rows) == 1 or not unique_nonzero_rows(system):
         yield names[rows[0]] if len(rows) == 1 else CONSTRAINTS, reaction @ system.qd
         return
     # λ of Aᵀλ = reaction: A U² Aᵀ λ = A U² reaction, with U the scales of the coordinates as powers of two

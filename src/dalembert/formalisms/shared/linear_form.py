@@ -27,7 +27,7 @@ from dalembert.symbolic.elimination import PivotOrder, kkt_solve, ldl_solve, lu_
 from dalembert.symbolic.graph import block_solver
 
 if TYPE_CHECKING:
-    from dalembert.formalisms.shared.phase_space import Surface
+    from dalembert.formalisms.shared.phase_space import ConstraintSurface
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ Graph = Callable[[Algebra, LinearSystem], tuple[Array, Array]]
 class Numeric(Enum):
     """Numerical solution method, for dependent rows or if an expression graph would be too long."""
 
-    WHOLE = "the complete linear system"
+    FULL_SYSTEM = "the complete linear system"
     MOORE_PENROSE = "the smallest force, by the Moore–Penrose inverse of A M^(−1/2)"
     LEAST_SQUARES = "the least Gaussian, by constrained least squares"
     NULL_SPACE = "the null space of A, by its singular value decomposition"
@@ -87,7 +87,7 @@ class Numeric(Enum):
     @property
     def takes_dependent_rows(self) -> bool:
         """True if rows of A may be dependent."""
-        return self is not Numeric.WHOLE
+        return self is not Numeric.FULL_SYSTEM
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,12 @@ class Solver:
     """
 
     graph: Graph | None = None
-    numeric: Numeric = Numeric.WHOLE
-    knows_more: bool = False
+    numeric: Numeric = Numeric.FULL_SYSTEM
+    uses_other_data: bool = False
     trials: Array | None = None  # None: the graph fails only if the rows of A are dependent
 
 
-class Rows(Enum):
+class AccelerationRows(Enum):
     """The constraints that are rows A v̇ = β of a form."""
 
     NONE = "none: the velocity variables satisfy the constraints, or the unknowns contain the multipliers"
@@ -115,14 +115,18 @@ class Rows(Enum):
 
     def independent(self, known: Facts) -> list[int] | slice:
         """Return the index of the independent rows."""
-        return list(known.rows) if self is Rows.ALL else slice(None)
+        return list(known.rows) if self is AccelerationRows.ALL else slice(None)
 
     def names(self, known: Facts) -> tuple[str, ...]:
         """Return the names of the rows."""
-        if self is Rows.ALL:
+        if self is AccelerationRows.ALL:
             return known.levels.names
         names = tuple(known.levels.names[i] for i in known.rows)
-        return {Rows.NONE: (), Rows.INDEPENDENT: names, Rows.JOINTS: ("the joints", *names)}[self]
+        return {
+            AccelerationRows.NONE: (),
+            AccelerationRows.INDEPENDENT: names,
+            AccelerationRows.JOINTS: ("the joints", *names),
+        }[self]
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,7 @@ class Multipliers:
     J: Array  # the first of them act as Jᵀλ
     working: tuple[str, ...]  # names of the power sources
     power: Array  # (a, b) of each source: its power is a + b·Λ
-    surface: Surface  # the constraints in phase space
+    surface: ConstraintSurface  # the constraints in phase space
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,8 +172,8 @@ class LinearForm:
     system: System
     velocity: VelocityMap
     linear: LinearSystem
-    rows: Rows
-    behind: Accelerations | Multipliers | None = None  # kind of the additional unknowns after v̇
+    rows: AccelerationRows
+    extra_unknowns: Accelerations | Multipliers | None = None  # kind of the additional unknowns after v̇
     order: PivotOrder | None = None  # for an unsymmetric M; None: symmetric positive definite
     solver: Solver | None = None  # the formulation's own solution for v̇ and λ
     reaction: Callable[[System], Array] | None = (
@@ -194,7 +198,7 @@ class LinearForm:
     @property
     def own_multipliers(self) -> Multipliers | None:
         """The multipliers among the unknowns, or None."""
-        return self.behind if isinstance(self.behind, Multipliers) else None
+        return self.extra_unknowns if isinstance(self.extra_unknowns, Multipliers) else None
 
     @property
     def constrains_momenta(self) -> bool:
@@ -221,7 +225,7 @@ def in_velocities(
     formalism: str,
     system: System,
     linear: LinearSystem,
-    rows: Rows,
+    rows: AccelerationRows,
     *,
     order: PivotOrder | None = None,
     solver: Solver | None = None,
@@ -243,9 +247,9 @@ def in_velocities(
     )
 
 
-def constrained(system: System, M: Array, f: Array, rows: Rows) -> LinearSystem:
+def constrained(system: System, M: Array, f: Array, rows: AccelerationRows) -> LinearSystem:
     """Return M q̈ = f + C + Aᵀλ with the independent or with all rows of A q̈ = β."""
-    known = system.constraints if rows is Rows.ALL else system
+    known = system.constraints if rows is AccelerationRows.ALL else system
     return LinearSystem(M, f, known.A, known.beta, non_ideal_forces(system.motion))
 
 
@@ -269,7 +273,7 @@ def in_speeds(
         system=system,
         velocity=VelocityMap(speeds.u, v_from_qd, speeds.qd, speeds.W, bias),
         linear=LinearSystem.without_rows(M, system.at_rates(f, speeds.qd), push),
-        rows=Rows.NONE,
+        rows=AccelerationRows.NONE,
         constants=constants or Constants(),
         notes=notes,
         reaction=reaction,
@@ -281,12 +285,12 @@ def fused(form: LinearForm) -> tuple[Array, Array]:
     known, rows = form.system.facts, form.rows.independent(form.system.facts)
     linear = form.independent
     # forms with independent rows are combined already
-    mixing = known.mix is not None and form.rows is Rows.ALL
+    mixing = known.row_combinations is not None and form.rows is AccelerationRows.ALL
     if mixing:
         linear = replace(linear, A=combined(known, linear.A), beta=combined(known, linear.beta))
     vd, lam = _in_graph(form, linear)
     full = zeros(len(form.linear.beta))
-    full[rows] = np.array(known.mix, dtype=object).T @ lam if mixing else lam
+    full[rows] = np.array(known.row_combinations, dtype=object).T @ lam if mixing else lam
     return vd, full
 
 

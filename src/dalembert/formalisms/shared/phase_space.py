@@ -31,7 +31,7 @@ from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, 
 from dalembert.symbolic.elimination import PivotOrder, ldl, ldl_apply, lu_solve
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import node, numbers_in, ordered
-from dalembert.symbolic.symbols import Kind, momentum
+from dalembert.symbolic.symbols import SymbolKind, momentum
 
 _STATES = 4
 _MAX_ROUNDS = 5  # of secondary constraints
@@ -43,7 +43,7 @@ Round = tuple[list[int], list[int], list[int]]  # closed, by, rest
 
 
 @dataclass(frozen=True)
-class Canonical:
+class CanonicalQuantities:
     """The momenta p, the Hamiltonian and its derivatives, all functions of (q, p, t)."""
 
     p: Array
@@ -60,11 +60,11 @@ class Canonical:
     V: Scalar
 
 
-def canonical_of(system: System, define: Definitions | None = None) -> Canonical:
+def canonical_of(system: System, define: Definitions | None = None) -> CanonicalQuantities:
     """The four steps below (5.280) of papers/desapio, and the derivatives of H."""
     define = define or Definitions(system)
     algebra, q, qd = system.algebra, system.q, system.qd
-    p = algebra.symbols([Kind.MOMENTUM.of(name) for name in system.model.coordinate_names])
+    p = algebra.symbols([SymbolKind.MOMENTUM.of(name) for name in system.model.coordinate_names])
     T = define("T", kinetic(system.motion, qd), "kinetic energy", "(5.275)")
     V = define("V", potential(system.motion), "potential energy", "(5.275)")
     L = T - V
@@ -76,7 +76,7 @@ def canonical_of(system: System, define: Definitions | None = None) -> Canonical
     p_q = system.at_rates(algebra.jacobian(momenta, q), H_p)
     (H_t,) = system.at_rates(-algebra.gradient(L, vector([system.t])), H_p)
     p_t = system.at_rates(algebra.jacobian(momenta, vector([system.t]))[:, 0], H_p)
-    return Canonical(
+    return CanonicalQuantities(
         p=p,
         momenta=momenta,
         H=H,
@@ -92,7 +92,7 @@ def canonical_of(system: System, define: Definitions | None = None) -> Canonical
     )
 
 
-def define_hamiltonian(define: Definitions, system: System, c: Canonical) -> tuple[Array, Scalar]:
+def define_hamiltonian(define: Definitions, system: System, c: CanonicalQuantities) -> tuple[Array, Scalar]:
     """q̇ = M⁻¹(p − N) and H = ½ (p − N)ᵀM⁻¹(p − N) + V − T₀ for display; N and T₀ are p and T at rest."""
     algebra, rest = system.algebra, {str(x): 0 for x in system.qd}
     (T_0,) = algebra.substitute(vector([c.T]), rest)
@@ -105,15 +105,15 @@ def define_hamiltonian(define: Definitions, system: System, c: Canonical) -> tup
 
 
 @dataclass(frozen=True)
-class Surface:
-    """c(q, p, t) = 0 and its derivatives; the first `given` rows are the primary constraints, the others are secondary."""
+class ConstraintSurface:
+    """c(q, p, t) = 0 and its derivatives; the first `n_primary` rows are the primary constraints, the others are secondary."""
 
     names: tuple[str, ...]
     c: Array
     c_q: Array
     c_p: Array
     c_t: Array
-    given: int
+    n_primary: int
     on_momenta: bool = False  # True if a primary constraint contains momenta, so that q̇ is not H_p
 
     @property
@@ -123,30 +123,30 @@ class Surface:
 
     def followed_by(
         self, names: tuple[str, ...], c: Array, algebra: DifferentialAlgebra, state: Array, t: Array
-    ) -> Surface:
+    ) -> ConstraintSurface:
         """Return the surface with additional rows, functions of `state` = (q, p) and t."""
         n = len(state) // 2
         slopes = algebra.jacobian(c, state) if len(c) else zeros(0, 2 * n)
         change = algebra.jacobian(c, t)[:, 0] if len(c) else zeros(0)
-        return Surface(
+        return ConstraintSurface(
             (*self.names, *names),
             stack(self.c, c),
             np.concatenate([self.c_q, slopes[:, :n]]),
             np.concatenate([self.c_p, slopes[:, n:]]),
             stack(self.c_t, change),
-            self.given,
+            self.n_primary,
             self.on_momenta,
         )
 
 
-def holonomic_surface(system: System, can: Canonical) -> Surface:
+def holonomic_surface(system: System, can: CanonicalQuantities) -> ConstraintSurface:
     """c = (φ, χ), where χ = φ̇ at q̇ = H_p depends on q and t also through H_p; the derivatives for D are in closed form."""
     algebra, q, time = system.algebra, system.q, vector([system.t])
     Phi, phi, rate = system.A, system.phi, system.velocity
     chi_q = system.at_rates(algebra.jacobian(rate, q), can.H_p) + Phi @ can.H_pq
     chi_t = system.at_rates(algebra.jacobian(rate, time)[:, 0], can.H_p) + Phi @ can.H_pt
     called = [system.facts.levels.names[i] for i in system.facts.rows]
-    return Surface(
+    return ConstraintSurface(
         (*called, *(f"rate of {name}" for name in called)),
         stack(phi, system.at_rates(rate, can.H_p)),
         np.concatenate([Phi, chi_q]),
@@ -156,8 +156,14 @@ def holonomic_surface(system: System, can: Canonical) -> Surface:
     )
 
 
-def rates_along(
-    system: System, can: Canonical, push: Array, surface: Surface, closed: list[int], by: list[int], rest: list[int]
+def constrained_rates(
+    system: System,
+    can: CanonicalQuantities,
+    push: Array,
+    surface: ConstraintSurface,
+    closed: list[int],
+    by: list[int],
+    rest: list[int],
 ) -> Array:
     """ċ of the rows `rest` while the multipliers of the primary rows `by` hold the rows `closed` at zero.
 
@@ -171,13 +177,13 @@ def rates_along(
     return free[rest] + D[np.ix_(rest, by)] @ Lambda
 
 
-def pushed(system: System, can: Canonical) -> Array:
+def pushed(system: System, can: CanonicalQuantities) -> Array:
     """τ with the non-ideal forces, as functions of (q, p, t)."""
     Q, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
     return system.at_rates(Q if C is None else Q + C, can.H_p)
 
 
-def canonical_surface(system: System, can: Canonical) -> Surface:
+def canonical_surface(system: System, can: CanonicalQuantities) -> ConstraintSurface:
     """c(q, p, t): the holonomic constraints with their rates, or with constraints on momenta and all secondary ones."""
     if not system.model.canonical_constraints:
         return holonomic_surface(system, can)
@@ -187,7 +193,7 @@ def canonical_surface(system: System, can: Canonical) -> Surface:
     return known
 
 
-def _given(system: System, can: Canonical) -> Surface:
+def _given(system: System, can: CanonicalQuantities) -> ConstraintSurface:
     """c of the primary constraints: φ(q, t), and φ(q, p, t)."""
     model, algebra, rows = system.model, system.algebra, list(system.facts.rows)
     parameters = dict(zip(model.parameter_values, algebra.symbols(list(model.parameter_values)), strict=True))
@@ -197,17 +203,19 @@ def _given(system: System, can: Canonical) -> Surface:
     names = (*(system.facts.levels.names[i] for i in rows), *(each.name for each in model.canonical_constraints))
     c = stack(system.phi, vector([lower(each.phi) for each in model.canonical_constraints]))
     n = len(system.q)
-    nothing = Surface((), zeros(0), zeros(0, n), zeros(0, n), zeros(0), len(names), on_momenta=True)
+    nothing = ConstraintSurface((), zeros(0), zeros(0, n), zeros(0, n), zeros(0), len(names), on_momenta=True)
     return _followed(system, can, nothing, names, c)
 
 
-def _followed(system: System, can: Canonical, known: Surface, names: tuple[str, ...], c: Array) -> Surface:
+def _followed(
+    system: System, can: CanonicalQuantities, known: ConstraintSurface, names: tuple[str, ...], c: Array
+) -> ConstraintSurface:
     return known.followed_by(names, c, system.algebra, stack(system.q, can.p), vector([system.t]))
 
 
-def _with_rates(system: System, can: Canonical, known: Surface, each: Round) -> Surface:
+def _with_rates(system: System, can: CanonicalQuantities, known: ConstraintSurface, each: Round) -> ConstraintSurface:
     """One round: add the remaining rates of some constraints as constraints."""
-    rates = rates_along(system, can, pushed(system, can), known, *each)
+    rates = constrained_rates(system, can, pushed(system, can), known, *each)
     return _followed(system, can, known, tuple(f"rate of {known.names[i]}" for i in each[2]), rates)
 
 
@@ -238,8 +246,8 @@ class _Probe:
     """The constraints in the graph, and sample states on them, (K, 2n + 1) with t last."""
 
     system: System
-    can: Canonical
-    known: Surface
+    can: CanonicalQuantities
+    known: ConstraintSurface
     states: np.ndarray
     scale: np.ndarray  # of q and p, to compare gradients
 
@@ -297,7 +305,7 @@ class _Probe:
     def parted(self) -> Round:
         """Return the rows that determine multipliers, the primary constraints of these multipliers, and the other rows."""
         D = self.brackets()
-        rest, open_, closed, by = list(range(D.shape[1])), list(range(self.known.given)), list[int](), list[int]()
+        rest, open_, closed, by = list(range(D.shape[1])), list(range(self.known.n_primary)), list[int](), list[int]()
         while rest and open_:
             block = np.abs(D[:, rest][:, :, open_])
             worth = np.exp(np.log(np.maximum(block, 1e-16)).mean(axis=0))
@@ -323,9 +331,9 @@ class _Probe:
 
     def require_determined(self, by: list[int]) -> None:
         """Raise if a multiplier is undetermined."""
-        names = [name for i, name in enumerate(self.known.names[: self.known.given]) if i not in by]
+        names = [name for i, name in enumerate(self.known.names[: self.known.n_primary]) if i not in by]
         if not names and np.linalg.matrix_rank(self.brackets(), tol=_ZERO_TOLERANCE).max() < len(self.known.names):
-            names = list(self.known.names[: self.known.given])
+            names = list(self.known.names[: self.known.n_primary])
         if names:
             raise SingularError(
                 f"model '{self.system.model.name}': the multiplier of '{names[0]}' is not determined: the constraint follows "

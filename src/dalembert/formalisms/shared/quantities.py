@@ -34,7 +34,7 @@ class Quantity:
     """
 
     key: str  # its letter in ASCII: accents and indices after underscores, as in M_tilde and w_1
-    given: Array | Callable[[], Array]  # its value, or a function that computes it on first read
+    source: Array | Callable[[], Array]  # its value, or a function that computes it on first read
     meaning: str
     equation: str  # its number in the paper of the formulation
     of: tuple[str, ...] = ()  # names along its first axis: bodies, speeds
@@ -43,14 +43,14 @@ class Quantity:
     @cached_property
     def value(self) -> Array:
         """The value, computed once."""
-        return self.given() if callable(self.given) else self.given
+        return self.source() if callable(self.source) else self.source
 
 
 @dataclass(frozen=True)
-class Law:
+class FinalEquations:
     """Final equations of a derivation: as a formula, and row by row."""
 
-    words: str  # by letters, as in M_NI u̇_NI = L_NI
+    formula: str  # by letters, as in M_NI u̇_NI = L_NI
     uses: tuple[str, ...]  # the keys of the quantities in it
     sides: Callable[[], Sides]
     equation: str  # its number in the paper
@@ -77,7 +77,7 @@ class Definitions:
     def __init__(self, system: System) -> None:
         self.notation: Notation = system.notation
         self.quantities: dict[str, Quantity] = {}
-        self.laws: list[Law] = []
+        self.laws: list[FinalEquations] = []
         self.meanings: dict[str, Scalar] = {}  # values of the symbols of entries
         self._deferred: list[Callable[[], None]] = []
 
@@ -111,7 +111,7 @@ class Definitions:
 
     def law(self, words: str, uses: Sequence[str], sides: Callable[[], Sides], equation: str) -> None:
         """Add final equations of the derivation."""
-        self.laws.append(Law(words, tuple(uses), sides, equation))
+        self.laws.append(FinalEquations(words, tuple(uses), sides, equation))
 
     def later(self, define: Callable[[], None]) -> None:
         """Defer definitions that are displayed but not evaluated; `define` is called before the first of them is read."""
@@ -159,7 +159,7 @@ class Derived:
         return self.definitions.complete().quantities
 
     @property
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[FinalEquations, ...]:
         """Final equations of the derivation."""
         return tuple(self.definitions.complete().laws)
 

@@ -10,13 +10,15 @@ from dalembert.mechanics.generalized_speeds import Speeds, invert
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, stack, vector, zeros
 from dalembert.symbolic.elimination import lu_solve
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 
 def with_constraints(system: System) -> Speeds:
     """w = Y q̇ + Z, the speeds followed by the constraints a q̇ + b, and its inverse q̇ = W w + X."""
     free = system.speeds
-    names = [Kind.CONSTRAINED.of(name) for i, name in enumerate(system.facts.levels.names) if i in system.facts.rows]
+    names = [
+        SymbolKind.CONSTRAINED.of(name) for i, name in enumerate(system.facts.levels.names) if i in system.facts.rows
+    ]
     w = stack(free.u, system.algebra.symbols(names))
     return invert(system.motion, w, stack(free.Y, system.A), stack(free.Z, system.b), [], system.facts.order)
 

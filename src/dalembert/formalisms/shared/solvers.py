@@ -21,7 +21,7 @@ from dalembert.formalisms.shared.quantities import Definitions
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Algebra, Array, DifferentialAlgebra, Scalar, identity, stack, vector, zeros
 from dalembert.symbolic.elimination import (
-    CROSSED,
+    MAX_CROSS_PRODUCT_DIMENSION,
     PivotOrder,
     cross_product,
     kkt_solve,
@@ -109,17 +109,17 @@ def solve_body_by_body(algebra: Algebra, linear: LinearSystem, size: int) -> Sol
 def solve_in_null_space(algebra: Algebra, linear: LinearSystem, dependent: tuple[int, ...]) -> Solution:
     """q̈ = x + W z with any solution x of A x = β."""
     M, h, A, beta = linear.M, linear.push, linear.A, linear.beta
-    if is_crossed(A.shape[1], dependent):
-        W, particular = cross_product(algebra, A)[:, None], least_solution(algebra, A, beta)
+    if uses_cross_product(A.shape[1], dependent):
+        W, particular = cross_product(algebra, A)[:, None], minimum_norm_solution(algebra, A, beta)
     else:
         W, particular = _by_partition(algebra, A, beta, dependent)
     z = ldl_solve(algebra, W.T @ M @ W, W.T @ (h - M @ particular))  # (5.302)
     return particular + W @ z, zeros(len(beta))
 
 
-def is_crossed(n: int, dependent: tuple[int, ...]) -> bool:
+def uses_cross_product(n: int, dependent: tuple[int, ...]) -> bool:
     """True if W is the cross product of the rows of A: one column with few entries."""
-    return 1 < n <= CROSSED and len(dependent) == n - 1
+    return 1 < n <= MAX_CROSS_PRODUCT_DIMENSION and len(dependent) == n - 1
 
 
 def _by_partition(algebra: Algebra, A: Array, beta: Array, dependent: tuple[int, ...]) -> tuple[Array, Array]:
@@ -135,11 +135,12 @@ def _by_partition(algebra: Algebra, A: Array, beta: Array, dependent: tuple[int,
     return W, particular
 
 
-def least_solution(algebra: Algebra, A: Array, beta: Array) -> Array:
+def minimum_norm_solution(algebra: Algebra, A: Array, beta: Array) -> Array:
     """A⁺β, the minimum-norm solution of A x = β, by orthogonalized rows of A.
 
     >>> from dalembert.symbolic.floats import FLOATS
-    >>> least_solution(FLOATS, np.array([[1.0, 1.0], [0.0, 2.0]], dtype=object), np.array([3.0, 4.0], dtype=object)).tolist()
+    >>> J, b = np.array([[1.0, 1.0], [0.0, 2.0]], dtype=object), np.array([3.0, 4.0], dtype=object)
+    >>> minimum_norm_solution(FLOATS, J, b).tolist()
     [1.0, 2.0]
     """
     x, found = zeros(A.shape[1]), list[tuple[Array, Scalar]]()
@@ -155,11 +156,11 @@ def least_solution(algebra: Algebra, A: Array, beta: Array) -> Array:
     return x
 
 
-def trial_vectors(system: System, given: Sequence[Sequence[float]] | None = None) -> Array:
+def trial_vectors(system: System, user_vectors: Sequence[Sequence[float]] | None = None) -> Array:
     """The x_i as columns (n×m): those of the user, or unit vectors of the independent coordinates."""
-    if given is None:
+    if user_vectors is None:
         return identity(len(system.q))[:, [i for i in range(len(system.q)) if i not in system.facts.dependent]]
-    vectors = [[int(entry) if float(entry).is_integer() else entry for entry in x] for x in given]
+    vectors = [[int(entry) if float(entry).is_integer() else entry for entry in x] for x in user_vectors]
     return np.array(vectors, dtype=object).reshape(len(vectors), len(system.q)).T
 
 
@@ -212,9 +213,9 @@ def cross_units(system: System, x: Array) -> Array | None:
     It is one for few coordinates, if their number is that of the rows and trial vectors.
     """
     known, r = system.facts, len(system.facts.rows)
-    if not (0 < r < len(system.q) <= CROSSED and x.shape[1] + r == len(system.q)):
+    if not (0 < r < len(system.q) <= MAX_CROSS_PRODUCT_DIMENSION and x.shape[1] + r == len(system.q)):
         return None
-    sizes = np.ones(r) if known.mix is not None else np.array(known.sizes)[list(known.rows)]
+    sizes = np.ones(r) if known.row_combinations is not None else np.array(known.sizes)[list(known.rows)]
     return np.exp2(np.round(np.log2(sizes / known.scales.positions.min()))).astype(object)
 
 
@@ -255,7 +256,7 @@ def inverse(algebra: DifferentialAlgebra, M: Array, *, symmetric: bool = True, s
     return out
 
 
-def written_inverse(
+def printable_inverse(
     define: Definitions, algebra: DifferentialAlgebra, key: str, M: Array, equation: str, *, symmetric: bool = True
 ) -> Array:
     """M⁻¹; if it is too large to print, define it without entries."""
@@ -269,7 +270,7 @@ def define_inverse(
     define: Definitions, algebra: DifferentialAlgebra, key: str, M: Array, meaning: str, equation: str
 ) -> Array:
     """M⁻¹ of a symmetric matrix, defined, with symbols for its long entries, or only symbols if M is large."""
-    out = written_inverse(define, algebra, key, M, equation)
+    out = printable_inverse(define, algebra, key, M, equation)
     if _only_symbols(define, algebra, M):
         return out
     return symmetric_symbols(define, key, define(key, out, meaning, equation))
@@ -282,7 +283,7 @@ def _only_symbols(define: Definitions, algebra: DifferentialAlgebra, M: Array) -
 def inverse_mass(define: Definitions, algebra: DifferentialAlgebra, M: Array, equation: str) -> Array:
     """M⁻¹ of a mass matrix, in symbols of its entries and of D, the determinants of its small blocks; defines D."""
     named = symmetric_symbols(define, "M", M)
-    out = written_inverse(define, algebra, "M_inv", named, equation)
+    out = printable_inverse(define, algebra, "M_inv", named, equation)
     small = [rows for rows, _ in blocks_of(algebra, M) if 1 < len(rows) <= _MAX_COFACTOR_ROWS]
     if small:
         D = vector([_determinant(algebra, named[np.ix_(rows, rows)]) for rows in small])

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dalembert.codegen.program import Program
-from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, plain, text_of, wrapped
+from dalembert.io.code.code_source import (
+    CodeFunction,
+    ExportedEquations,
+    Language,
+    body_of,
+    indented,
+    plain,
+    read_template,
+    wrapped,
+)
 
 C = Language(
     words={"interpolate": "interpolated(&{}, {})", "select": "({} ? {} : {})", "and": "({} && {})", "or": "({} || {})"},
@@ -19,7 +28,7 @@ C = Language(
 )
 
 
-def c_files(source: Source, path: Path) -> dict[str, str]:
+def c_files(source: ExportedEquations, path: Path) -> dict[str, str]:
     """The header and the source, by file name."""
     stem = path.stem
     return {f"{stem}.h": header(source, plain(stem)), f"{stem}.c": "\n".join(_source(source, plain(stem), f"{stem}.h"))}
@@ -35,15 +44,15 @@ def comment(lines: list[str]) -> list[str]:
 
 def signature(name: str, each: CodeFunction) -> str:
     """The declaration of a function, without semicolon or body."""
-    given = "const double *q, const double *qd" if each.given == "start" else "const double *y"
+    given = "const double *q, const double *qd" if each.arguments == "start" else "const double *y"
     if each.name == "constants":
         return f"void {name}_constants(double t, {given},\n    {name}_parameters *p)"
     first = f"void {name}_{each.name}(double t, {given},"
-    seed = " const double *seed," if each.given == "along" else ""
+    seed = " const double *seed," if each.arguments == "along" else ""
     return f"{first}\n    const {name}_parameters *p,{seed} double *out)"
 
 
-def header(source: Source, name: str) -> str:
+def header(source: ExportedEquations, name: str) -> str:
     """The header."""
     guard = f"{name.upper()}_H"
     lines = [*comment(source.heading), f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {']
@@ -69,13 +78,13 @@ def _described(each: CodeFunction) -> list[str]:
     return lines + ([f"Rows: {', '.join(each.rows)}."] if each.rows else [])
 
 
-def _source(source: Source, name: str, own_header: str) -> Iterator[str]:
+def _source(source: ExportedEquations, name: str, own_header: str) -> Iterator[str]:
     yield from comment(source.heading)
     yield from (f'#include "{own_header}"', "", "#include <math.h>", "")
     # the small dense solvers and the interpolation that the functions call
     used = [kind for kind in ("symmetric", "general") if f"{kind}_factor" in source.operations]
     texts = [*["blocks"][: len(used)], *used, *["interpolated"] * ("interpolate" in source.operations)]
-    yield from (text_of(f"{text}.c") for text in texts)
+    yield from (read_template(f"{text}.c") for text in texts)
     yield f"const {name}_parameters {name}_defaults = {{"
     yield from indented([f".{key} = {value!r}," for key, value, _ in source.fields])
     yield from ("};", "")
@@ -94,12 +103,12 @@ def _table_lines(program: Program) -> Iterator[str]:
         yield f"static const table table{i + 1} = {{{table.order}, {len(table)}, table{i + 1}_times, table{i + 1}_values}};"
 
 
-def _function(source: Source, name: str, each: CodeFunction) -> Iterator[str]:
+def _function(source: ExportedEquations, name: str, each: CodeFunction) -> Iterator[str]:
     body = body_of(each.program, C, source.names)
     yield signature(name, each)
     yield "{"
     used = {"t": "t" in body.inputs, "p": body.parameters or each.name == "constants"}
-    arrays = source.places(each)
+    arrays = source.input_arrays(each)
     read = {arrays[x][0] for x in body.inputs if x != "t"}
     used |= {array: array in read for array, _ in arrays.values()}
     lines = [f"(void){key};" for key, is_used in used.items() if not is_used]

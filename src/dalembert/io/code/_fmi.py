@@ -17,8 +17,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from dalembert.codegen.program_derivatives import jacobian_vector
 from dalembert.errors import EngineError
 from dalembert.io.code._c99 import c_files
-from dalembert.io.code.code_source import CodeFunction, Source, plain, text_of
-from dalembert.io.files import complete
+from dalembert.io.code.code_source import CodeFunction, ExportedEquations, plain, read_template
+from dalembert.io.files import atomic_write
 
 _OUTPUTS = ("accelerations", "multipliers", "kinematics")  # outputs of an FMU in addition to its states
 _PLACES = ("x", "y", "z", *(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)))
@@ -26,14 +26,14 @@ _SYSTEMS = {"Linux": ("linux", ".so"), "Darwin": ("darwin", ".dylib"), "Windows"
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
 
 
-def write_fmu(source: Source, path: Path) -> tuple[Path, ...]:
+def write_fmu(source: ExportedEquations, path: Path) -> tuple[Path, ...]:
     """Write the FMU atomically."""
     files = fmu_files(source, plain(path.stem))
     folder, suffix = _SYSTEMS.get(platform.system(), _SYSTEMS["Linux"])
     machine = _MACHINES.get(platform.machine(), platform.machine())
     name = plain(path.stem)
     library = _compiled({file: text for file, text in files.items() if file.startswith("sources/")}, name, suffix)
-    with complete(path) as part, ZipFile(part, "w", ZIP_DEFLATED) as archive:
+    with atomic_write(path) as part, ZipFile(part, "w", ZIP_DEFLATED) as archive:
         for file, content in (*files.items(), (f"binaries/{machine}-{folder}/{name}{suffix}", library)):
             entry = ZipInfo(file)  # without a date, so that the same equations give the same file
             entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o644 << 16
@@ -41,12 +41,12 @@ def write_fmu(source: Source, path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def fmu_files(source: Source, name: str) -> dict[str, str]:
+def fmu_files(source: ExportedEquations, name: str) -> dict[str, str]:
     """The text files of an FMU: its description and its sources."""
     source = _with_derivatives(source)
     code = c_files(source, Path(f"{name}.c"))
     token = hashlib.sha256("".join(code.values()).encode()).hexdigest()[:32]
-    sources = code | {"fmi3.c": "\n".join([*_interface(source, name, token), "", text_of("fmi3.c")])}
+    sources = code | {"fmi3.c": "\n".join([*_interface(source, name, token), "", read_template("fmi3.c")])}
     build = ElementTree.Element("fmiBuildDescription", fmiVersion="3.0")
     configuration = ElementTree.SubElement(build, "BuildConfiguration", modelIdentifier=name)
     group = ElementTree.SubElement(configuration, "SourceFileSet", language="C99")
@@ -60,7 +60,7 @@ def fmu_files(source: Source, name: str) -> dict[str, str]:
     }
 
 
-def _with_derivatives(source: Source) -> Source:
+def _with_derivatives(source: ExportedEquations) -> ExportedEquations:
     """The functions of an FMU, and their derivatives along rates of time, states and parameters, in reference order."""
     functions = [each for each in source.functions if each.name in ("rhs", *_OUTPUTS)]
     by = ["t", *source.states, *source.values]
@@ -95,7 +95,7 @@ def _compiled(sources: dict[str, str], name: str, suffix: str) -> bytes:
         return (Path(folder) / f"{name}{suffix}").read_bytes()
 
 
-def _interface(source: Source, name: str, token: str) -> Iterator[str]:
+def _interface(source: ExportedEquations, name: str, token: str) -> Iterator[str]:
     """The definitions of the model for the FMI functions."""
     functions = [each for each in (source.function(key) for key in _OUTPUTS) if each is not None]
     yield f'#include "{name}.h"'
@@ -125,7 +125,7 @@ def _interface(source: Source, name: str, token: str) -> Iterator[str]:
 # the description
 
 
-def _outputs(source: Source) -> Iterator[tuple[str, str]]:
+def _outputs(source: ExportedEquations) -> Iterator[tuple[str, str]]:
     for name in source.coordinates:
         yield f"ddot({name})", f"acceleration of {name}"
     multipliers, places = source.function("multipliers"), source.function("kinematics")
@@ -136,7 +136,7 @@ def _outputs(source: Source) -> Iterator[tuple[str, str]]:
             yield f"{name}.{axis}", f"{'position' if len(axis) == 1 else 'rotation'} of {name}"
 
 
-def _description(source: Source, name: str, token: str) -> ElementTree.Element:
+def _description(source: ExportedEquations, name: str, token: str) -> ElementTree.Element:
     root = ElementTree.Element(
         "fmiModelDescription",
         fmiVersion="3.0",

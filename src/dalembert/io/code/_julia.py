@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, plain, text_of, wrapped
+from dalembert.io.code.code_source import (
+    CodeFunction,
+    ExportedEquations,
+    Language,
+    body_of,
+    indented,
+    plain,
+    read_template,
+    wrapped,
+)
 
 JULIA = Language(
     words={
@@ -20,12 +29,12 @@ JULIA = Language(
 )
 
 
-def julia_files(source: Source, path: Path) -> dict[str, str]:
+def julia_files(source: ExportedEquations, path: Path) -> dict[str, str]:
     """The module, by file name."""
     return {path.name: "\n".join(_module(source, plain(path.stem)))}
 
 
-def _module(source: Source, name: str) -> Iterator[str]:
+def _module(source: ExportedEquations, name: str) -> Iterator[str]:
     yield from (f"# {line}".rstrip() for line in source.heading)
     yield f"module {name}"
     yield ""
@@ -46,19 +55,19 @@ def _module(source: Source, name: str) -> Iterator[str]:
     yield ""
 
 
-def _texts(source: Source) -> Iterator[str]:
+def _texts(source: ExportedEquations) -> Iterator[str]:
     used = [kind for kind in ("symmetric", "general") if f"{kind}_factor" in source.operations]
     for name in [*["blocks"][: len(used)], *used, *["interpolated"] * ("interpolate" in source.operations)]:
-        yield text_of(f"{name}.jl")
+        yield read_template(f"{name}.jl")
     for each in source.functions:
         for i, table in enumerate(each.program.tables):
             arrays = [f"[{wrapped([repr(float(x)) for x in values])}]" for values in (table.times, table.values)]
             yield f"const {each.name}_table{i + 1} = ({table.order}, {arrays[0]}, {arrays[1]})"
 
 
-def _function(source: Source, each: CodeFunction) -> Iterator[str]:
+def _function(source: ExportedEquations, each: CodeFunction) -> Iterator[str]:
     body = body_of(each.program, JULIA, source.names)
-    given = "y" if each.given == "state" else "q, qd"
+    given = "y" if each.arguments == "state" else "q, qd"
     rows = f" Rows: {', '.join(each.rows)}." if each.rows else ""
     lines = [*JULIA.reads(source, each, body), *each.table_lines, *body.lines]
     if each.name == "constants":
@@ -69,7 +78,7 @@ def _function(source: Source, each: CodeFunction) -> Iterator[str]:
     else:
         yield f"# {each.meaning}: {each.dimensions}.{rows}"
         yield f"function {each.name}!(out, {given}, p, t)"
-        lines += [f"out[{each.place(i)}] = {text}" for i, text in enumerate(body.outputs)]
+        lines += [f"out[{each.index(i)}] = {text}" for i, text in enumerate(body.outputs)]
         lines.append("return out")
     yield from indented(lines)
     yield "end"

@@ -7,7 +7,16 @@ from pathlib import Path
 
 from dalembert.codegen.program import Program
 from dalembert.errors import InputError
-from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, plain, text_of, wrapped
+from dalembert.io.code.code_source import (
+    CodeFunction,
+    ExportedEquations,
+    Language,
+    body_of,
+    indented,
+    plain,
+    read_template,
+    wrapped,
+)
 
 _ONWARD = " ..."
 _TEXTS = {
@@ -29,7 +38,7 @@ MATLAB = Language(
 )
 
 
-def matlab_files(source: Source, path: Path) -> dict[str, str]:
+def matlab_files(source: ExportedEquations, path: Path) -> dict[str, str]:
     """The files of the package, by relative path."""
     folder = path.name
     if not folder.startswith("+") or folder[1:] != plain(folder[1:]):
@@ -39,11 +48,11 @@ def matlab_files(source: Source, path: Path) -> dict[str, str]:
     return {f"{folder}/{name}.m": "\n".join([*lines, ""]) for name, lines in files.items()}
 
 
-def _comment(source: Source) -> list[str]:
+def _comment(source: ExportedEquations) -> list[str]:
     return [f"% {line}".rstrip() for line in source.heading]
 
 
-def _parameters(source: Source) -> Iterator[str]:
+def _parameters(source: ExportedEquations) -> Iterator[str]:
     yield "function p = parameters()"
     yield "% The values of the model, and of the constants of the motion."
     yield from _comment(source)
@@ -51,7 +60,7 @@ def _parameters(source: Source) -> Iterator[str]:
     yield "end"
 
 
-def _initial(source: Source) -> Iterator[str]:
+def _initial(source: ExportedEquations) -> Iterator[str]:
     yield "function y = initial()"
     yield "% The initial state (q, v) of the model."
     yield from _comment(source)
@@ -59,9 +68,9 @@ def _initial(source: Source) -> Iterator[str]:
     yield "end"
 
 
-def _function(source: Source, each: CodeFunction) -> Iterator[str]:
+def _function(source: ExportedEquations, each: CodeFunction) -> Iterator[str]:
     body = body_of(each.program, MATLAB, source.names)
-    given, result = "y" if each.given == "state" else "q, qd", "p" if each.name == "constants" else "out"
+    given, result = "y" if each.arguments == "state" else "q, qd", "p" if each.name == "constants" else "out"
     yield f"function {result} = {each.name}(t, {given}, p)"
     yield f"% {each.meaning}" + ("." if result == "p" else f": {each.dimensions}.")
     if each.rows:
@@ -73,14 +82,14 @@ def _function(source: Source, each: CodeFunction) -> Iterator[str]:
     else:
         shape = f"{each.shape[0]}, {each.shape[1] if len(each.shape) > 1 else 1}"
         lines.append(f"out = zeros({shape});")
-        lines += [f"out({each.place(i)}) = {text};" for i, text in enumerate(body.outputs)]
+        lines += [f"out({each.index(i)}) = {text};" for i, text in enumerate(body.outputs)]
     yield from indented(lines, "")
     yield "end"
     operations = {name for name, _ in each.program.lines}
     for name, operation in _TEXTS.items():
         if operation in operations:
             yield ""
-            yield text_of(f"{name}.m").rstrip("\n")
+            yield read_template(f"{name}.m").rstrip("\n")
 
 
 def _tables(program: Program) -> Iterator[str]:

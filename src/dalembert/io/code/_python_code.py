@@ -7,11 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, text_of, wrapped
+from dalembert.io.code.code_source import (
+    CodeFunction,
+    ExportedEquations,
+    Language,
+    body_of,
+    indented,
+    read_template,
+    wrapped,
+)
 
 
 @dataclass(frozen=True)
-class Dialect:
+class PythonDialect:
     """Python for one library."""
 
     language: Language
@@ -41,7 +49,7 @@ _STACKED = (
     "return np.stack([np.broadcast_to(row, y.shape[1:]) for row in rows]).reshape({r}, {c}, *y.shape[1:])",
 )
 
-NUMPY = Dialect(
+NUMPY = PythonDialect(
     Language(_functions("np") | _ARRAYS, "python"),
     ("import numpy as np",),
     "np.array([{}])",
@@ -49,7 +57,7 @@ NUMPY = Dialect(
     _STACKED,
     read="{0} = np.asarray({0}, dtype=float)",
 )
-JAX = Dialect(
+JAX = PythonDialect(
     Language(_functions("np") | _ARRAYS, "python"),
     (
         "import jax",
@@ -62,7 +70,7 @@ JAX = Dialect(
     _STACKED,
     read="{0} = np.asarray({0})",
 )
-NUMBA = Dialect(
+NUMBA = PythonDialect(
     Language(_functions("np"), "python"),
     ("import numpy as np", "from numba import njit"),
     "np.array([{}])",
@@ -71,7 +79,7 @@ NUMBA = Dialect(
     before="@njit",
     interpolation="interpolated_numba.txt",
 )
-CASADI = Dialect(
+CASADI = PythonDialect(
     Language(
         _functions("ca", **_PLAIN)
         | {"and": "ca.logic_and({}, {})", "or": "ca.logic_or({}, {})", "select": "ca.if_else({}, {}, {})"},
@@ -86,12 +94,12 @@ CASADI = Dialect(
 )
 
 
-def python_files(source: Source, path: Path, dialect: Dialect) -> dict[str, str]:
+def python_files(source: ExportedEquations, path: Path, dialect: PythonDialect) -> dict[str, str]:
     """The module, by file name."""
     return {path.name: "\n".join(_module(source, dialect))}
 
 
-def _module(source: Source, dialect: Dialect) -> Iterator[str]:
+def _module(source: ExportedEquations, dialect: PythonDialect) -> Iterator[str]:
     head = [line.replace("\\", "/").replace('"""', "'''") for line in [*source.heading, "", dialect.note]]
     yield from (f'"""{head[0]}', "", *head[1:], '"""', "")
     yield from ("from typing import NamedTuple", "", *dialect.imports, "", "")
@@ -107,23 +115,23 @@ def _module(source: Source, dialect: Dialect) -> Iterator[str]:
     for each in source.functions:
         yield from ("", "", *_function(source, dialect, each))
     if dialect.footer:
-        yield from ("", "", text_of(dialect.footer).rstrip("\n"))
+        yield from ("", "", read_template(dialect.footer).rstrip("\n"))
     yield ""
 
 
-def _texts(source: Source, dialect: Dialect) -> Iterator[str]:
+def _texts(source: ExportedEquations, dialect: PythonDialect) -> Iterator[str]:
     for kind in ("symmetric", "general"):
         if f"{kind}_factor" in source.operations:
-            yield _decorated(text_of(f"{kind}.txt"), dialect)
+            yield _decorated(read_template(f"{kind}.txt"), dialect)
     if "interpolate" in source.operations:
-        yield _decorated(text_of(dialect.interpolation), dialect)
+        yield _decorated(read_template(dialect.interpolation), dialect)
 
 
-def _decorated(text: str, dialect: Dialect) -> str:
+def _decorated(text: str, dialect: PythonDialect) -> str:
     return re.sub("^def ", f"{dialect.before}\ndef ", text, flags=re.M) if dialect.before else text
 
 
-def _tables(source: Source, dialect: Dialect) -> Iterator[str]:
+def _tables(source: ExportedEquations, dialect: PythonDialect) -> Iterator[str]:
     for each in source.functions:
         for i, data in enumerate(each.program.tables):
             arrays = [
@@ -132,13 +140,13 @@ def _tables(source: Source, dialect: Dialect) -> Iterator[str]:
             yield f"{each.name}_table{i + 1} = ({data.order}, {arrays[0]}, {arrays[1]})"
 
 
-def _function(source: Source, dialect: Dialect, each: CodeFunction) -> Iterator[str]:
+def _function(source: ExportedEquations, dialect: PythonDialect, each: CodeFunction) -> Iterator[str]:
     body = body_of(each.program, dialect.language, source.names)
     if dialect.before:
         yield dialect.before
     elif dialect is NUMPY and "select" in {name for name, _ in each.program.lines}:
         yield '@np.errstate(all="ignore")  # both branches are computed, one is selected'
-    arrays = ("y",) if each.given == "state" else ("q", "qd")
+    arrays = ("y",) if each.arguments == "state" else ("q", "qd")
     yield f"def {each.name}(t, {', '.join(arrays)}, p):"
     rows = f" Rows: {', '.join(each.rows)}." if each.rows else ""
     end = "." if each.name == "constants" else f": {each.dimensions}."
@@ -153,8 +161,8 @@ def _function(source: Source, dialect: Dialect, each: CodeFunction) -> Iterator[
     yield from indented(lines)
 
 
-def _end(dialect: Dialect, each: CodeFunction) -> Iterator[str]:
+def _end(dialect: PythonDialect, each: CodeFunction) -> Iterator[str]:
     text = dialect.end[len(each.shape) - 1]
     if len(each.shape) > 1:
         text = text.format(r=each.shape[0], c=each.shape[1])
-    yield text if each.given == "state" else text.replace("y.shape", "q.shape")
+    yield text if each.arguments == "state" else text.replace("y.shape", "q.shape")

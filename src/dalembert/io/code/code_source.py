@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.codegen.program import Program
 from dalembert.symbolic.operations import BLOCKS, CONDITIONS, OPERATIONS
 from dalembert.symbolic.rolled_solve import order_of_symmetric
-from dalembert.symbolic.symbols import Kind, parted
+from dalembert.symbolic.symbols import SymbolKind, split_symbol
 
 Given = Literal["state", "start", "along"]  # (t, y); (t, q, q̇); (t, y) and the rates of t, y and p
 # reserved words of the languages and of the generated code
@@ -62,7 +62,7 @@ class CodeFunction:
     meaning: str  # for the comment
     program: Program
     shape: tuple[int, ...]  # of the result, (n,) or (rows, columns)
-    given: Given = "state"
+    arguments: Given = "state"
     rows: tuple[str, ...] = ()  # names of the entries along the first axis
 
     @property
@@ -75,7 +75,7 @@ class CodeFunction:
         """The shape of the result as a str."""
         return " x ".join(map(str, self.shape))
 
-    def place(self, i: int) -> str:
+    def index(self, i: int) -> str:
         """The one-based index of entry i in the result, row by row: an index, or row and column."""
         return ", ".join(str(k + 1) for k in np.unravel_index(i, self.shape))
 
@@ -86,7 +86,7 @@ class CodeFunction:
 
 
 @dataclass(frozen=True)
-class Source:
+class ExportedEquations:
     """Equations of one model by one formulation, for all languages."""
 
     model: str
@@ -118,10 +118,10 @@ class Source:
         found = [(self.names[key], value, self.descriptions.get(key, "")) for key, value in self.values.items()]
         return found or [("none", 0.0, "the model has no parameters")]
 
-    def places(self, each: CodeFunction) -> dict[str, tuple[str, int]]:
+    def input_arrays(self, each: CodeFunction) -> dict[str, tuple[str, int]]:
         """For every input of a function except t, its array and index."""
         n, inputs = len(self.coordinates), each.program.inputs
-        if each.given != "start":
+        if each.arguments != "start":
             seeds = inputs[len(self.states) + 1 :]
             return {x: ("y", i) for i, x in enumerate(self.states)} | {x: ("seed", i) for i, x in enumerate(seeds)}
         return {x: ("q", i) if i < n else ("qd", i - n) for i, x in enumerate(inputs[:-1])}
@@ -159,9 +159,9 @@ class Source:
         return [" ".join(line.split()) for line in [*lines, *self.notes]]
 
 
-def text_of(name: str) -> str:
+def read_template(name: str) -> str:
     """A template file that is copied unchanged."""
-    return (files("dalembert.io.code") / "texts" / name).read_text(encoding="utf-8")
+    return (files("dalembert.io.code") / "templates" / name).read_text(encoding="utf-8")
 
 
 def plain(name: str) -> str:
@@ -170,8 +170,10 @@ def plain(name: str) -> str:
     >>> plain("dot(theta1)"), plain("vx(upper-arm)"), plain("2 links"), plain("p(x)")
     ('theta1_dot', 'vx_upper_arm', 'x2_links', 'p_x')
     """
-    kind, inner = parted(name)
-    found = {Kind.RATE: f"{inner}_dot", Kind.ACCELERATION: f"{inner}_ddot"}.get(kind, name) if kind else name
+    kind, inner = split_symbol(name)
+    found = (
+        {SymbolKind.RATE: f"{inner}_dot", SymbolKind.ACCELERATION: f"{inner}_ddot"}.get(kind, name) if kind else name
+    )
     found = re.sub(r"\W+", "_", found, flags=re.ASCII).strip("_")
     return found if found[:1].isalpha() else f"x{found}"
 
@@ -216,9 +218,9 @@ class Language:
         """The template of an operation."""
         return self.words.get(operation) or getattr(OPERATIONS[operation], self.base)
 
-    def reads(self, source: Source, each: CodeFunction, body: Body) -> list[str]:
+    def reads(self, source: ExportedEquations, each: CodeFunction, body: FunctionBody) -> list[str]:
         """The lines that read the inputs of a function from its arrays."""
-        places = source.places(each)
+        places = source.input_arrays(each)
         found = [(source.names[x], *places[x]) for x in body.inputs if x != "t"]
         return [self.line.format(name, self.entry.format(array, i + self.first)) for name, array, i in found]
 
@@ -228,7 +230,7 @@ class Language:
 
 
 @dataclass(frozen=True)
-class Body:
+class FunctionBody:
     """The statements of a program, and its outputs as expressions."""
 
     lines: list[str] = field(default_factory=list)
@@ -245,7 +247,7 @@ class _Expression:
     binding: int = _ATOM
 
 
-def body_of(program: Program, language: Language, names: Mapping[str, str]) -> Body:
+def body_of(program: Program, language: Language, names: Mapping[str, str]) -> FunctionBody:
     """The statements of a program; `names` are the names of its symbols."""
     return _StatementWriter(program, language, names).body()
 
@@ -271,7 +273,7 @@ class _StatementWriter:
         found += [_Expression(f"table{i + 1}") for i in range(len(program.tables))]
         return dict(enumerate(found))
 
-    def body(self) -> Body:
+    def body(self) -> FunctionBody:
         program = self._program
         for step, (operation, args) in enumerate(program.lines):
             y = program.first_line + step
@@ -284,7 +286,7 @@ class _StatementWriter:
         n, m = len(program.inputs), len(program.parameters)
         inputs = [name for i, name in enumerate(program.inputs) if used[i]]
         outputs = [self._values[a].text for a in program.outputs]
-        return Body(self._lines, outputs, inputs, any(used[i] for i in range(n, n + m)))
+        return FunctionBody(self._lines, outputs, inputs, any(used[i] for i in range(n, n + m)))
 
     def _operation(self, operation: str, args: Sequence[int]) -> _Expression:
         """An operation, with parentheses around arguments that need them."""

@@ -12,33 +12,33 @@ from dalembert.io.code._fmi import write_fmu
 from dalembert.io.code._julia import julia_files
 from dalembert.io.code._matlab_code import matlab_files
 from dalembert.io.code._python_code import CASADI, JAX, NUMBA, NUMPY, python_files
-from dalembert.io.code.code_source import Source
+from dalembert.io.code.code_source import ExportedEquations
 from dalembert.io.files import write_text
 
 
 @dataclass(frozen=True)
-class Target:
+class ExportLanguage:
     """One target language: its file suffix and its writer."""
 
     title: str
     ending: str  # "" for a folder
-    write: Callable[[Source, Path], tuple[Path, ...]]
+    write: Callable[[ExportedEquations, Path], tuple[Path, ...]]
 
 
-def _target(title: str, ending: str, files: Callable[[Source, Path], Mapping[str, str]]) -> Target:
+def _target(title: str, ending: str, files: Callable[[ExportedEquations, Path], Mapping[str, str]]) -> ExportLanguage:
     """A target whose files are in one folder; each is written atomically."""
 
-    def write(source: Source, path: Path) -> tuple[Path, ...]:
+    def write(source: ExportedEquations, path: Path) -> tuple[Path, ...]:
         texts = files(source, path)
         for name, text in texts.items():
             write_text(path.parent / name, text)
         return tuple(path.parent / name for name in texts)
 
-    return Target(title, ending, write)
+    return ExportLanguage(title, ending, write)
 
 
 _PYTHON = {"numpy": ("NumPy", NUMPY), "numba": ("Numba", NUMBA), "jax": ("JAX", JAX), "casadi": ("CasADi", CASADI)}
-TARGETS: dict[str, Target] = {
+TARGETS: dict[str, ExportLanguage] = {
     "c": _target("C99", ".c", c_files),
     **{
         name: _target(f"Python with {library}", ".py", partial(python_files, dialect=dialect))
@@ -46,5 +46,5 @@ TARGETS: dict[str, Target] = {
     },
     "julia": _target("Julia", ".jl", julia_files),
     "matlab": _target("MATLAB or Octave", "", matlab_files),
-    "fmu": Target("an FMU of FMI 3.0", ".fmu", write_fmu),
+    "fmu": ExportLanguage("an FMU of FMI 3.0", ".fmu", write_fmu),
 }

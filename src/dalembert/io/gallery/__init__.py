@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from inspect import signature
 from typing import Any
 
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.io.file_formats import loads
 from dalembert.io.gallery.generated import GENERATED
 from dalembert.io.urdf._urdf_reader import loads_urdf
@@ -36,7 +36,7 @@ def path(name: str) -> Traversable:
     """
     known = names()
     if name not in known:
-        raise InputError(f"gallery: there is no example '{name}'. {nearest(name, known)}")
+        raise InputError(f"gallery: there is no example '{name}'. {suggest_name(name, known)}")
     return files(__name__).joinpath(name)
 
 
@@ -61,7 +61,7 @@ def load(name: str, **options: object) -> Model:
     text = folder.joinpath(file).read_text(encoding="utf-8")
     if file.endswith(".urdf"):
         model = loads_urdf(text, f"gallery/{name}/{file}")
-        model.text = story(name).splitlines()[0].lstrip("# ")  # URDF has no description
+        model.text = read_description(name).splitlines()[0].lstrip("# ")  # URDF has no description
         return model
     return loads(text, f"gallery/{name}/{file}")
 
@@ -71,13 +71,13 @@ def _file(folder: Traversable) -> str | None:
     return next((name for name in ("model.toml", "model.urdf") if folder.joinpath(name).is_file()), None)
 
 
-def story(name: str) -> str:
+def read_description(name: str) -> str:
     """Description of an example, in Markdown.
 
-    >>> story("simple-pendulum").splitlines()[0]
+    >>> read_description("simple-pendulum").splitlines()[0]
     '# Simple pendulum'
     """
-    return _text(name, "story.md")
+    return _text(name, "description.md")
 
 
 def expected(name: str) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from dalembert.io.urdf._xml_reading import Pose, Reading, hint
-from dalembert.io.urdf.urdf_elements import MOTIONS, Inertial, Joint, Link, Robot
+from dalembert.io.urdf._xml_reading import UrdfOrigin, UrdfReading, hint
+from dalembert.io.urdf.urdf_elements import MOTIONS, Inertial, UrdfJoint, UrdfLink, UrdfRobot
 from dalembert.model.keys import quote
 from dalembert.model.values import WORLD
 
 MAX_COORDINATES = 2000
-_Named = TypeVar("_Named", Link, Joint)
+_Named = TypeVar("_Named", UrdfLink, UrdfJoint)
 _RELATIVE_TOLERANCE = 1e-9
 _GROSS = 5.0  # files of real robots have moments of up to 4.9 times the sum of the others
 _POINT_MASS = 1e-12  # square of a micrometer: moments below mass × this are zero
@@ -23,11 +23,11 @@ _LOOSE = "read the file with strict=False to accept it"
 
 
 @dataclass(frozen=True)
-class Part:
+class LinkWithJoint:
     """A link with its parent joint (None for the root)."""
 
-    link: Link
-    joint: Joint | None
+    link: UrdfLink
+    joint: UrdfJoint | None
 
     @property
     def moving(self) -> bool:
@@ -35,10 +35,10 @@ class Part:
         return self.joint is not None and MOTIONS[self.joint.kind] > 0
 
 
-Tree = tuple[Part, ...]  # depth first from the root, parents before their children
+Tree = tuple[LinkWithJoint, ...]  # depth first from the root, parents before their children
 
 
-def grow(robot: Robot, reading: Reading) -> Tree:
+def build_tree(robot: UrdfRobot, reading: UrdfReading) -> Tree:
     """The links from the root outward; empty if they do not form a tree."""
     before = len(reading.found)
     links, joints = _unique(robot.links, "link", reading), _unique(robot.joints, "joint", reading)
@@ -55,7 +55,7 @@ def grow(robot: Robot, reading: Reading) -> Tree:
     return _ordered(links, {child: followers[each.name] for child, each in joint_of.items()}, roots[0]) if tree else ()
 
 
-def _unique(items: Sequence[_Named], kind: str, reading: Reading) -> dict[str, _Named]:
+def _unique(items: Sequence[_Named], kind: str, reading: UrdfReading) -> dict[str, _Named]:
     """The items by name; duplicate names are problems."""
     found: dict[str, _Named] = {}
     for item in items:
@@ -67,9 +67,11 @@ def _unique(items: Sequence[_Named], kind: str, reading: Reading) -> dict[str, _
     return found
 
 
-def _parent_joints(joints: Iterable[Joint], links: Mapping[str, Link], reading: Reading) -> dict[str, Joint]:
+def _parent_joints(
+    joints: Iterable[UrdfJoint], links: Mapping[str, UrdfLink], reading: UrdfReading
+) -> dict[str, UrdfJoint]:
     """The parent joint of each link."""
-    found: dict[str, Joint] = {}
+    found: dict[str, UrdfJoint] = {}
     for joint in joints:
         what = f"joint {quote(joint.name)}"
         for end, name in (("parent", joint.parent), ("child", joint.child)):
@@ -88,7 +90,7 @@ def _parent_joints(joints: Iterable[Joint], links: Mapping[str, Link], reading: 
     return found
 
 
-def _cycles(joint_of: Mapping[str, Joint], reading: Reading) -> None:
+def _cycles(joint_of: Mapping[str, UrdfJoint], reading: UrdfReading) -> None:
     """Report cycles of parent links, each once."""
     seen: set[str] = set()
     for start in joint_of:
@@ -105,7 +107,7 @@ def _cycles(joint_of: Mapping[str, Joint], reading: Reading) -> None:
             reading.wrong(joint.line, f"joint {quote(joint.name)}", fact, "Expected a tree: remove one of the joints.")
 
 
-def _report_roots(roots: list[Link], reading: Reading) -> None:
+def _report_roots(roots: list[UrdfLink], reading: UrdfReading) -> None:
     first, second, *others = (f"{quote(link.name)} (line {link.line})" for link in roots)
     more = f" and {len(others)} more" if others else ""
     fact = f"there are several roots: the links {first} and {second}{more} have no parent joint."
@@ -113,7 +115,7 @@ def _report_roots(roots: list[Link], reading: Reading) -> None:
     reading.wrong(roots[1].line, f"link {quote(roots[1].name)}", fact, advice)
 
 
-def _followers(joints: Mapping[str, Joint], reading: Reading) -> dict[str, Joint]:
+def _followers(joints: Mapping[str, UrdfJoint], reading: UrdfReading) -> dict[str, UrdfJoint]:
     """The joints with checked mimic elements: the other joint must exist, have one motion and not mimic this joint.
 
     Files with parts of a robot often keep mimic joints of missing joints, so this can be a remark.
@@ -133,7 +135,7 @@ def _followers(joints: Mapping[str, Joint], reading: Reading) -> dict[str, Joint
     return out
 
 
-def _no_mimic(joint: Joint, name: str, joints: Mapping[str, Joint]) -> str:
+def _no_mimic(joint: UrdfJoint, name: str, joints: Mapping[str, UrdfJoint]) -> str:
     """Why a joint cannot mimic the other; an empty str if it can."""
     other = joints.get(name)
     if other is None:
@@ -143,7 +145,7 @@ def _no_mimic(joint: Joint, name: str, joints: Mapping[str, Joint]) -> str:
     return "the joint mimics itself, directly or indirectly" if _mimics_itself(joint, joints) else ""
 
 
-def _mimics_itself(joint: Joint, joints: Mapping[str, Joint]) -> bool:
+def _mimics_itself(joint: UrdfJoint, joints: Mapping[str, UrdfJoint]) -> bool:
     start, seen = joint.name, set[str]()
     while joint.mimic is not None and joint.mimic.joint in joints and joint.name not in seen:
         seen.add(joint.name)
@@ -151,7 +153,7 @@ def _mimics_itself(joint: Joint, joints: Mapping[str, Joint]) -> bool:
     return joint.name == start and start in seen
 
 
-def _few(joints: Iterable[Joint], reading: Reading) -> None:
+def _few(joints: Iterable[UrdfJoint], reading: UrdfReading) -> None:
     count = 0
     for joint in joints:
         count += MOTIONS[joint.kind]
@@ -161,25 +163,25 @@ def _few(joints: Iterable[Joint], reading: Reading) -> None:
             return
 
 
-def _ordered(links: Mapping[str, Link], joint_of: Mapping[str, Joint], root: Link) -> Tree:
+def _ordered(links: Mapping[str, UrdfLink], joint_of: Mapping[str, UrdfJoint], root: UrdfLink) -> Tree:
     """The links in depth-first order, branches in the order of the file."""
-    children: dict[str, list[Joint]] = {}
+    children: dict[str, list[UrdfJoint]] = {}
     for joint in joint_of.values():
         children.setdefault(joint.parent, []).append(joint)
-    parts, waiting = list[Part](), [Part(root, None)]
+    parts, waiting = list[LinkWithJoint](), [LinkWithJoint(root, None)]
     while waiting:
         part = waiting.pop()
         parts.append(part)
-        waiting += [Part(links[joint.child], joint) for joint in reversed(children.get(part.link.name, ()))]
+        waiting += [LinkWithJoint(links[joint.child], joint) for joint in reversed(children.get(part.link.name, ()))]
     return tuple(parts)
 
 
-def moved(inertial: Inertial, pose: Pose) -> Inertial:
+def moved(inertial: Inertial, pose: UrdfOrigin) -> Inertial:
     """The mass properties expressed in the frame in which the link has the pose `pose`."""
     return Inertial(inertial.line, inertial.mass, pose.point(inertial.center), pose.tensor(inertial.inertia))
 
 
-def together(parts: Iterable[Inertial]) -> Inertial:
+def combined_inertia(parts: Iterable[Inertial]) -> Inertial:
     """The mass properties of rigidly connected parts in one frame, by the parallel axis theorem."""
     members = [*parts]
     if len(members) == 1:
@@ -200,14 +202,14 @@ def is_empty(inertial: Inertial | None) -> bool:
     return inertial is None or (not inertial.mass and not inertial.inertia.any())
 
 
-def flaw(inertial: Inertial) -> tuple[str, bool] | None:
+def inertia_inconsistency(inertial: Inertial) -> tuple[str, bool] | None:
     """The physical inconsistency of an inertia, and whether it is gross; None if it is consistent.
 
     A single nonzero moment, as in planar models, is accepted.
 
-    >>> flaw(Inertial(1, 1.0, (0, 0, 0), np.diag([1.0, 1.0, 10.0])))
+    >>> inertia_inconsistency(Inertial(1, 1.0, (0, 0, 0), np.diag([1.0, 1.0, 10.0])))
     ('the principal moments 1, 1, 10 violate the triangle inequality', True)
-    >>> flaw(Inertial(1, 1.0, (0, 0, 0), np.diag([1.0, 1.0, 2.0])))
+    >>> inertia_inconsistency(Inertial(1, 1.0, (0, 0, 0), np.diag([1.0, 1.0, 2.0])))
     """
     moments = np.linalg.eigvalsh(inertial.inertia)
     small = _RELATIVE_TOLERANCE * float(np.abs(moments).max())
@@ -225,8 +227,8 @@ def flaw(inertial: Inertial) -> tuple[str, bool] | None:
 class _Member:
     """A link of a rigid group, with its pose in the frame of the group's first link."""
 
-    part: Part
-    pose: Pose
+    part: LinkWithJoint
+    pose: UrdfOrigin
 
     @property
     def inertial(self) -> Inertial | None:
@@ -234,10 +236,10 @@ class _Member:
         return None if inertial is None else moved(inertial, self.pose)
 
 
-def without_rounding(part: Part, reading: Reading) -> Part:
+def without_rounding(part: LinkWithJoint, reading: UrdfReading) -> LinkWithJoint:
     """The part without inconsistent moments of inertia that are only rounding relative to the mass."""
     inertial = part.link.inertial
-    if inertial is None or not inertial.inertia.any() or flaw(inertial) is None:
+    if inertial is None or not inertial.inertia.any() or inertia_inconsistency(inertial) is None:
         return part
     if float(np.abs(inertial.inertia).max()) > _POINT_MASS * inertial.mass:
         return part
@@ -245,7 +247,7 @@ def without_rounding(part: Part, reading: Reading) -> Part:
     return replace(part, link=replace(part.link, inertial=replace(inertial, inertia=np.zeros((3, 3)))))
 
 
-def judge(tree: Tree, reading: Reading) -> None:
+def check_masses(tree: Tree, reading: UrdfReading) -> None:
     """Problems and remarks about masses: links without mass, and physically inconsistent inertias.
 
     Only the total inertia of a rigid group affects the motion. So an inconsistent inertia is a problem if the inertia of
@@ -256,15 +258,15 @@ def judge(tree: Tree, reading: Reading) -> None:
             reading.remark("<inertial> is missing; the link has no mass", _item(part, part.link.line))
     for group in _groups(tree, reading.options.floating).values():
         parts = [member.inertial for member in group if member.inertial is not None]
-        total = flaw(together(parts)) if parts else None
+        total = inertia_inconsistency(combined_inertia(parts)) if parts else None
         for member in group:
             _judge_inertia(member.part, total is not None and total[1], reading)
     _judge_masses(tree, reading)
 
 
-def _judge_inertia(part: Part, wrong: bool, reading: Reading) -> None:
+def _judge_inertia(part: LinkWithJoint, wrong: bool, reading: UrdfReading) -> None:
     inertial = part.link.inertial
-    found = None if inertial is None else flaw(inertial)
+    found = None if inertial is None else inertia_inconsistency(inertial)
     if found is None or inertial is None:
         return
     fact, gross = found
@@ -285,7 +287,7 @@ class _Load(Flag):
     DECLARED = auto()
 
 
-def _judge_masses(tree: Tree, reading: Reading) -> None:
+def _judge_masses(tree: Tree, reading: UrdfReading) -> None:
     """Check that moving links carry mass; of a branch without mass the first link is reported."""
     loads, below = _loads(tree), set[str]()
     for part in tree:
@@ -299,7 +301,7 @@ def _judge_masses(tree: Tree, reading: Reading) -> None:
             _report_massless(part, _Load.DECLARED in load or not reading.options.strict, reading)
 
 
-def _report_massless(part: Part, allowed: bool, reading: Reading) -> None:
+def _report_massless(part: LinkWithJoint, allowed: bool, reading: UrdfReading) -> None:
     if allowed:
         fact = "a moving link has no mass, so its acceleration is not determined without a constraint or a drive"
         reading.remark(fact, _item(part, part.link.line))
@@ -322,16 +324,16 @@ def _loads(tree: Tree) -> dict[str, _Load]:
     return loads
 
 
-def merged(tree: Tree, reading: Reading) -> Tree:
+def merged(tree: Tree, reading: UrdfReading) -> Tree:
     """The tree with every link on a fixed joint merged into its parent link, except for the world."""
-    groups, out = _groups(tree, reading.options.floating), list[Part]()
+    groups, out = _groups(tree, reading.options.floating), list[LinkWithJoint]()
     pose_of = {member.part.link.name: (head, member.pose) for head, group in groups.items() for member in group}
     for head, group in groups.items():
         joint = group[0].part.joint
         if joint is not None:
             parent, pose = pose_of[joint.parent]
             joint = replace(joint, parent=parent, origin=pose @ joint.origin)
-        out.append(Part(_one(group), joint))
+        out.append(LinkWithJoint(_one(group), joint))
         for member in group[1:]:
             item = _item(member.part, member.part.link.line)
             reading.remark(f"links on fixed joints are merged into {quote(head)}", item)
@@ -341,12 +343,12 @@ def merged(tree: Tree, reading: Reading) -> Tree:
 def _groups(tree: Tree, floating: bool) -> dict[str, list[_Member]]:
     """The rigid groups by the name of their first link, in tree order; links fixed to the world are separate groups."""
     groups: dict[str, list[_Member]] = {}
-    heads: dict[str, tuple[str, Pose]] = {}
+    heads: dict[str, tuple[str, UrdfOrigin]] = {}
     root = tree[0].link.name
     for part in tree:
         joint = part.joint
         if joint is None or part.moving or (joint.parent == root == WORLD and not floating):
-            head, pose = part.link.name, Pose()
+            head, pose = part.link.name, UrdfOrigin()
         else:
             head, above = heads[joint.parent]
             pose = above @ joint.origin
@@ -355,15 +357,15 @@ def _groups(tree: Tree, floating: bool) -> dict[str, list[_Member]]:
     return groups
 
 
-def _one(group: list[_Member]) -> Link:
+def _one(group: list[_Member]) -> UrdfLink:
     """One link with the masses and visuals of all members."""
     first = group[0].part.link
     inertials = [member.inertial for member in group if member.inertial is not None]
     visuals = [
         replace(visual, pose=member.pose @ visual.pose) for member in group for visual in member.part.link.visuals
     ]
-    return Link(first.name, first.line, together(inertials) if inertials else None, tuple(visuals))
+    return UrdfLink(first.name, first.line, combined_inertia(inertials) if inertials else None, tuple(visuals))
 
 
-def _item(part: Part, line: int) -> str:
+def _item(part: LinkWithJoint, line: int) -> str:
     return f"{quote(part.link.name)} (line {line})"

@@ -13,10 +13,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dalembert.io.toml_source import Enough, Table, failure
-from dalembert.io.urdf._link_tree import Part, Tree, grow, is_empty, judge, merged, without_rounding
-from dalembert.io.urdf._xml_reading import Element, Options, Pose, Reading, hint, parse_xml, read_xml
-from dalembert.io.urdf.urdf_elements import COORDINATES, Joint, Robot, read_robot, remark_missing
+from dalembert.io.toml_source import Table, TooManyProblems, failure
+from dalembert.io.urdf._link_tree import (
+    LinkWithJoint,
+    Tree,
+    build_tree,
+    check_masses,
+    is_empty,
+    merged,
+    without_rounding,
+)
+from dalembert.io.urdf._xml_reading import Element, UrdfOptions, UrdfOrigin, UrdfReading, hint, parse_xml, read_xml
+from dalembert.io.urdf.urdf_elements import COORDINATES, UrdfJoint, UrdfRobot, read_robot, remark_missing
 from dalembert.model.joints.base import Joint as ModelJoint
 from dalembert.model.keys import quote
 from dalembert.model.loads.joint_friction import SMOOTHING
@@ -46,7 +54,7 @@ def read_urdf(
     ...     print(error.problems[0].fact)
     there is no such file.
     """
-    reading = Reading(str(path), Options(floating, merge_fixed, friction, strict))
+    reading = UrdfReading(str(path), UrdfOptions(floating, merge_fixed, friction, strict))
     return _model(read_xml(path), reading, Path(path).parent)
 
 
@@ -79,18 +87,18 @@ def loads_urdf(
     >>> model.coordinate_names
     ('swing',)
     """
-    return _model(parse_xml(text, source), Reading(source, Options(floating, merge_fixed, friction, strict)))
+    return _model(parse_xml(text, source), UrdfReading(source, UrdfOptions(floating, merge_fixed, friction, strict)))
 
 
-def _model(root: Element, reading: Reading, folder: Path | None = None) -> Model:
+def _model(root: Element, reading: UrdfReading, folder: Path | None = None) -> Model:
     _require_urdf(root, reading.source)
     model = None
-    with suppress(Enough):
+    with suppress(TooManyProblems):
         robot = read_robot(root, reading)
         if folder is not None:
             remark_missing((visual for link in robot.links for visual in link.visuals), folder, reading)
-        if tree := tuple(without_rounding(part, reading) for part in grow(robot, reading)):
-            judge(tree, reading)
+        if tree := tuple(without_rounding(part, reading) for part in build_tree(robot, reading)):
+            check_masses(tree, reading)
         if tree and not reading.found:
             tree = merged(tree, reading) if reading.options.merge_fixed else tree
             model = _Builder(robot, tree, reading).build()
@@ -128,7 +136,7 @@ class _Coordinate:
 class _Builder:
     """Adds coordinates, bodies, limits, friction, mimic constraints and shapes."""
 
-    def __init__(self, robot: Robot, tree: Tree, reading: Reading) -> None:
+    def __init__(self, robot: UrdfRobot, tree: Tree, reading: UrdfReading) -> None:
         self.model = Model(robot.name, robot.gravity)
         self.model.published = True
         self.robot, self.tree, self.reading = robot, tree, reading
@@ -200,7 +208,7 @@ class _Builder:
 
     # elements
 
-    def _body(self, part: Part) -> None:
+    def _body(self, part: LinkWithJoint) -> None:
         name = self.bodies[part.link.name]
         if name == WORLD:
             return
@@ -209,12 +217,12 @@ class _Builder:
             inertia = [vector(row) for row in inertial.inertia.tolist()]
             mass = {"mass": exact(inertial.mass), "center": vector(inertial.center), "inertia": inertia}
         if part.joint is None:
-            joint = self._free("", Pose()) if self.reading.options.floating else self.model.fixed()
+            joint = self._free("", UrdfOrigin()) if self.reading.options.floating else self.model.fixed()
             self.model.body(name, joint=joint, **mass)
         else:
             self.model.body(name, parent=self.bodies[part.joint.parent], joint=self._joint(part.joint), **mass)
 
-    def _joint(self, joint: Joint) -> ModelJoint:
+    def _joint(self, joint: UrdfJoint) -> ModelJoint:
         placement = vector(joint.origin.position), vector(joint.origin.rotation)
         axis, names = joint.axis, self.coordinates.get(joint.name, ())
         match joint.kind:
@@ -229,12 +237,12 @@ class _Builder:
             case _:
                 return self.model.revolute(axis, names[0], *placement)
 
-    def _free(self, joint: str, origin: Pose) -> ModelJoint:
+    def _free(self, joint: str, origin: UrdfOrigin) -> ModelJoint:
         names = self.coordinates[joint]
         position, rotation = vector(origin.position), vector(origin.rotation)
         return self.model.free(names[:3], quaternion=names[3:], position=position, rotation=rotation)
 
-    def _friction(self, joint: Joint) -> None:
+    def _friction(self, joint: UrdfJoint) -> None:
         if not joint.damping and not joint.friction:
             return
         if not self.reading.options.friction:
@@ -247,7 +255,7 @@ class _Builder:
         dry = {"coulomb": coulomb, "smoothing": SMOOTHING} if joint.friction else {}
         self.model.joint_friction(body, viscous=viscous, **dry, name=f"friction of {name}")
 
-    def _mimic(self, joint: Joint) -> None:
+    def _mimic(self, joint: UrdfJoint) -> None:
         """q − multiplier × other − offset = 0; the constraint has the name of its joint."""
         if (mimic := joint.mimic) is None:
             return
@@ -256,7 +264,7 @@ class _Builder:
         about = f"{quote(joint.name)} follows {quote(mimic.joint)}"
         self.model.holonomic(formula, f"mimic of {name}", about)
 
-    def _shapes(self, part: Part) -> None:
+    def _shapes(self, part: LinkWithJoint) -> None:
         for visual in part.link.visuals:
             self.model.shape(
                 self.bodies[part.link.name],
@@ -285,7 +293,9 @@ class _Builder:
         if q or qd:
             self.model.start(q, qd)
 
-    def _follow(self, joint: Joint, joints: dict[str, Joint], q: dict[str, float], qd: dict[str, float]) -> None:
+    def _follow(
+        self, joint: UrdfJoint, joints: dict[str, UrdfJoint], q: dict[str, float], qd: dict[str, float]
+    ) -> None:
         chain = [joint]
         while (mimic := chain[-1].mimic) is not None and self.coordinates[chain[-1].name][0] not in q:
             chain.append(joints[mimic.joint])

@@ -16,8 +16,8 @@ import numpy as np
 from defusedxml.common import DefusedXmlException
 from defusedxml.sax import make_parser
 
-from dalembert.errors import ModelFileError, Problem, nearest
-from dalembert.io.toml_source import Findings, decode, failure, line_shown, read_text
+from dalembert.errors import ModelFileError, Problem, suggest_name
+from dalembert.io.toml_source import ProblemList, decode, failure, read_text, shortened_line
 from dalembert.model.keys import quote
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.rotations import roll_pitch_yaw
@@ -51,7 +51,7 @@ ORIGIN: Numbers3 = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Options:
+class UrdfOptions:
     """Options of the URDF reader."""
 
     floating: bool
@@ -60,10 +60,10 @@ class Options:
     strict: bool
 
 
-class Reading(Findings):
+class UrdfReading(ProblemList):
     """The state of reading one file: problems by line, and remarks about assumptions, changes and ignored content."""
 
-    def __init__(self, source: str, options: Options) -> None:
+    def __init__(self, source: str, options: UrdfOptions) -> None:
         super().__init__(source)
         self.options = options
         self._lines: list[int] = []
@@ -119,10 +119,10 @@ class Reading(Findings):
         for child in element.children:
             if child.tag not in children:
                 why = _UNUSED.get(child.tag, "it is unknown")
-                self.unused(f"element <{shown(child.tag)}> in <{element.tag}>", child.line, why)
+                self.unused(f"element <{shortened_name(child.tag)}> in <{element.tag}>", child.line, why)
         for name in element.attributes:
             if name not in attributes:
-                self.unused(f"attribute {shown(name)} of <{element.tag}>", element.line)
+                self.unused(f"attribute {shortened_name(name)} of <{element.tag}>", element.line)
 
     # values
 
@@ -187,14 +187,14 @@ class Reading(Findings):
         self._not_numbers(element, attribute, what, given, len(default))
         return tuple(default)
 
-    def origin(self, element: Element, what: str) -> Pose:
+    def origin(self, element: Element, what: str) -> UrdfOrigin:
         """The pose in <origin>; the identity by default."""
         origin = self.once(element, "origin", what, ("xyz", "rpy"))
         if origin is None:
-            return Pose()
+            return UrdfOrigin()
         x, y, z = self.numbers(origin, "xyz", f"{what}, origin", (0.0, 0.0, 0.0))
         roll, pitch, yaw = self.numbers(origin, "rpy", f"{what}, origin", (0.0, 0.0, 0.0))
-        return Pose((x, y, z), (roll, pitch, yaw))
+        return UrdfOrigin((x, y, z), (roll, pitch, yaw))
 
     def _not_numbers(self, element: Element, attribute: str, what: str, given: str, count: int) -> None:
         kind = "a finite number" if count == 1 else f"{count} finite numbers, separated by spaces"
@@ -205,7 +205,7 @@ def hint(name: str, known: Iterable[str]) -> str:
     """A hint with the most similar known name of about the same length."""
     # the search is slow for long names
     similar = [other for other in known if abs(len(other) - len(name)) <= 8 and len(other) <= 64][:200]
-    found = nearest(name, similar) if len(name) <= 64 else ""
+    found = suggest_name(name, similar) if len(name) <= 64 else ""
     return found if found.startswith("Did") else "Check the spelling."
 
 
@@ -219,7 +219,7 @@ def _value(text: str, most: float) -> float | None:
     return value
 
 
-def shown(text: str) -> str:
+def shortened_name(text: str) -> str:
     """A tag or attribute for a note."""
     return text if len(text) <= 40 and text.isprintable() else quote(text[:40])
 
@@ -324,14 +324,14 @@ def _decodable(text: str, source: str) -> str:
 def _syntax(text: str, source: str, error: SAXParseException) -> ModelFileError:
     """The parser error with its line and its most frequent cause."""
     message, number = error.getMessage(), error.getLineNumber() or 1
-    line = line_shown(text, number)
+    line = shortened_line(text, number)
     shown = f", at {line!r}" if line else ""
     advice = _ADVICE.get(message, "Correct this line.")
     return failure(f"{source}, line {number}", f"not valid XML: {message}{shown}.", advice)
 
 
 @dataclass(frozen=True)
-class Pose:
+class UrdfOrigin:
     """A frame B placed in a frame A: p_AB, and R_AB = Rz(yaw) Ry(pitch) Rx(roll)."""
 
     position: Numbers3 = ORIGIN
@@ -342,10 +342,10 @@ class Pose:
         """R_AB."""
         return np.array(roll_pitch_yaw(FLOATS, self.rotation), dtype=float)
 
-    def __matmul__(self, other: Pose) -> Pose:
+    def __matmul__(self, other: UrdfOrigin) -> UrdfOrigin:
         """X_AC = X_AB X_BC; angles are unchanged if one rotation is the identity.
 
-        >>> (Pose((1, 0, 0), (0, 0, 0.5)) @ Pose((0, 0, 2))).rotation
+        >>> (UrdfOrigin((1, 0, 0), (0, 0, 0.5)) @ UrdfOrigin((0, 0, 2))).rotation
         (0, 0, 0.5)
         """
         if not any(other.rotation):
@@ -354,7 +354,7 @@ class Pose:
             rotation = other.rotation
         else:
             rotation = angles(self.R @ other.R)
-        return Pose(self.point(other.position), rotation)
+        return UrdfOrigin(self.point(other.position), rotation)
 
     def point(self, p: Numbers3) -> Numbers3:
         """A point in B, expressed in A."""
@@ -375,7 +375,7 @@ def angles(R: np.ndarray) -> Numbers3:
     Near a pitch of ±90° the yaw is ill-conditioned, but roll and pitch are computed from Rz(−yaw) R, so that the three
     angles reproduce R to rounding.
 
-    >>> angles(Pose(rotation=(0.1, 0.2, 0.3)).R)
+    >>> angles(UrdfOrigin(rotation=(0.1, 0.2, 0.3)).R)
     (0.1, 0.2, 0.3)
     """
     yaw = math.atan2(R[1, 0], R[0, 0])

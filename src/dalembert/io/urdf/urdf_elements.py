@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.io.toml_source import Enough
-from dalembert.io.urdf._xml_reading import Element, Numbers3, Pose, Reading, hint, shown
+from dalembert.io.toml_source import TooManyProblems
+from dalembert.io.urdf._xml_reading import Element, Numbers3, UrdfOrigin, UrdfReading, hint, shortened_name
 from dalembert.model.joints import JOINTS
 from dalembert.model.keys import quote
 
@@ -46,7 +46,7 @@ class Inertial:
 
 
 @dataclass(frozen=True)
-class Link:
+class UrdfLink:
     """A rigid body."""
 
     name: str
@@ -66,7 +66,7 @@ class Mimic:
 
 
 @dataclass(frozen=True)
-class Joint:
+class UrdfJoint:
     """The connection of a link to its parent link."""
 
     name: str
@@ -74,7 +74,7 @@ class Joint:
     kind: str
     parent: str
     child: str
-    origin: Pose
+    origin: UrdfOrigin
     axis: Numbers3
     limits: dict[str, float | None]  # arguments of `Model.limit`; None if unlimited
     damping: float
@@ -93,18 +93,18 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Robot:
+class UrdfRobot:
     """The content of a file that is used."""
 
     name: str
     line: int
-    links: tuple[Link, ...]
-    joints: tuple[Joint, ...]
+    links: tuple[UrdfLink, ...]
+    joints: tuple[UrdfJoint, ...]
     gravity: Numbers3 = GRAVITY
     starts: tuple[Start, ...] = ()
 
 
-def read_robot(root: Element, reading: Reading) -> Robot:
+def read_robot(root: Element, reading: UrdfReading) -> UrdfRobot:
     """Read the robot of a file."""
     name = _robot_name(root, reading)
     colors = read_colors(root, reading)
@@ -115,33 +115,33 @@ def read_robot(root: Element, reading: Reading) -> Robot:
     for child in root.children:
         if child.tag not in ("link", "joint", "material", "dalembert"):
             why = _UNUSED.get(child.tag, "it is unknown")
-            reading.unused(f"element <{shown(child.tag)}>", child.line, why)
+            reading.unused(f"element <{shortened_name(child.tag)}>", child.line, why)
     if not links:
         reading.wrong(root.line, "robot", "the robot has no links.", 'Expected at least one <link name="...">.')
-    return Robot(name, root.line, links, joints, *_extension(root, reading))
+    return UrdfRobot(name, root.line, links, joints, *_extension(root, reading))
 
 
-def _robot_name(root: Element, reading: Reading) -> str:
+def _robot_name(root: Element, reading: UrdfReading) -> str:
     for name in root.attributes:
         if name not in ("name", "version") and not name.startswith("xmlns"):
-            reading.unused(f"attribute {shown(name)} of <robot>", root.line)
+            reading.unused(f"attribute {shortened_name(name)} of <robot>", root.line)
     if root.attributes.get("name", "").strip():
         return reading.name(root, "robot")
     reading.remark("the robot has no name and is named 'robot'", f"line {root.line}")
     return "robot"
 
 
-def _few(root: Element, tag: str, reading: Reading) -> list[Element]:
-    """The children with this tag; raises `Enough` if there are too many."""
+def _few(root: Element, tag: str, reading: UrdfReading) -> list[Element]:
+    """The children with this tag; raises `TooManyProblems` if there are too many."""
     found = [*root.find(tag)]
     if len(found) > MAX_LINKS:
         fact = f"the file has {len(found)} elements <{tag}>."
         reading.wrong(found[MAX_LINKS].line, "robot", fact, f"Expected at most {MAX_LINKS} in one file.")
-        raise Enough
+        raise TooManyProblems
     return found
 
 
-def _link(element: Element, colors: Mapping[str, tuple[float, ...]], reading: Reading) -> Link:
+def _link(element: Element, colors: Mapping[str, tuple[float, ...]], reading: UrdfReading) -> UrdfLink:
     name = reading.name(element, "link")
     what = f"link {quote(name)}"
     for child in element.find("collision"):
@@ -149,7 +149,7 @@ def _link(element: Element, colors: Mapping[str, tuple[float, ...]], reading: Re
     reading.only(element, ("inertial", "visual", "collision"), ("name",))
     inertial = reading.once(element, "inertial", what)
     visuals = [read_visual(visual, what, colors, reading) for visual in element.find("visual")]
-    return Link(
+    return UrdfLink(
         name,
         element.line,
         None if inertial is None else _inertial(inertial, what, reading),
@@ -157,7 +157,7 @@ def _link(element: Element, colors: Mapping[str, tuple[float, ...]], reading: Re
     )
 
 
-def _inertial(element: Element, what: str, reading: Reading) -> Inertial:
+def _inertial(element: Element, what: str, reading: UrdfReading) -> Inertial:
     reading.only(element, ("origin", "mass", "inertia"))
     what = f"{what}, inertial"
     origin = reading.origin(element, what)
@@ -171,7 +171,7 @@ def _inertial(element: Element, what: str, reading: Reading) -> Inertial:
     return Inertial(inertia.line, amount, origin.position, origin.tensor(_matrix(inertia, what, reading)))
 
 
-def _matrix(element: Element, what: str, reading: Reading) -> np.ndarray:
+def _matrix(element: Element, what: str, reading: UrdfReading) -> np.ndarray:
     """The inertia in axes of the inertial origin."""
     # products of inertia are zero by default, as in most other readers
     defaults = {key: None if key[1] == key[2] else 0.0 for key in MOMENTS}
@@ -179,7 +179,7 @@ def _matrix(element: Element, what: str, reading: Reading) -> np.ndarray:
     return np.array([[values["i" + "".join(sorted(a + b))] for b in "xyz"] for a in "xyz"])
 
 
-def _joint(element: Element, reading: Reading) -> Joint:
+def _joint(element: Element, reading: UrdfReading) -> UrdfJoint:
     name = reading.name(element, "joint")
     what = f"joint {quote(name)}"
     used = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
@@ -190,7 +190,7 @@ def _joint(element: Element, reading: Reading) -> Joint:
             if child.tag in ("limit", "dynamics", "mimic"):
                 reading.unused(f"element <{child.tag}> of a fixed joint", child.line, "the joint does not move")
     damping, friction = _dynamics(element, kind, what, reading)
-    return Joint(
+    return UrdfJoint(
         name,
         element.line,
         kind,
@@ -205,7 +205,7 @@ def _joint(element: Element, reading: Reading) -> Joint:
     )
 
 
-def _kind(element: Element, what: str, reading: Reading) -> str:
+def _kind(element: Element, what: str, reading: UrdfReading) -> str:
     kind = element.attributes.get("type")
     if kind in MOTIONS:
         return kind
@@ -215,7 +215,7 @@ def _kind(element: Element, what: str, reading: Reading) -> str:
     return "fixed"
 
 
-def _end(element: Element, tag: str, what: str, reading: Reading) -> str:
+def _end(element: Element, tag: str, what: str, reading: UrdfReading) -> str:
     """The link of <parent> or <child>, or an empty str."""
     found = reading.once(element, tag, what, ("link",))
     if found is None:
@@ -224,7 +224,7 @@ def _end(element: Element, tag: str, what: str, reading: Reading) -> str:
     return reading.name(found, f"{what}, {tag}", "link")
 
 
-def _axis(element: Element, kind: str, what: str, reading: Reading) -> Numbers3:
+def _axis(element: Element, kind: str, what: str, reading: UrdfReading) -> Numbers3:
     found = reading.once(element, "axis", what)
     if kind in ("fixed", "floating"):
         return (1.0, 0.0, 0.0)  # these joints have no axis, but many files define one
@@ -240,7 +240,7 @@ def _axis(element: Element, kind: str, what: str, reading: Reading) -> Numbers3:
     return (x, y, z)
 
 
-def _limits(element: Element, kind: str, what: str, reading: Reading) -> dict[str, float | None]:
+def _limits(element: Element, kind: str, what: str, reading: UrdfReading) -> dict[str, float | None]:
     found = reading.once(element, "limit", what, ("lower", "upper", "velocity", "effort"))
     if found is None:
         if kind in ("revolute", "prismatic"):
@@ -262,7 +262,7 @@ def _limits(element: Element, kind: str, what: str, reading: Reading) -> dict[st
     return limits | {key: reading.limit(found, key, what) for key in ("velocity", "effort")}
 
 
-def _dynamics(element: Element, kind: str, what: str, reading: Reading) -> tuple[float, float]:
+def _dynamics(element: Element, kind: str, what: str, reading: UrdfReading) -> tuple[float, float]:
     found = reading.once(element, "dynamics", what)
     if found is None or not MOTIONS[kind]:
         return 0.0, 0.0
@@ -276,7 +276,7 @@ def _dynamics(element: Element, kind: str, what: str, reading: Reading) -> tuple
     return damping, friction
 
 
-def _mimic(element: Element, kind: str, what: str, reading: Reading) -> Mimic | None:
+def _mimic(element: Element, kind: str, what: str, reading: UrdfReading) -> Mimic | None:
     found = reading.once(element, "mimic", what)
     if found is None or not MOTIONS[kind]:
         return None
@@ -293,7 +293,7 @@ def _mimic(element: Element, kind: str, what: str, reading: Reading) -> Mimic | 
     )
 
 
-def _extension(root: Element, reading: Reading) -> tuple[Numbers3, tuple[Start, ...]]:
+def _extension(root: Element, reading: UrdfReading) -> tuple[Numbers3, tuple[Start, ...]]:
     """Gravity and the initial state, an extension of URDF by our exporter."""
     found = reading.once(root, "dalembert", "robot")
     if found is None:
@@ -316,12 +316,12 @@ class Visual:
     line: int
     kind: str
     size: tuple[float, ...]
-    pose: Pose
+    pose: UrdfOrigin
     color: Color | None
     mesh: str = ""
 
 
-def read_colors(root: Element, reading: Reading) -> dict[str, Color]:
+def read_colors(root: Element, reading: UrdfReading) -> dict[str, Color]:
     """The colors of named materials, defined at the robot or at their first use."""
     found: dict[str, Color] = {}
     for element in root.find("material"):
@@ -333,23 +333,23 @@ def read_colors(root: Element, reading: Reading) -> dict[str, Color]:
         for visual in link.find("visual"):
             for element in visual.find("material"):
                 # problems are reported with the link
-                _add_color(element, found, Reading(reading.source, reading.options))
+                _add_color(element, found, UrdfReading(reading.source, reading.options))
     return found
 
 
-def _add_color(element: Element, found: dict[str, Color], reading: Reading) -> None:
+def _add_color(element: Element, found: dict[str, Color], reading: UrdfReading) -> None:
     name = element.attributes.get("name", "")
     color = next(element.find("color"), None)
     if color is not None and name and name not in found:
         found[name] = _rgba(color, f"material {quote(name)}", reading)
 
 
-def _rgba(color: Element, what: str, reading: Reading) -> Color:
+def _rgba(color: Element, what: str, reading: UrdfReading) -> Color:
     reading.only(color, (), ("rgba",))
     return reading.numbers(color, "rgba", what, (0.5, 0.5, 0.5, 1.0))
 
 
-def read_visual(element: Element, what: str, colors: Mapping[str, Color], reading: Reading) -> Visual | None:
+def read_visual(element: Element, what: str, colors: Mapping[str, Color], reading: UrdfReading) -> Visual | None:
     """A shape, or None if it cannot be drawn."""
     what = f"{what}, visual"
     reading.only(element, ("origin", "geometry", "material"), ("name",))
@@ -361,16 +361,16 @@ def read_visual(element: Element, what: str, colors: Mapping[str, Color], readin
         return None
     shape, *others = geometry.children
     for other in others:
-        reading.unused(f"a second shape in <geometry>, <{shown(other.tag)}>,", other.line, "one is expected")
+        reading.unused(f"a second shape in <geometry>, <{shortened_name(other.tag)}>,", other.line, "one is expected")
     if shape.tag == "mesh":
         return _mesh(shape, what, pose, color, reading)
     if shape.tag not in _SIZES:
-        reading.unused(f"shape <{shown(shape.tag)}>", shape.line, "it cannot be drawn")
+        reading.unused(f"shape <{shortened_name(shape.tag)}>", shape.line, "it cannot be drawn")
         return None
     return Visual(shape.line, shape.tag, _size(shape, f"{what}, {shape.tag}", reading), pose, color)
 
 
-def _size(shape: Element, what: str, reading: Reading) -> tuple[float, ...]:
+def _size(shape: Element, what: str, reading: UrdfReading) -> tuple[float, ...]:
     keys = _SIZES[shape.tag]
     reading.only(shape, (), keys)
     if shape.tag != "box":
@@ -383,7 +383,7 @@ def _size(shape: Element, what: str, reading: Reading) -> tuple[float, ...]:
     return size
 
 
-def _mesh(shape: Element, what: str, pose: Pose, color: Color | None, reading: Reading) -> Visual | None:
+def _mesh(shape: Element, what: str, pose: UrdfOrigin, color: Color | None, reading: UrdfReading) -> Visual | None:
     reading.only(shape, (), ("filename", "scale"))
     what = f"{what}, mesh"
     scale = reading.numbers(shape, "scale", what, (1.0, 1.0, 1.0))
@@ -395,7 +395,7 @@ def _mesh(shape: Element, what: str, pose: Pose, color: Color | None, reading: R
     return None
 
 
-def _color(element: Element, what: str, colors: Mapping[str, Color], reading: Reading) -> Color | None:
+def _color(element: Element, what: str, colors: Mapping[str, Color], reading: UrdfReading) -> Color | None:
     material = reading.once(element, "material", what)
     if material is None:
         return None
@@ -412,7 +412,7 @@ def _color(element: Element, what: str, colors: Mapping[str, Color], reading: Re
     return colors.get(name)
 
 
-def remark_missing(visuals: Iterable[Visual], folder: Path, reading: Reading) -> None:
+def remark_missing(visuals: Iterable[Visual], folder: Path, reading: UrdfReading) -> None:
     """Remark mesh files that are neither next to the file nor in a package above it."""
     seen: dict[str, bool] = {}
     for visual in visuals:

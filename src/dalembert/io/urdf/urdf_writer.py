@@ -23,7 +23,7 @@ from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Limits, Shape
 from dalembert.model.evaluation import at_start, value
-from dalembert.model.file_form import unsaid
+from dalembert.model.file_entries import unsupported_in_urdf
 from dalembert.model.joints.base import Joint
 from dalembert.model.loads.base import InJoint
 from dalembert.model.values import WORLD
@@ -67,7 +67,7 @@ def to_urdf(model: Elements) -> str:
     if found := [problem for problem in (*check.structure(model), *check.undefined(model)) if problem.blocking]:
         lines = "\n".join(f"  - {problem}" for problem in found)
         raise ModelError(f"model '{model.name}' cannot be written as URDF:\n{lines}", found)
-    robot = Writer(model).robot()
+    robot = UrdfWriter(model).robot()
     ET.indent(robot)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(robot, encoding="unicode")}\n'
 
@@ -89,8 +89,8 @@ def _unsupported(model: Elements) -> Iterator[InputError]:
         ("rotor", [rotor.name for rotor in model.rotors], "URDF has no motor inertia"),
         ("speed", [speed.name for speed in model.generalized_speeds], "URDF has no quasi-velocities"),
     )
-    yield from (unsaid(contact.title, "URDF has no contacts and couplings") for contact in model.contacts)
-    yield from (unsaid(f"{kind} '{name}'", fact) for kind, names, fact in named for name in names)
+    yield from (unsupported_in_urdf(contact.title, "URDF has no contacts and couplings") for contact in model.contacts)
+    yield from (unsupported_in_urdf(f"{kind} '{name}'", fact) for kind, names, fact in named for name in names)
     known = {WORLD, *(body.name for body in model.bodies)}
     for shape in model.shapes:
         if shape.body not in known:
@@ -100,7 +100,7 @@ def _unsupported(model: Elements) -> Iterator[InputError]:
 def origin(element: ET.Element, position: Iterable[float], rotation: Iterable[float]) -> None:
     """Add a pose, unless it is the identity."""
     pose = {"xyz": [*position], "rpy": [*rotation]}
-    attributes = {key: texts(values) for key, values in pose.items() if any(values)}
+    attributes = {key: numbers_str(values) for key, values in pose.items() if any(values)}
     if attributes:
         ET.SubElement(element, "origin", attributes)
 
@@ -112,23 +112,23 @@ def visual(link: ET.Element, shape: Shape, material: str) -> None:
     geometry = ET.SubElement(element, "geometry")
     match shape.kind:
         case "box":
-            ET.SubElement(geometry, "box", size=texts(shape.size))
+            ET.SubElement(geometry, "box", size=numbers_str(shape.size))
         case "sphere":
-            ET.SubElement(geometry, "sphere", radius=text(shape.size[0]))
+            ET.SubElement(geometry, "sphere", radius=number_str(shape.size[0]))
         case "mesh":
-            ET.SubElement(geometry, "mesh", filename=shape.mesh, scale=texts(shape.size))
+            ET.SubElement(geometry, "mesh", filename=shape.mesh, scale=numbers_str(shape.size))
         case kind:
             radius, length = shape.size
-            ET.SubElement(geometry, kind, radius=text(radius), length=text(length))
+            ET.SubElement(geometry, kind, radius=number_str(radius), length=number_str(length))
     if shape.color is not None:
         paint = ET.SubElement(element, "material", name=material)
-        ET.SubElement(paint, "color", rgba=texts(shape.color))
+        ET.SubElement(paint, "color", rgba=numbers_str(shape.color))
 
 
-def text(x: float) -> str:
+def number_str(x: float) -> str:
     """A number in a form that is read back exactly.
 
-    >>> text(0.1 + 0.2)
+    >>> number_str(0.1 + 0.2)
     '0.30000000000000004'
     """
     if not math.isfinite(x):
@@ -136,12 +136,12 @@ def text(x: float) -> str:
     return repr(float(x) + 0.0)
 
 
-def texts(values: Iterable[float]) -> str:
+def numbers_str(values: Iterable[float]) -> str:
     """Numbers separated by spaces."""
-    return " ".join(text(x) for x in values)
+    return " ".join(number_str(x) for x in values)
 
 
-class Writer:
+class UrdfWriter:
     """Writes one model, element by element."""
 
     def __init__(self, model: Elements) -> None:
@@ -168,7 +168,7 @@ class Writer:
             self._mimic(constraint)
         for name in self.model.limits:
             if name not in self.joints:
-                raise unsaid(f"limit of '{name}'", "URDF has no limits for joints with several motions")
+                raise unsupported_in_urdf(f"limit of '{name}'", "URDF has no limits for joints with several motions")
         self._extension()
         return self.out
 
@@ -199,9 +199,9 @@ class Writer:
             return
         element = ET.SubElement(link, "inertial")
         origin(element, center, (0.0, 0.0, 0.0))
-        ET.SubElement(element, "mass", value=text(mass))
+        ET.SubElement(element, "mass", value=number_str(mass))
         keys = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-        entries = {f"i{'xyz'[i]}{'xyz'[j]}": text(inertia[i][j]) for i, j in keys}
+        entries = {f"i{'xyz'[i]}{'xyz'[j]}": number_str(inertia[i][j]) for i, j in keys}
         ET.SubElement(element, "inertia", entries)
 
     def _joint(self, joint: Joint, parent: str, child: str, body: Body, index: int) -> None:
@@ -211,13 +211,13 @@ class Writer:
         ET.SubElement(element, "parent", link=parent)
         ET.SubElement(element, "child", link=child)
         if axis is not None:
-            ET.SubElement(element, "axis", xyz=texts(axis))
+            ET.SubElement(element, "axis", xyz=numbers_str(axis))
         if len(joint.values) == 1:
             self.joints[name] = element
             self._limit(element, name, kind)
             damping, coulomb = self.friction.get((body.name, index), (0.0, 0.0))
             if damping or coulomb:
-                ET.SubElement(element, "dynamics", damping=text(damping), friction=text(coulomb))
+                ET.SubElement(element, "dynamics", damping=number_str(damping), friction=number_str(coulomb))
 
     def _kind(self, joint: Joint, body: Body, index: int) -> tuple[str, str, list[float] | None]:
         """The URDF type of a joint, its name, and its axis if it has one."""
@@ -225,7 +225,9 @@ class Writer:
         names = [self._coordinate(motion, where) for motion in joint.values]
         form = joint.urdf
         if form is None or len(form.coordinates) != len(names):
-            raise unsaid(where, "URDF has no such joint", "Use a sequence of revolute and prismatic joints.")
+            raise unsupported_in_urdf(
+                where, "URDF has no such joint", "Use a sequence of revolute and prismatic joints."
+            )
         if not names:
             return form.type, fresh_name(f"{body.name}_joint", self.taken, {}), None
         axis = joint.steps[-1].about or joint.steps[-1].along
@@ -243,8 +245,10 @@ class Writer:
             if self.uses[name] == 1:
                 return name
             fact = f"the coordinate {name} moves several joints"
-            raise unsaid(where, fact, "Use a separate coordinate for each joint.")
-        raise unsaid(where, f"its motion is the formula {name}", "Expected a single coordinate; URDF has no formulas.")
+            raise unsupported_in_urdf(where, fact, "Use a separate coordinate for each joint.")
+        raise unsupported_in_urdf(
+            where, f"its motion is the formula {name}", "Expected a single coordinate; URDF has no formulas."
+        )
 
     def _prefix(self, names: list[str], endings: list[str], where: str) -> str:
         """The name of a joint with several motions: the common prefix of its coordinates, without the suffixes of the reader."""
@@ -252,7 +256,7 @@ class Writer:
         wanted = [f"{prefix}_{ending}" for ending in endings]
         if names != wanted or prefix in self.taken:
             fact = f"its coordinates are {', '.join(names)}"
-            raise unsaid(where, fact, f"The URDF reader names them {', '.join(wanted)}: use such names.")
+            raise unsupported_in_urdf(where, fact, f"The URDF reader names them {', '.join(wanted)}: use such names.")
         self.taken.add(prefix)
         return prefix
 
@@ -264,7 +268,7 @@ class Writer:
         given = {"effort": limits.effort, "velocity": limits.velocity}
         if kind != "continuous":
             given = {"lower": -UNLIMITED if limits.lower is None else limits.lower, "upper": limits.upper, **given}
-        ET.SubElement(element, "limit", {key: text(UNLIMITED if x is None else x) for key, x in given.items()})
+        ET.SubElement(element, "limit", {key: number_str(UNLIMITED if x is None else x) for key, x in given.items()})
 
     # loads and constraints
 
@@ -279,7 +283,7 @@ class Writer:
             form = joints[key].urdf if key in joints else None
             if form is None or len(form.coordinates) != 1:
                 fact = "its joint is neither revolute nor prismatic, and URDF supports friction only there"
-                raise unsaid(load.title, fact)
+                raise unsupported_in_urdf(load.title, fact)
             before = found.get(key, (0.0, 0.0))
             found[key] = (before[0] + viscous, before[1] + dry)
         return found
@@ -293,7 +297,7 @@ class Writer:
         moving = {coordinate(name) for name in self.coordinates} | {TIME}
         linear = not any(slope.free_symbols & moving for slope in slopes.values())
         if len(names) != 2 or len(moving & {*symbols}) != 2 or not linear or constraint.feedback:
-            raise unsaid(where, "URDF has no constraints except linear mimic relations between two joints")
+            raise unsupported_in_urdf(where, "URDF has no constraints except linear mimic relations between two joints")
         # a constraint that was read from a file has the name of its joint
         names.sort(
             key=lambda name: (constraint.name != f"mimic of {name}", self.joints[name].find("mimic") is not None)
@@ -301,9 +305,9 @@ class Writer:
         follower, other = names
         a, b = (self._value(slopes[name]) for name in names)
         if not a or not b or self.joints[follower].find("mimic") is not None:
-            raise unsaid(where, "a URDF joint can mimic only one other joint")
+            raise unsupported_in_urdf(where, "a URDF joint can mimic only one other joint")
         rest = self._value(constraint.phi.subs({coordinate(name): 0 for name in names}))
-        numbers = {"multiplier": text(-b / a), "offset": text(-rest / a)}
+        numbers = {"multiplier": number_str(-b / a), "offset": number_str(-rest / a)}
         ET.SubElement(self.joints[follower], "mimic", {"joint": other, **numbers})
 
     def _extension(self) -> None:
@@ -311,11 +315,13 @@ class Writer:
         element = ET.Element("dalembert")
         gravity = [self._value(g) for g in self.model.gravity]
         if gravity != [*GRAVITY]:
-            element.set("gravity", texts(gravity))
+            element.set("gravity", numbers_str(gravity))
         upright = {str(joint.values[-4]) for body in self.model.bodies for joint in body.joints if joint.quaternion}
         for c in self.model.generalized_coordinates:
             if (c.start, c.start_rate) != (float(c.name in upright), 0.0):
-                ET.SubElement(element, "coordinate", name=c.name, start=text(c.start), rate=text(c.start_rate))
+                ET.SubElement(
+                    element, "coordinate", name=c.name, start=number_str(c.start), rate=number_str(c.start_rate)
+                )
         if element.attrib or len(element):
             self.out.append(element)
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import Table
-from dalembert.model.file_form import vector
-from dalembert.model.keys import Kind, array, constant, name, text
+from dalembert.model.file_entries import vector
+from dalembert.model.keys import ValueType, array, constant, name, string
 from dalembert.model.record import Named, argument, record
-from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
@@ -38,16 +38,16 @@ def read_gains(model: Elements, gains: Gains | None, count: int, where: str) -> 
     return tuple(model.reader.constant(gain, where) for gain in entries)
 
 
-two_gains = Kind(
+two_gains = ValueType(
     array(2, constant, "gains (alpha, beta)"),
     lambda model, x, where: read_gains(model, x, 2, where),
     vector,
     argument="Gains",
 )
-one_gain = Kind(
+one_gain = ValueType(
     constant.check,
     lambda model, x, where: read_gains(model, x, 1, where),
-    lambda x, where: written(x[0], where) if x else [],
+    lambda x, where: write_formula(x[0], where) if x else [],
     argument="Gains",
 )
 
@@ -60,7 +60,7 @@ class Constraint(Named):
     gains: ClassVar[int] = 2  # number of feedback gains: (α, β), or β alone
 
     name: str = argument(name, None, about="the name of the constraint", absent="numbered")
-    description: str = argument(text, "", about="what it means", default="", kw_only=True)
+    description: str = argument(string, "", about="what it means", default="", kw_only=True)
     feedback: tuple[Formula, ...] = argument(
         two_gains,
         None,
@@ -95,7 +95,7 @@ class FormulaConstraint(Constraint):
     formula: Formula
 
     @classmethod
-    def taken(cls, model: Model) -> Collection[str]:
+    def used_names(cls, model: Model) -> Collection[str]:
         """Empty: the check of the model reports duplicate names."""
         return ()
 

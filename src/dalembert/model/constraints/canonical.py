@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 from dalembert.errors import Problem
 from dalembert.model.constraints.base import FormulaConstraint
 from dalembert.model.evaluation import Table
-from dalembert.model.keys import Kind, of_momenta
-from dalembert.model.record import argument, builds, record
-from dalembert.symbolic.formula_writer import written
+from dalembert.model.keys import ValueType, of_momenta
+from dalembert.model.record import argument, builder_of, record
+from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.symbols import Formula, Written, momentum
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
     from dalembert.model.model import Model
 
-_formula = Kind(of_momenta, lambda model, x, where: model.formula(x, where, momenta=True), written, alone=True)
+_formula = ValueType(
+    of_momenta, lambda model, x, where: model.formula(x, where, momenta=True), write_formula, unnamed=True
+)
 
 
 @record
@@ -24,7 +26,7 @@ class Canonical(FormulaConstraint):
     """A constraint φ(q, p, t) = 0 on coordinates and momenta: (5.287) of papers/desapio."""
 
     kind = "canonical"
-    stored = "canonical_constraints"
+    model_attribute = "canonical_constraints"
 
     formula: Formula = argument(
         _formula, positional=True, about="a formula of coordinates, momenta and `t`; the constraint is formula = 0"
@@ -42,7 +44,7 @@ class Canonical(FormulaConstraint):
         return self._ineffective("no momentum", "It constrains positions: declare it as holonomic.")
 
 
-@builds(Canonical, {key: about for key, about in Canonical.keys().items() if key != "feedback"})
+@builder_of(Canonical, {key: about for key, about in Canonical.keys().items() if key != "feedback"})
 def canonical(model: Model, phi: Written, name: str | None = None, description: str = "") -> Model:
     """Impose φ(q, p, t) = 0 on coordinates and momenta, with p(x) = ∂L/∂q̇ of the coordinate x; `dirac` only.
 

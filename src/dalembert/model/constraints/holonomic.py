@@ -6,14 +6,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dalembert.errors import InputError, Problem, nearest
+from dalembert.errors import InputError, Problem, suggest_name
 from dalembert.model.constraints.base import FormulaConstraint, Gains, read_gains, two_gains
-from dalembert.model.evaluation import Table, open_rate, unfulfilled
-from dalembert.model.file_form import Element, unless
+from dalembert.model.evaluation import Table, constraint_problems, open_rate
+from dalembert.model.file_entries import Element, omit_default
 from dalembert.model.formulas import TimeLaw
-from dalembert.model.keys import MAX_FILE_ROWS, Key, Keys, Kind, attempt, many, name, number, of_time, position, table
-from dalembert.model.record import argument, builds, record
-from dalembert.symbolic.formula_writer import written
+from dalembert.model.keys import (
+    MAX_FILE_ROWS,
+    Key,
+    Keys,
+    ValueType,
+    many,
+    name,
+    number,
+    of_time,
+    position,
+    problem_of,
+    table,
+)
+from dalembert.model.record import argument, builder_of, record
+from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.lookup_tables import cubic_points
 from dalembert.symbolic.symbols import TIME, Formula, Written, coordinate
 
@@ -21,7 +33,9 @@ if TYPE_CHECKING:
     from dalembert.model.description import Elements
     from dalembert.model.model import Model
 
-_formula = Kind(position.check, lambda model, x, where: model.reader.read(x, where, rates=False), written, alone=True)
+_formula = ValueType(
+    position.check, lambda model, x, where: model.reader.read(x, where, rates=False), write_formula, unnamed=True
+)
 _DRIVEN = "prescribed motion of "
 _COLUMN = many(number, "numbers", MAX_FILE_ROWS)
 _POINTS: Keys = {"times": Key(_COLUMN, required=True), "values": Key(_COLUMN, required=True), "bends": Key(_COLUMN)}
@@ -33,7 +47,7 @@ def _motion(value: object, where: str, model: Elements) -> Iterator[Problem]:
         yield from of_time(value, where, model)
         return
     found = list(table(value, _POINTS, where, model))
-    yield from found or attempt(where, lambda: model.reader.law(value, where, 0.0))
+    yield from found or problem_of(where, lambda: model.reader.law(value, where, 0.0))
 
 
 @record
@@ -41,7 +55,7 @@ class Holonomic(FormulaConstraint):
     """A constraint φ(q, t) = 0; with feedback gains (α, β) a servo constraint φ̈ + β φ̇ + α φ = 0."""
 
     kind = "holonomic"
-    stored = "holonomic_constraints"
+    model_attribute = "holonomic_constraints"
 
     formula: Formula = argument(_formula, positional=True, about="a formula; the constraint is formula = 0")
 
@@ -61,7 +75,7 @@ class Holonomic(FormulaConstraint):
             return self._ineffective("no coordinate", "Remove it, or use the coordinates it constrains.")
         if self.feedback or model.assemble_start:
             return []
-        found = unfulfilled(self.title, "φ", self.phi, q, "positions", table)
+        found = constraint_problems(self.title, "φ", self.phi, q, "positions", table)
         return found + open_rate(self.title, self.phi, q, table)
 
     @property
@@ -90,14 +104,14 @@ class Holonomic(FormulaConstraint):
             )
         columns = {key: x.tolist() for key, x in zip(("times", "values", "bends"), points or (), strict=False)}
         return {
-            "name": unless(self.name, f"drive of {name}"),
+            "name": omit_default(self.name, f"drive of {name}"),
             "coordinate": name,
-            "motion": written(motion, where) if points is None else columns,
-            "feedback": unless(two_gains.write(self.feedback, where), []),
+            "motion": write_formula(motion, where) if points is None else columns,
+            "feedback": omit_default(two_gains.write(self.feedback, where), []),
         }
 
 
-@builds(Holonomic)
+@builder_of(Holonomic)
 def holonomic(
     model: Model, phi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
 ) -> Model:
@@ -109,17 +123,17 @@ def holonomic(
     return Holonomic.build(model, formula=phi, name=name, description=description, feedback=feedback)
 
 
-@builds(
+@builder_of(
     Holonomic,
     {
-        "name": replace(Holonomic.keys()["name"], absent="`drive of` and the name of the coordinate"),
-        "coordinate": Key(name, required=True, about="the driven coordinate"),
+        "name": replace(Holonomic.keys()["name"], default_description="`drive of` and the name of the coordinate"),
+        "coordinate": Key(name, required=True, description="the driven coordinate"),
         "motion": Key(
-            _motion, required=True, about="a formula of parameters and the time `t`, or interpolation points"
+            _motion, required=True, description="a formula of parameters and the time `t`, or interpolation points"
         ),
         "feedback": replace(
             Holonomic.keys()["feedback"],
-            about="gains `[alpha, beta]` of a [servo constraint](#feedback-servo-constraints)",
+            description="gains `[alpha, beta]` of a [servo constraint](#feedback-servo-constraints)",
         ),
     },
 )
@@ -134,7 +148,9 @@ def drive(
     With `feedback` = (α, β) it is a computed-torque controller: the tracking error e decays as ë + β ė + α e = 0.
     """
     if coordinate not in model.coordinate_names:
-        raise InputError(f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, model.coordinate_names)}")
+        raise InputError(
+            f"drive: there is no coordinate '{coordinate}'. {suggest_name(coordinate, model.coordinate_names)}"
+        )
     key = name or f"drive of {coordinate}"
     (formula,) = model.reader.law(motion, f"'{key}'", model.duration).formulas
     phi = model.reader.read(coordinate, f"'{key}'") - formula

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem
-from dalembert.model.attitude import PLACE, Rotation, placement
+from dalembert.model.attitude import PLACEMENT, Rotation, placement
 from dalembert.model.check_elements import unknown
 from dalembert.model.constraints.base import Constraint, Gains, read_gains, two_gains
 from dalembert.model.evaluation import Table
-from dalembert.model.file_form import Element, place, vector
+from dalembert.model.file_entries import Element, placement_entries, vector
 from dalembert.model.joints.base import Joint, joints_of
-from dalembert.model.keys import Key, name, text, two_bodies
-from dalembert.model.record import builds, record
-from dalembert.model.values import WORLD, ZERO, Given, Vector3, pair
+from dalembert.model.keys import Key, name, string, two_bodies
+from dalembert.model.record import builder_of, record
+from dalembert.model.values import WORLD, ZERO, ArrayInput, Vector3, pair
 from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Loop(Constraint):
     """
 
     kind = "loop"
-    stored = "loops"
+    model_attribute = "loops"
 
     bodies: tuple[str, str]
     joint: Joint
@@ -67,7 +67,7 @@ class Loop(Constraint):
             "description": self.description or None,
             "bodies": list(self.bodies),
             "joint": joint,
-            **place(self.position, self.rotation, self.title),
+            **placement_entries(self.position, self.rotation, self.title),
             "feedback": vector(self.feedback, self.title) or None,
         }
 
@@ -90,14 +90,14 @@ def loop_bodies(model: Elements, loop: Loop) -> list[str]:
 
 
 # the reader of joint tables adds the key of the joint
-@builds(
+@builder_of(
     Loop,
     {
         "name": Key(name, required=True),
-        "description": Key(text, usual=""),
+        "description": Key(string, default_in_file=""),
         "bodies": Key(two_bodies, required=True),
-        **PLACE,
-        "feedback": Key(two_gains, usual=[]),
+        **PLACEMENT,
+        "feedback": Key(two_gains, default_in_file=[]),
     },
 )
 def loop(
@@ -106,7 +106,7 @@ def loop(
     bodies: tuple[str, str],
     joint: Joint,
     *,
-    position: Given = ZERO,
+    position: ArrayInput = ZERO,
     rotation: Rotation = ZERO,
     description: str = "",
     feedback: Gains | None = None,
@@ -139,6 +139,6 @@ def loop(
         )
     at = placement(model, where, position, rotation)
     gains = read_gains(model, feedback, 2, f"{where}, feedback")
-    made = Loop(name, pair(bodies, where), joint.still(), *at, description=description, feedback=gains)
+    made = Loop(name, pair(bodies, where), joint.at_zero(), *at, description=description, feedback=gains)
     model.loops += (made,)
     return model

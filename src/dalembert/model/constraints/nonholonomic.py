@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
 from dalembert.model.constraints.base import FormulaConstraint, Gains, one_gain
-from dalembert.model.evaluation import Table, unfulfilled
+from dalembert.model.evaluation import Table, constraint_problems
 from dalembert.model.keys import moving
-from dalembert.model.record import argument, builds, record
+from dalembert.model.record import argument, builder_of, record
 from dalembert.symbolic.symbols import Formula, Written, coordinate, rate
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Nonholonomic(FormulaConstraint):
     """A constraint ψ(q, q̇, t) = 0; with a feedback gain α a servo constraint ψ̇ + α ψ = 0."""
 
     kind = "nonholonomic"
-    stored = "nonholonomic_constraints"
+    model_attribute = "nonholonomic_constraints"
     gains = 1
 
     formula: Formula = argument(moving, positional=True, about="a formula; the constraint is formula = 0")
@@ -43,14 +43,14 @@ class Nonholonomic(FormulaConstraint):
         q, qd = ({symbol(name) for name in model.coordinate_names} for symbol in (coordinate, rate))
         if self.psi.free_symbols & qd:
             free = self.feedback or model.assemble_start
-            return [] if free else unfulfilled(self.title, "ψ", self.psi, qd, "rates", table)
+            return [] if free else constraint_problems(self.title, "ψ", self.psi, qd, "rates", table)
         if self.psi.free_symbols & q:
             return self._ineffective("no velocity", "It constrains positions: declare it as holonomic.")
         advice = "Remove it, or use the velocities it constrains."
         return self._ineffective("neither coordinates nor velocities", advice)
 
 
-@builds(Nonholonomic)
+@builder_of(Nonholonomic)
 def nonholonomic(
     model: Model, psi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
 ) -> Model:

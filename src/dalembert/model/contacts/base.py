@@ -1,9 +1,9 @@
 """Base classes of contacts and couplings.
 
 A contact refers to bodies and is converted to constraints first: `formulas` computes them from the motion of the bodies.
-`pushes` defines where the forces of these constraints act. `declared` defines its residuals for verification, from positions
-only and by other formulas: see `model/reference_model`. Constraints on positions alone derive from `Held`: the residual is a
-sum of parts, with which the initial state is checked as well.
+`pushes` defines where the forces of these constraints act. `declared` defines its residuals for verification, from positions only
+and by other formulas: see `model/reference_model`. Constraints on positions alone derive from `PositionContact`: the residual is
+a sum of parts, with which the initial state is checked as well.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from dalembert.errors import Problem
 from dalembert.model.evaluation import Table
 from dalembert.model.keys import name, two_bodies, two_points
-from dalembert.model.loads.base import Motion, formulas_in, vector_of
+from dalembert.model.loads.base import LoadKinematics, formulas_in, vector_of
 from dalembert.model.record import Named, argument, record
-from dalembert.model.reference_model import Condition, Places, Traced, Watch, held
+from dalembert.model.reference_model import Condition, Derivatives, MotionProbe, ReferencePoses, position_condition
 from dalembert.model.values import WORLD, ZERO, TwoPoints, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, zeros
 from dalembert.symbolic.symbols import Formula
@@ -33,7 +33,7 @@ Formulas = Mapping[str, Scalar]
 
 
 @dataclass(frozen=True)
-class Push:
+class ConstraintAction:
     """The action of a constraint on a body for a unit multiplier: a force at a point and a moment, in world axes."""
 
     body: str
@@ -42,11 +42,11 @@ class Push:
     point: Array
 
 
-def pushed(bodies: Sequence[str], force: Array, point: Array, moment: Array | None = None) -> list[Push]:
+def pushed(bodies: Sequence[str], force: Array, point: Array, moment: Array | None = None) -> list[ConstraintAction]:
     """A force at a point of the last body and its reaction at the same point of the first of two; none on the world."""
     couple = zeros(3) if moment is None else moment
     both = zip(reversed(bodies), ((force, couple), (-force, -couple)), strict=False)
-    return [Push(name, *push, point) for name, push in both if name != WORLD]
+    return [ConstraintAction(name, *push, point) for name, push in both if name != WORLD]
 
 
 @record
@@ -54,7 +54,7 @@ class Contact(Named):
     """Base class of contacts and couplings: constraints between bodies without a joint."""
 
     family = "constraint"
-    stored = "contacts"
+    model_attribute = "contacts"
     unit: ClassVar[str | None] = "m"  # unit of its position constraints; None: that of their formulas
 
     name: str = argument(
@@ -62,8 +62,8 @@ class Contact(Named):
     )
 
     @classmethod
-    def taken(cls, model: Model) -> Collection[str]:
-        return {*model.constraint_names, *super().taken(model)}
+    def used_names(cls, model: Model) -> Collection[str]:
+        return {*model.constraint_names, *super().used_names(model)}
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -84,41 +84,41 @@ class Contact(Named):
         """Its problems in the model; `table` has the initial value of every symbol."""
         return []
 
-    def parts(self, places: Places) -> Array | None:
+    def parts(self, places: ReferencePoses) -> Array | None:
         """For verification: the terms, along the second axis, whose sum is zero in every row; None if there is no row."""
         return None
 
     @abstractmethod
-    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+    def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         """Its constraints on positions and on velocities, by name."""
 
     @abstractmethod
-    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """The actions of each constraint on the bodies; constraints that are omitted act inside joints."""
 
     @abstractmethod
-    def declared(self, watch: Watch) -> Iterator[Condition]:
+    def declared(self, watch: MotionProbe) -> Iterator[Condition]:
         """For verification: the residuals, from positions only and by other formulas."""
 
 
 @record
-class Held(Contact):
+class PositionContact(Contact):
     """Base class of contacts with constraints on positions only."""
 
     @abstractmethod
-    def parts(self, places: Places) -> Array:
+    def parts(self, places: ReferencePoses) -> Array:
         """For verification: the terms, along the second axis, whose sum is zero in every row."""
 
-    def declared(self, watch: Watch) -> Iterator[Condition]:
+    def declared(self, watch: MotionProbe) -> Iterator[Condition]:
         """The sums and their time derivatives vanish."""
         parts = watch.traced(self.parts)
         levels = (parts.value, parts.rate, parts.second)
-        gap = Traced(*(level.sum(axis=1) for level in (*levels, parts.change)))
-        yield held(self.name, watch, gap, sizes=[np.abs(level).sum(axis=1) for level in levels])
+        gap = Derivatives(*(level.sum(axis=1) for level in (*levels, parts.change)))
+        yield position_condition(self.name, watch, gap, sizes=[np.abs(level).sum(axis=1) for level in levels])
 
 
 @record
-class BetweenPoints(Held):
+class BetweenPoints(PositionContact):
     """Base class of constraints between a point of the second body and a point, or the axes, of the first."""
 
     bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
@@ -136,17 +136,17 @@ class BetweenPoints(Held):
             return []
         return [Problem(self.title, f"both points are on '{first}'.", "Give `bodies` two different names.")]
 
-    def _ends(self, motion: Motion) -> tuple[Array, Array]:
+    def _ends(self, motion: LoadKinematics) -> tuple[Array, Array]:
         """World positions of both points."""
         first, second = (motion.frame(body).point(vector_of(motion, x))[0] for body, x in self.fixed_points)
         return first, second
 
-    def _seen(self, motion: Motion) -> Array:
+    def _seen(self, motion: LoadKinematics) -> Array:
         """The vector from the first point to the second, in axes of the first body."""
         first, second = self._ends(motion)
         return motion.frame(self.bodies[0]).R.T @ (second - first)
 
-    def _found(self, places: Places) -> tuple[Array, Array]:
+    def _found(self, places: ReferencePoses) -> tuple[Array, Array]:
         """For verification: world positions of both points."""
         first, second = (places.point(body, x) for body, x in self.fixed_points)
         return first, second

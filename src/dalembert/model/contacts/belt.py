@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dalembert.arguments import shown
+from dalembert.arguments import short_repr
 from dalembert.errors import InputError
-from dalembert.model.contacts.coupling import Tied
-from dalembert.model.file_form import vector
-from dalembert.model.keys import Kind, array, constant, switch
+from dalembert.model.contacts.coupling import LinearCoupling
+from dalembert.model.file_entries import vector
+from dalembert.model.keys import ValueType, array, constant, switch
 from dalembert.model.record import argument, record
-from dalembert.model.values import several
+from dalembert.model.values import is_sequence
 from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 def _two(model: Elements, radii: object, where: str) -> tuple[Formula, ...]:
-    if not several(radii, 2):
-        raise InputError(f"{where}: got {shown(radii)}. Expected two radii, one for each pulley.")
+    if not is_sequence(radii, 2):
+        raise InputError(f"{where}: got {short_repr(radii)}. Expected two radii, one for each pulley.")
     return tuple(model.reader.constant(each, f"{where}[{i}]") for i, each in enumerate(radii))
 
 
-_radii = Kind(array(2, constant, "radii"), _two, vector, argument="Given")
+_radii = ValueType(array(2, constant, "radii"), _two, vector, argument="Given")
 
 
 @record
-class Belt(Tied):
+class Belt(LinearCoupling):
     """Connect two pulleys by a belt without slip: r₁ θ₁ − r₂ θ₂ = phase, or r₁ θ₁ + r₂ θ₂ if it is crossed.
 
     The belt has the same speed on both pulleys; a crossed belt reverses the direction of the second.

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import symengine as se
 
 from dalembert.errors import InputError, Problem
-from dalembert.model.contacts.base import Formulas, Held, Push
+from dalembert.model.contacts.base import ConstraintAction, Formulas, PositionContact
 from dalembert.model.evaluation import Table, value
-from dalembert.model.file_form import vector
-from dalembert.model.keys import Kind, constant, counted, many, optional_constant, several_bodies, two_bodies
-from dalembert.model.loads.base import Motion
+from dalembert.model.file_entries import vector
+from dalembert.model.keys import ValueType, constant, index_list, many, optional_constant, several_bodies, two_bodies
+from dalembert.model.loads.base import LoadKinematics
 from dalembert.model.record import Arguments, argument, record
-from dalembert.model.reference_model import Places
-from dalembert.model.values import row_of, several
+from dalembert.model.reference_model import ReferencePoses
+from dalembert.model.values import is_sequence, row_of
 from dalembert.symbolic.algebra_base import Array, matrix
 from dalembert.symbolic.symbols import TIME, Formula, coordinate, decimal
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dalembert.model.description import Elements
     from dalembert.model.model import Model
 
-_factors = Kind(
+_factors = ValueType(
     many(constant, "numbers or formulas"),
     lambda model, x, where: tuple(model.reader.constant(each, where) for each in row_of(x, where, "factors")),
     vector,
@@ -33,7 +33,7 @@ _factors = Kind(
 
 
 @record
-class Tied(Held):
+class LinearCoupling(PositionContact):
     """Base class of linear couplings Σ factorᵢ × (motion of joint i) = phase; motions may be formulas of coordinates.
 
     A motion is identified by its body, the index of the joint of the body, and the index of the motion in the joint, all 0
@@ -45,17 +45,17 @@ class Tied(Held):
 
     bodies: tuple[str, ...] = argument(two_bodies, positional=True, about="two body names")
     joints: tuple[int, ...] = argument(
-        counted, (), about="an integer for each body: which of its joints, counted from 0", absent="all `0`"
+        index_list, (), about="an integer for each body: which of its joints, counted from 0", absent="all `0`"
     )
     motions: tuple[int, ...] = argument(
-        counted, (), about="an integer for each joint: which of its motions, counted from 0", absent="all `0`"
+        index_list, (), about="an integer for each joint: which of its motions, counted from 0", absent="all `0`"
     )
     phase: Formula | None = argument(
         optional_constant, None, about="a constant: the value of the sum", absent="its initial value"
     )
 
     @classmethod
-    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """The numbers of factors, joints and motions must equal the number of bodies."""
         counts = {
             "joints": given["joints"] or None,
@@ -63,7 +63,7 @@ class Tied(Held):
             "factors": given.get("factors"),
         }
         for key, found in counts.items():
-            if several(found) and several(given["bodies"]) and len(found) != len(given["bodies"]):
+            if is_sequence(found) and is_sequence(given["bodies"]) and len(found) != len(given["bodies"]):
                 expected = f"Expected {len(given['bodies'])}, one for each body."
                 raise InputError(f"{where}, {key}: got {len(found)}. {expected}")
         return given
@@ -95,7 +95,7 @@ class Tied(Held):
             found.append(Problem(self.title, "its motions depend on no coordinate.", "Couple joints that can move."))
         return found
 
-    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+    def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         """The sum minus its phase."""
         lower, terms = motion.lower, list(zip(self.weights, self.in_joints, strict=True))
         start = {coordinate(c.name): decimal(c.start) for c in motion.model.generalized_coordinates} | {
@@ -106,14 +106,16 @@ class Tied(Held):
             phase = sum((k * self._formula(motion.model, *each).subs(start) for k, each in terms), start=se.Integer(0))
         return {self.name: sum(lower(k) * motion.joint(*each).value for k, each in terms) - lower(phase)}, {}
 
-    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """None: its forces act inside the joints."""
         return {}
 
-    def parts(self, places: Places) -> Array:
+    def parts(self, places: ReferencePoses) -> Array:
         """Each motion times its factor, and minus the phase or the initial terms."""
         terms = [(places.lower(k), each) for k, each in zip(self.weights, self.in_joints, strict=True)]
-        phase = [k * places.started(*each) for k, each in terms] if self.phase is None else [places.lower(self.phase)]
+        phase = (
+            [k * places.initial_value(*each) for k, each in terms] if self.phase is None else [places.lower(self.phase)]
+        )
         return matrix([[*(k * places.value(*each) for k, each in terms), *(-x for x in phase)]])
 
     @staticmethod
@@ -122,7 +124,7 @@ class Tied(Held):
 
 
 @record
-class Coupling(Tied):
+class Coupling(LinearCoupling):
     """Couple joint motions linearly: Σ factorᵢ × motionᵢ = phase, by default the initial value of the sum.
 
     A planet gear on a carrier around a fixed sun of twice its radius, with the planet angle relative to the carrier:

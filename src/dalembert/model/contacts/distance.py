@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
-from dalembert.model.contacts.base import BetweenPoints, Formulas, Push, pushed
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, pushed
 from dalembert.model.evaluation import Table, value
 from dalembert.model.keys import constant_length
-from dalembert.model.loads.base import Motion
+from dalembert.model.loads.base import LoadKinematics
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.symbolic.algebra_base import Array, matrix, scaled
 from dalembert.symbolic.symbols import Formula
 
@@ -46,19 +46,19 @@ class Distance(BetweenPoints):
         advice = "Expected a positive length; for coincident points close a loop with a spherical joint."
         return [Problem(f"{self.title}, length", f"the length is {size:g}.", advice)]
 
-    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+    def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         """The residual of the squared distance."""
         (first, second), size = self._ends(motion), motion.lower(self.length)
         span = second - first
         return {self.name: motion.algebra.half * (span @ span - size * size) / size}, {}
 
-    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """Along the rod, repulsive."""
         first, second = self._ends(motion)
         along = scaled(1 / motion.lower(self.length), second - first)
         return {self.name: pushed(self.bodies, along, second)}
 
-    def parts(self, places: Places) -> Array:
+    def parts(self, places: ReferencePoses) -> Array:
         """The distance and minus the length."""
         first, second = self._found(places)
         span = second - first

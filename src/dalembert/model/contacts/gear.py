@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import symengine as se
 
-from dalembert.model.contacts.coupling import Tied
+from dalembert.model.contacts.coupling import LinearCoupling
 from dalembert.model.keys import constant, switch
 from dalembert.model.record import argument, record
 from dalembert.symbolic.symbols import Formula
 
 
 @record
-class Gear(Tied):
+class Gear(LinearCoupling):
     """Mesh two gears: θ₁ + ratio θ₂ = phase, or θ₁ − ratio θ₂ for an internal gear.
 
     The first gear makes `ratio` revolutions per revolution of the second: in the opposite direction, or the same if internal.

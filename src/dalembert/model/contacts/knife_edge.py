@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dalembert.model.contacts.base import Contact, Formulas, Push, pushed
+from dalembert.model.contacts.base import ConstraintAction, Contact, Formulas, pushed
 from dalembert.model.keys import body_name, direction, fixed_vector
-from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.loads.base import LoadKinematics, vector_of
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Condition, Level, Watch, length, point_of
+from dalembert.model.reference_model import Condition, Level, MotionProbe, length, point_of
 from dalembert.model.values import ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import vector
 
@@ -29,17 +29,17 @@ class KnifeEdge(Contact):
         about="three numbers: the blocked direction, perpendicular to the blade, in body axes",
     )
 
-    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+    def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         frame = motion.frame(self.body)
         _, J, c = frame.point(vector_of(motion, self.point))
         return {}, {self.name: (frame.R @ vector(self.direction)) @ (J @ motion.qd + c)}
 
-    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         frame = motion.frame(self.body)
         point, _, _ = frame.point(vector_of(motion, self.point))
         return {self.name: pushed([self.body], frame.R @ vector(self.direction), point)}
 
-    def declared(self, watch: Watch) -> Iterator[Condition]:
+    def declared(self, watch: MotionProbe) -> Iterator[Condition]:
         """(R d)·ṙ = 0 for the point r of the knife edge and the direction d on its body."""
         point = point_of(watch, self.body, self.point)
         side = watch.traced(lambda places: places.frames[self.body].along(self.direction))

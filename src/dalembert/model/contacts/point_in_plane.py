@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dalembert.model.contacts.base import BetweenPoints, Formulas, Push, pushed
-from dalembert.model.frozen import Frozen
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, pushed
+from dalembert.model.immutable import Frozen
 from dalembert.model.keys import direction
-from dalembert.model.loads.base import Motion
+from dalembert.model.loads.base import LoadKinematics
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Array, matrix, vector
 
@@ -29,7 +29,7 @@ class PointInPlane(BetweenPoints):
     """
 
     kind = "point_in_plane"
-    sentences = Frozen(
+    descriptions = Frozen(
         bodies='two names, of bodies or `"world"`: the body with the plane, then the body with the point',
         points="two points, each in the axes of its body: a point of the plane, then the constrained point",
     )
@@ -38,16 +38,16 @@ class PointInPlane(BetweenPoints):
         direction, positional=True, about="three numbers: the normal of the plane, in axes of the first body"
     )
 
-    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+    def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         """The height above the plane."""
         return {self.name: vector(list(self.normal)) @ self._seen(motion)}, {}
 
-    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """Along the normal, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
         return {self.name: pushed(self.bodies, R @ vector(list(self.normal)), point)}
 
-    def parts(self, places: Places) -> Array:
+    def parts(self, places: ReferencePoses) -> Array:
         """The heights of both points."""
         normal, (first, second) = places.frames[self.bodies[0]].along(self.normal), self._found(places)
         return matrix([[normal @ second, -(normal @ first)]])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dalembert.model.contacts.base import BetweenPoints, Formulas, Push, pushed
-from dalembert.model.frozen import Frozen
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, pushed
+from dalembert.model.immutable import Frozen
 from dalembert.model.keys import direction
-from dalembert.model.loads.base import Motion
+from dalembert.model.loads.base import LoadKinematics
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Array, matrix, vector
 from dalembert.symbolic.rotations import cross, perpendicular
@@ -29,7 +29,7 @@ class PointOnLine(BetweenPoints):
     """
 
     kind = "point_on_line"
-    sentences = Frozen(
+    descriptions = Frozen(
         bodies='two names, of bodies or `"world"`: the body with the line, then the body with the point',
         points="two points, each in the axes of its body: a point of the line, then the constrained point",
     )
@@ -45,17 +45,17 @@ class PointOnLine(BetweenPoints):
         both = (first, cross(vector(list(self.axis)), first))
         return {f"{self.name}, across {i + 1}": e for i, e in enumerate(both)}
 
-    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+    def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         """The distance from the line in two directions."""
         offset = self._seen(motion)
         return {name: e @ offset for name, e in self._across.items()}, {}
 
-    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """Perpendicular to the line, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
         return {name: pushed(self.bodies, R @ e, point) for name, e in self._across.items()}
 
-    def parts(self, places: Places) -> Array:
+    def parts(self, places: ReferencePoses) -> Array:
         """The cross product of the line and the vector to the point, which has three rows."""
         (a, b, c), (p, r) = places.frames[self.bodies[0]].along(self.axis), self._found(places)
         rows = [[r[i] * v, -p[i] * v, -r[j] * u, p[j] * u] for i, j, u, v in ((1, 2, b, c), (2, 0, c, a), (0, 1, a, b))]

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import symengine as se
 
-from dalembert.arguments import shown
+from dalembert.arguments import short_repr
 from dalembert.errors import InputError, Problem
-from dalembert.model import file_form
-from dalembert.model.contacts.base import BetweenPoints, Formulas, Push, pushed
+from dalembert.model import file_entries
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, pushed
 from dalembert.model.evaluation import Table
-from dalembert.model.frozen import Frozen
-from dalembert.model.keys import Kind, array, readable
-from dalembert.model.loads.base import Motion, formulas_in
+from dalembert.model.immutable import Frozen
+from dalembert.model.keys import ValueType, array, readable
+from dalembert.model.loads.base import LoadKinematics, formulas_in
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
-from dalembert.model.values import several
+from dalembert.model.reference_model import ReferencePoses
+from dalembert.model.values import is_sequence
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
-from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula, Written, coordinate
 
@@ -41,15 +41,15 @@ def _read(model: Elements, given: Written, where: str) -> Formula:
 
 
 def _two(model: Elements, given: object, where: str) -> tuple[Formula, ...]:
-    if not several(given, 2):
+    if not is_sequence(given, 2):
         expected = "two formulas of x, y and z, which vanish on the curve"
-        raise InputError(f"{where}: got {shown(given)}. Expected {expected}.")
+        raise InputError(f"{where}: got {short_repr(given)}. Expected {expected}.")
     return tuple(_read(model, each, f"{where}[{i}]") for i, each in enumerate(given))
 
 
 _check = readable("a formula of x, y and z in quotation marks", _read)
-_surface = Kind(_check, _read, written)
-_curve = Kind(array(2, _check, "formulas of x, y and z"), _two, file_form.vector, argument="Given")
+_surface = ValueType(_check, _read, write_formula)
+_curve = ValueType(array(2, _check, "formulas of x, y and z"), _two, file_entries.vector, argument="Given")
 
 
 @record
@@ -87,17 +87,17 @@ class OnSurfaces(BetweenPoints):
             for name, f in self.surfaces.items()
         }
 
-    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+    def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         """The formulas at the position of the point."""
         return self.values(motion.algebra, motion.lower, self._seen(motion)), {}
 
-    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """Along the gradients, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
         slopes = self.gradients(motion.algebra, motion.lower, self._seen(motion))
         return {name: pushed(self.bodies, R @ slope, point) for name, slope in slopes.items()}
 
-    def parts(self, places: Places) -> Array:
+    def parts(self, places: ReferencePoses) -> Array:
         """The terms of the formulas as written."""
         (first, second), R = self._found(places), places.frames[self.bodies[0]].R
         position = vector([R[:, i] @ (second - first) for i in range(3)])
@@ -132,7 +132,7 @@ class PointOnSurface(OnSurfaces):
     """
 
     kind = "point_on_surface"
-    sentences = Frozen(
+    descriptions = Frozen(
         bodies='two names, of bodies or `"world"`: the body with the surface, then the body with the point',
         points="two points, each in the axes of its body: the origin of x, y, z, then the constrained point",
     )
@@ -163,7 +163,7 @@ class PointOnCurve(OnSurfaces):
     """
 
     kind = "point_on_curve"
-    sentences = Frozen(
+    descriptions = Frozen(
         bodies='two names, of bodies or `"world"`: the body with the curve, then the body with the point',
         points="two points, each in the axes of its body: the origin of x, y, z, then the constrained point",
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import symengine as se
 
-from dalembert.model.contacts.coupling import Tied
-from dalembert.model.frozen import Frozen
+from dalembert.model.contacts.coupling import LinearCoupling
+from dalembert.model.immutable import Frozen
 from dalembert.model.keys import constant_length
 from dalembert.model.record import argument, record
 from dalembert.symbolic.symbols import Formula
 
 
 @record
-class RackAndPinion(Tied):
+class RackAndPinion(LinearCoupling):
     """Mesh a pinion and a rack: radius × θ₁ − x₂ = phase. A negative radius reverses the direction.
 
     The displacement of the rack, the second body, is `radius` × the angle of the pinion, the first.
@@ -29,7 +29,7 @@ class RackAndPinion(Tied):
 
     kind = "rack_and_pinion"
     unit = "m"
-    sentences = Frozen(bodies="two body names: the pinion, then the rack")
+    descriptions = Frozen(bodies="two body names: the pinion, then the rack")
 
     radius: Formula = argument(
         constant_length,

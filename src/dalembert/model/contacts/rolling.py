@@ -18,12 +18,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import Problem
-from dalembert.model.contacts.base import Contact, Formulas, Push, pushed
+from dalembert.model.contacts.base import ConstraintAction, Contact, Formulas, pushed
 from dalembert.model.evaluation import Table, value
 from dalembert.model.keys import body_name, direction, fixed_vector, switch
-from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.loads.base import LoadKinematics, vector_of
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Condition, Level, Places, Traced, Watch, axes_of, held, length, point_of
+from dalembert.model.reference_model import (
+    Condition,
+    Derivatives,
+    Level,
+    MotionProbe,
+    ReferencePoses,
+    axes_of,
+    length,
+    point_of,
+    position_condition,
+)
 from dalembert.model.values import WORLD, ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, vector
 from dalembert.symbolic.rotations import cross, perpendicular
@@ -51,11 +61,11 @@ class Rolling(Contact):
     )
 
     @abstractmethod
-    def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:
+    def lowest(self, motion: LoadKinematics, up: Array) -> tuple[Array, Scalar]:
         """For the unit normal in body axes: the vector a from the center to the lowest point, and its depth."""
 
     @abstractmethod
-    def down(self, places: Places, up: Array) -> Array:
+    def down(self, places: ReferencePoses, up: Array) -> Array:
         """For verification: the vector to the lowest point by another formula, in world axes."""
 
     @property
@@ -84,7 +94,7 @@ class Rolling(Contact):
             if not 0 < size < np.inf
         ]
 
-    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+    def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         """The height of the lowest point, and its material velocity along the plane relative to the ground."""
         frame, ground, axes = motion.frame(self.body), motion.frame(self.ground), self._axes(motion)
         n, center = axes[0], vector_of(motion, self.center)
@@ -101,7 +111,7 @@ class Rolling(Contact):
             name: e @ velocity for name, e in zip(names[1:], axes[1:], strict=True)
         }
 
-    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         frame, axes = motion.frame(self.body), self._axes(motion)
         arm, _ = self.lowest(motion, frame.R.T @ axes[0])
         place, _, _ = frame.point(vector_of(motion, self.center) + arm)
@@ -112,7 +122,7 @@ class Rolling(Contact):
     def _names(self) -> tuple[str, str, str]:
         return f"{self.name}, contact", f"{self.name}, slip 1", f"{self.name}, slip 2"
 
-    def _axes(self, motion: Motion) -> list[Array]:
+    def _axes(self, motion: LoadKinematics) -> list[Array]:
         """The normal and two unit vectors along the plane, in world axes."""
         n, first = vector(list(self.normal)), vector(list(perpendicular(self.normal)))
         axes = [n, first, cross(n, first)]
@@ -120,7 +130,7 @@ class Rolling(Contact):
 
     # verification
 
-    def declared(self, watch: Watch) -> Iterator[Condition]:
+    def declared(self, watch: MotionProbe) -> Iterator[Condition]:
         """The material points of both bodies at r have the same velocity along the plane: (1 − n nᵀ) (v − v_ground) = 0."""
         n = watch.traced(self._up)
         place = watch.traced(lambda places: places.point(self.body, self.center) + self.down(places, self._up(places)))
@@ -139,21 +149,21 @@ class Rolling(Contact):
         if self.contact:
             height = watch.traced(lambda places: self._parts(places).sum(axis=1))
             far = length(place.value - point_of(watch, self.body, self.center).value)
-            yield held(f"{self.name}, contact", watch, height, sizes=(far, fast, quick + turning * fast))
+            yield position_condition(f"{self.name}, contact", watch, height, sizes=(far, fast, quick + turning * fast))
 
-    def parts(self, places: Places) -> Array | None:
+    def parts(self, places: ReferencePoses) -> Array | None:
         """The heights of the center, of the lowest point below it, and of the plane."""
         return self._parts(places) if self.contact else None
 
-    def _parts(self, places: Places) -> Array:
+    def _parts(self, places: ReferencePoses) -> Array:
         n, (center, foot) = self._up(places), (places.point(*each) for each in self.fixed_points)
         return matrix([[n @ center, n @ self.down(places, n), -(n @ foot)]])
 
-    def _up(self, places: Places) -> Array:
+    def _up(self, places: ReferencePoses) -> Array:
         return places.frames[self.ground].along(self.normal)
 
 
-def _matter(watch: Watch, name: str, from_point: Vector3, place: Traced) -> Traced:
+def _matter(watch: MotionProbe, name: str, from_point: Vector3, place: Derivatives) -> Derivatives:
     """Velocity of the material point of a body at a position: v = ȯ + Ṙ x with x = Rᵀ (r − o), its rate and variation.
 
     The material point changes with time: ẋ = Ṙᵀ (r − o) + Rᵀ (ṙ − ȯ). `value` has the magnitudes of both.
@@ -168,7 +178,7 @@ def _matter(watch: Watch, name: str, from_point: Vector3, place: Traced) -> Trac
     spin, size = length(axes.rate), length(arm)
     fast = length(o.rate) + spin * size
     quick = length(o.second) + length(axes.second) * size + spin * (spin * size + length(moving))
-    return Traced(np.stack([fast, quick]), v, vd, dv)
+    return Derivatives(np.stack([fast, quick]), v, vd, dv)
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.keys import constant_length
-from dalembert.model.loads.base import Motion
+from dalembert.model.loads.base import LoadKinematics
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled
 from dalembert.symbolic.symbols import Formula
 
@@ -40,9 +40,9 @@ class RollingBall(Rolling):
     def sizes(self) -> Sequence[tuple[str, Formula]]:
         return [("radius", self.radius)]
 
-    def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:
+    def lowest(self, motion: LoadKinematics, up: Array) -> tuple[Array, Scalar]:
         radius = motion.lower(self.radius)
         return scaled(-radius, up), radius
 
-    def down(self, places: Places, up: Array) -> Array:
+    def down(self, places: ReferencePoses, up: Array) -> Array:
         return scaled(-places.lower(self.radius), up)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.keys import constant_length, direction
-from dalembert.model.loads.base import Motion
+from dalembert.model.loads.base import LoadKinematics
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import cross
@@ -44,14 +44,14 @@ class RollingDisk(Rolling):
     def sizes(self) -> Sequence[tuple[str, Formula]]:
         return [("radius", self.radius)]
 
-    def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:
+    def lowest(self, motion: LoadKinematics, up: Array) -> tuple[Array, Scalar]:
         """Opposite to the projection of the normal onto the disk; r sin(angle of axis and normal) below the center."""
         axis = vector(list(self.axis))
         cosine, radius = up @ axis, motion.lower(self.radius)
         sine = motion.algebra.sqrt(1 - cosine * cosine)
         return scaled(-radius / sine, up - scaled(cosine, axis)), radius * sine
 
-    def down(self, places: Places, up: Array) -> Array:
+    def down(self, places: ReferencePoses, up: Array) -> Array:
         """Perpendicular to the axis and to the intersection of the disk's plane with the ground."""
         axis = places.frames[self.body].along(self.axis)
         level = cross(up, axis)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.model.attitude import turn
+from dalembert.model.attitude import rotation_of
 from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.keys import fixed_vector
-from dalembert.model.loads.base import Motion
+from dalembert.model.loads.base import LoadKinematics
 from dalembert.model.loads.ellipsoid_on_plane import below, lowest
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar
 from dalembert.symbolic.symbols import Formula
@@ -36,16 +36,18 @@ class RollingEllipsoid(Rolling):
     kind = "rolling_ellipsoid"
 
     semi_axes: Vector3 = argument(fixed_vector, positional=True, about="three constants: the semi-axes")
-    rotation: Vector3 = argument(turn, ZERO, about="the orientation of its axes on the body, a [rotation](#rotations)")
+    rotation: Vector3 = argument(
+        rotation_of, ZERO, about="the orientation of its axes on the body, a [rotation](#rotations)"
+    )
 
     @property
     def sizes(self) -> Sequence[tuple[str, Formula]]:
         return [(f"semi_axes[{i}]", size) for i, size in enumerate(self.semi_axes)]
 
-    def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:
+    def lowest(self, motion: LoadKinematics, up: Array) -> tuple[Array, Scalar]:
         """x = −A² m/√(m·A² m)."""
         return lowest(motion, self.semi_axes, self.rotation, up)
 
-    def down(self, places: Places, up: Array) -> Array:
+    def down(self, places: ReferencePoses, up: Array) -> Array:
         """By three conjugate semi-diameters."""
         return below(places, self.body, self.semi_axes, self.rotation, up)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import symengine as se
 
-from dalembert.model.contacts.coupling import Tied
-from dalembert.model.frozen import Frozen
+from dalembert.model.contacts.coupling import LinearCoupling
+from dalembert.model.immutable import Frozen
 from dalembert.model.keys import constant, switch
 from dalembert.model.record import argument, record
 from dalembert.symbolic.symbols import Formula
 
 
 @record
-class Worm(Tied):
+class Worm(LinearCoupling):
     """Mesh a worm and a worm wheel: θ₁ − (teeth/starts) θ₂ = phase, or θ₁ + (teeth/starts) θ₂ for a left-handed thread.
 
     A revolution of the worm, the first body, advances the wheel by `starts` of its `teeth`, in reverse if left-handed.
@@ -30,7 +30,7 @@ class Worm(Tied):
     """
 
     kind = "worm"
-    sentences = Frozen(bodies="two body names: the worm, then the wheel")
+    descriptions = Frozen(bodies="two body names: the worm, then the wheel")
 
     teeth: Formula = argument(constant, positional=True, about="a constant: the number of teeth of the wheel")
     starts: Formula = argument(constant, 1, about="a constant: the number of thread starts of the worm")

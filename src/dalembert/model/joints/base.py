@@ -2,7 +2,7 @@
 
 A joint defines its arguments, the formulas of its motions, the rotation and displacement of M, its motion subspace, the
 constraint rows of the joint when it closes a loop, and its inverse. For verification it defines, by independent formulas, the
-pose of the child (`displaced`) and the residuals of a closed loop (`unfulfilled`): see `model/reference_model`.
+pose of the child (`reference_pose`) and the residuals of a closed loop (`reference_residuals`): see `model/reference_model`.
 
 In a loop, F is fixed on the first body and M on the second. A row is a function φ(R, p) of the rotation R = R_FM and the
 displacement p = p_FM; the power of its wrench (on the second body at the origin of M, in axes of F) is φ̇, so the row of the
@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 from symengine import Integer
 
-from dalembert.arguments import shown
+from dalembert.arguments import short_repr
 from dalembert.errors import InputError
-from dalembert.model.attitude import turn
-from dalembert.model.file_form import Element, Urdf, Value, given, place
+from dalembert.model.attitude import rotation_of
+from dalembert.model.file_entries import Element, Urdf, Value, placement_entries, without_none
 from dalembert.model.keys import entries, fixed_vector
 from dalembert.model.record import Record, argument, record
-from dalembert.model.reference_model import Place
-from dalembert.model.values import ZERO, UnitVector, Vector3, several
+from dalembert.model.reference_model import ReferenceFrame
+from dalembert.model.values import ZERO, UnitVector, Vector3, is_sequence
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.rotations import about_axis, angle_about, cross, perpendicular
@@ -57,14 +57,14 @@ class JointMotion:
 
 
 @dataclass(frozen=True)
-class Undone:
+class InverseJoint:
     """The inverse of a joint: the joints that realize it, and the (joint, motion) of each original motion."""
 
     joints: list[Joint]
     places: list[tuple[int, int]]
 
 
-class Step(NamedTuple):
+class MotionAxes(NamedTuple):
     """The rotation axis of one motion, rotated by the preceding motions, and its translation in axes of F.
 
     `along` is the displacement per unit of the motion.
@@ -87,7 +87,7 @@ class Joint(Record):
         fixed_vector, ZERO, positional=True, about="three constants: the position of the joint frame, in parent axes"
     )
     rotation: tuple[Formula, Formula, Formula] = argument(
-        turn,
+        rotation_of,
         ZERO,
         positional=True,
         about="the orientation of the joint frame on the parent: roll, pitch and yaw, or another [rotation](#rotations)",
@@ -124,25 +124,25 @@ class Joint(Record):
         return self.names or self.moves
 
     @property
-    def steps(self) -> Sequence[Step]:
+    def steps(self) -> Sequence[MotionAxes]:
         """The axes of each motion that is a rotation about an axis or a translation."""
-        return [Step()] * len(self.values)
+        return [MotionAxes()] * len(self.values)
 
     def _rotations(self, algebra: Algebra, values: Sequence[Scalar]) -> list[Array | None]:
         found = zip(self.steps, values, strict=True)
         return [None if step.about is None else about_axis(algebra, step.about, value) for step, value in found]
 
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+    def rotation_matrix(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """R_FM: the rotation of the moved frame M in F, the product of the rotations of all motions."""
         found = [R for R in self._rotations(algebra, values) if R is not None]
         return reduce(matmul, found) if found else identity(3)
 
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+    def translation(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """p_FM: the displacement of the moved frame M in axes of F."""
         slides = [(step.along, value) for step, value in zip(self.steps, values, strict=True) if step.along is not None]
         return vector([sum(axis[i] * value for axis, value in slides if axis[i]) for i in range(3)])
 
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+    def angular_motion_subspace(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The rotational motion subspace (3×k): angular velocity of M in F for unit rates, in axes of M."""
         columns, after = list[Array](), list[Array]()
         for step, R in reversed([*zip(self.steps, self._rotations(algebra, values), strict=True)]):
@@ -153,12 +153,12 @@ class Joint(Record):
             after = [R, *after]
         return _columns(columns[::-1])
 
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+    def linear_motion_subspace(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The translational motion subspace (3×k): velocity of the origin of M in F for unit rates, in axes of F."""
         return _columns([zeros(3) if step.along is None else vector(list(step.along)) for step in self.steps])
 
     @abstractmethod
-    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[ConstraintRow]:
         """The constraint rows of the joint for M rotated by R and displaced by p relative to F."""
 
     @property
@@ -167,7 +167,7 @@ class Joint(Record):
         return [any(row.force) for row in self.closure(FLOATS, identity(3), zeros(3))]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """The joint values of a pose of M: the inverse of `turn` and `shift`, here with at most one rotation."""
+        """The joint values of a pose of M: the inverse of `rotation_of` and `translation`, here with at most one rotation."""
         return tuple(
             float(np.dot(np.array(step.along, dtype=float), p)) if step.about is None else angle_about(step.about, R)
             for step in self.steps
@@ -188,27 +188,27 @@ class Joint(Record):
 
     def element(self, where: str) -> dict[str, Value]:
         """All its keys in a model file, with its placement."""
-        return given({**self.written(where), **place(self.position, self.rotation, where)})
+        return without_none({**self.written(where), **placement_entries(self.position, self.rotation, where)})
 
     @abstractmethod
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """For verification: displacement and rotation of the child, by other formulas than `shift` and `turn`."""
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """For verification: displacement and rotation of the child, by other formulas than `translation` and `rotation_of`."""
 
     @abstractmethod
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+    def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         """For verification: residuals of lengths and directions, which vanish if M is in an admissible pose.
 
         Rows may be redundant, and an axis may point in the opposite direction, as the rows of the joints allow it.
         """
 
-    def undone(self) -> Undone | None:
+    def inverse(self) -> InverseJoint | None:
         """The inverse motion without the placement; None if no joint of this package realizes it."""
         if not self.reversible:
             return None
         back = replace(self.with_values([-value for value in self.values]), position=HERE, rotation=HERE)
-        return Undone([back], [(0, motion) for motion in range(len(self.values))])
+        return InverseJoint([back], [(0, motion) for motion in range(len(self.values))])
 
-    def still(self) -> Joint:
+    def at_zero(self) -> Joint:
         """The joint with zero motions, as a loop stores it."""
         return self.with_values([Integer(0)] * len(self.values))
 
@@ -239,10 +239,10 @@ def _columns(columns: Sequence[Array]) -> Array:
 def joints_of(given: object, where: str) -> tuple[Joint, ...]:
     """One joint or a sequence of joints, as a tuple."""
     joints = list[Joint]()
-    for joint in given if several(given) else [given]:
+    for joint in given if is_sequence(given) else [given]:
         if not isinstance(joint, Joint):
             raise InputError(
-                f"{where}, joint: got {shown(joint)}. Expected a joint, such as "
+                f"{where}, joint: got {short_repr(joint)}. Expected a joint, such as "
                 'model.revolute((0, 0, 1), "q"), or a list of joints.'
             )
         joints.append(joint)
@@ -250,7 +250,7 @@ def joints_of(given: object, where: str) -> tuple[Joint, ...]:
 
 
 @dataclass(frozen=True)
-class Row:
+class ConstraintRow:
     """A constraint row φ = 0 with the wrench (force, moment) of a unit multiplier."""
 
     name: str
@@ -259,24 +259,24 @@ class Row:
     moment: Array
 
 
-def along(name: str, n: Sequence[Component], p: Array) -> Row:
+def along(name: str, n: Sequence[Component], p: Array) -> ConstraintRow:
     """Row that fixes the origin of M along n, a unit vector of F: n · p = 0."""
     direction = vector(list(n))
-    return Row(name, direction @ p, direction, zeros(3))
+    return ConstraintRow(name, direction @ p, direction, zeros(3))
 
 
-def across(name: str, a: Sequence[Component], b: Sequence[Component], R: Array) -> Row:
+def across(name: str, a: Sequence[Component], b: Sequence[Component], R: Array) -> ConstraintRow:
     """Row that keeps vector a of F and vector b of M perpendicular: a · R b = 0."""
     first, second = vector(list(a)), R @ vector(list(b))
-    return Row(name, first @ second, zeros(3), cross(second, first))
+    return ConstraintRow(name, first @ second, zeros(3), cross(second, first))
 
 
-def together(p: Array) -> list[Row]:
+def together(p: Array) -> list[ConstraintRow]:
     """Rows for coincident origins of F and M."""
     return [along(name, n, p) for name, n in zip("xyz", np.eye(3, dtype=int).tolist(), strict=True)]
 
 
-def unturned(algebra: Algebra, R: Array) -> list[Row]:
+def same_orientation(algebra: Algebra, R: Array) -> list[ConstraintRow]:
     """Rows for parallel axes of F and M: twice the vector part of the quaternion of R, 2 sin(θ/2) along the axis, is zero.
 
     It is zero only for R = 1, so that assembly from a rough guess cannot converge to another rotation.
@@ -288,7 +288,7 @@ def unturned(algebra: Algebra, R: Array) -> list[Row]:
         e = vector([int(name == axis) for axis in "xyz"])
         # the rate of the vector part is (w ω + ω × part) / 2
         moment = scaled(w, e) + scaled(0.5, cross(twice, e))
-        rows.append(Row(f"turn {name}", twice @ e, zeros(3), moment))
+        rows.append(ConstraintRow(f"turn {name}", twice @ e, zeros(3), moment))
     return rows
 
 
@@ -297,12 +297,12 @@ def _ratio(algebra: Algebra, a: Scalar, b: Scalar) -> Scalar:
     return 0 if algebra.is_zero(a) else a / b
 
 
-def aligned(axis: Sequence[Component], R: Array) -> list[Row]:
+def aligned(axis: Sequence[Component], R: Array) -> list[ConstraintRow]:
     """Rows for the same direction of the axis in both frames."""
     return [across(f"tilt {i + 1}", e, axis, R) for i, e in enumerate(plane(axis))]
 
 
-def on_line(axis: Sequence[Component], p: Array) -> list[Row]:
+def on_line(axis: Sequence[Component], p: Array) -> list[ConstraintRow]:
     """Rows that keep the origin of M on the axis through the origin of F."""
     return [along(f"side {i + 1}", e, p) for i, e in enumerate(plane(axis))]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.model.joints.base import Joint, Row, Rows, Step, aligned, on_line
+from dalembert.model.joints.base import ConstraintRow, Joint, MotionAxes, Rows, aligned, on_line
 from dalembert.model.keys import direction, position
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import Place, apart, beside, parallel, slid, turned
+from dalembert.model.reference_model import ReferenceFrame, apart, cross_with_axis, parallel, rotation_about, slid
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
 from dalembert.symbolic.symbols import Formula
@@ -25,14 +25,14 @@ class Cylindrical(Joint):
     displacement: Formula = motion(position, about="a formula of coordinates and time")
 
     @property
-    def steps(self) -> Sequence[Step]:
-        return [Step(about=self.axis), Step(along=self.axis)]
+    def steps(self) -> Sequence[MotionAxes]:
+        return [MotionAxes(about=self.axis), MotionAxes(along=self.axis)]
 
-    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[ConstraintRow]:
         return [*on_line(self.axis, p), *aligned(self.axis, R)]
 
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        return slid(self.axis, values[1]), turned(algebra, self.axis, values[0])
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        return slid(self.axis, values[1]), rotation_about(algebra, self.axis, values[0])
 
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        return beside(F, self.axis, apart(F, M)), parallel(F, M, self.axis)
+    def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
+        return cross_with_axis(F, self.axis, apart(F, M)), parallel(F, M, self.axis)

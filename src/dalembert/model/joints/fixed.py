@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from symengine import Integer, sympify
 
 from dalembert.errors import InputError
-from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import HERE, Joint, Row, Rows, Undone, together, unturned
+from dalembert.model.file_entries import Urdf
+from dalembert.model.joints.base import HERE, ConstraintRow, InverseJoint, Joint, Rows, same_orientation, together
 from dalembert.model.record import record
-from dalembert.model.reference_model import Place, apart, twisted
+from dalembert.model.reference_model import ReferenceFrame, apart, twisted
 from dalembert.model.values import Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, zeros
 
@@ -25,28 +25,30 @@ class Fixed(Joint):
     kind = "fixed"
     urdf = Urdf("fixed", {})
 
-    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        return [*together(p), *unturned(algebra, R)]
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[ConstraintRow]:
+        return [*together(p), *same_orientation(algebra, R)]
 
-    def undone(self) -> Undone:
-        return Undone([], [])
+    def inverse(self) -> InverseJoint:
+        return InverseJoint([], [])
 
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         return zeros(3), identity(3)
 
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+    def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         return apart(F, M), twisted(F, M)
 
 
 _ZERO = Integer(0)
 
 
-def backwards(joints: Sequence[Joint], where: str) -> tuple[tuple[Joint, ...], dict[tuple[int, int], tuple[int, int]]]:
+def invert_joints(
+    joints: Sequence[Joint], where: str
+) -> tuple[tuple[Joint, ...], dict[tuple[int, int], tuple[int, int]]]:
     """The inverse of a joint sequence, and the new index of each (joint, motion); every motion changes its sign."""
     out: list[Joint] = []
     moved: dict[tuple[int, int], tuple[int, int]] = {}
     for index in reversed(range(len(joints))):
-        undone = joints[index].undone()
+        undone = joints[index].inverse()
         if undone is None:
             fact = f"a {joints[index].kind} joint cannot be inverted"
             raise InputError(f"{where}: {fact}. Cut the loop so that the direction of this joint does not change.")

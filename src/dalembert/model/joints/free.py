@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from dalembert.model import file_form
+from dalembert.model import file_entries
 from dalembert.model.attitude import Rotation, placement
-from dalembert.model.file_form import Element, Urdf
-from dalembert.model.joints.base import HERE, Joint, Row, Rows, Step
+from dalembert.model.file_entries import Element, Urdf
+from dalembert.model.joints.base import HERE, ConstraintRow, Joint, MotionAxes, Rows
 from dalembert.model.joints.spherical import ATTITUDE, Quaternion, Spherical, attitude
 from dalembert.model.keys import Key, moves
-from dalembert.model.record import builds, record
-from dalembert.model.reference_model import Place
-from dalembert.model.values import ZERO, Given, motions
+from dalembert.model.record import builder_of, record
+from dalembert.model.reference_model import ReferenceFrame
+from dalembert.model.values import ZERO, ArrayInput, motions
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.symbolic.symbols import Formula, Written
 
@@ -50,22 +50,27 @@ class Free(Joint):
         return ("along x", "along y", "along z", *self.attitude.motions)
 
     @property
-    def steps(self) -> Sequence[Step]:
-        return [Step(along=(1, 0, 0)), Step(along=(0, 1, 0)), Step(along=(0, 0, 1)), *self.attitude.steps]
+    def steps(self) -> Sequence[MotionAxes]:
+        return [
+            MotionAxes(along=(1, 0, 0)),
+            MotionAxes(along=(0, 1, 0)),
+            MotionAxes(along=(0, 0, 1)),
+            *self.attitude.steps,
+        ]
 
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        return self.attitude.turn(algebra, values[3:])
+    def rotation_matrix(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        return self.attitude.rotation_matrix(algebra, values[3:])
 
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+    def translation(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         return vector(list(values[:3]))
 
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        return np.concatenate([zeros(3, 3), self.attitude.angular(algebra, values[3:])], axis=1)
+    def angular_motion_subspace(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        return np.concatenate([zeros(3, 3), self.attitude.angular_motion_subspace(algebra, values[3:])], axis=1)
 
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+    def linear_motion_subspace(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         return np.concatenate([identity(3), zeros(3, len(self.attitude.values))], axis=1)
 
-    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[ConstraintRow]:
         return []
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
@@ -75,24 +80,24 @@ class Free(Joint):
         return replace(self, displacement=tuple(values[:3]), attitude=self.attitude.with_values(values[3:]))
 
     def written(self, where: str) -> Element:
-        kind, moves = {"type": self.kind}, {"displacement": file_form.vector(self.displacement, where)}
+        kind, moves = {"type": self.kind}, {"displacement": file_entries.vector(self.displacement, where)}
         return {**kind, **moves, **self.attitude.written(where), **kind}
 
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        return vector(list(values[:3])), self.attitude.displaced(algebra, values[3:])[1]
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        return vector(list(values[:3])), self.attitude.reference_pose(algebra, values[3:])[1]
 
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+    def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         return [], []
 
 
-@builds(Free, {"displacement": Key(moves(3), required=True, motion=True), **ATTITUDE})
+@builder_of(Free, {"displacement": Key(moves(3), required=True, motion=True), **ATTITUDE})
 def free(
     model: Model,
-    displacement: Given | None = None,
-    angles: Given | None = None,
+    displacement: ArrayInput | None = None,
+    angles: ArrayInput | None = None,
     sequence: str = "xyz",
-    quaternion: Given | None = None,
-    position: Given = ZERO,
+    quaternion: ArrayInput | None = None,
+    position: ArrayInput = ZERO,
     rotation: Rotation = ZERO,
     *,
     where: str = "joint",

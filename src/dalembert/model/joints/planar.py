@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import HERE, Joint, Row, Rows, Step, Undone, aligned, along, plane
+from dalembert.model.file_entries import Urdf
+from dalembert.model.joints.base import (
+    HERE,
+    ConstraintRow,
+    InverseJoint,
+    Joint,
+    MotionAxes,
+    Rows,
+    aligned,
+    along,
+    plane,
+)
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.keys import direction, moves, position
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import Place, apart, parallel, slid, turned
+from dalembert.model.reference_model import ReferenceFrame, apart, parallel, rotation_about, slid
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
 from dalembert.symbolic.symbols import Formula
@@ -29,24 +39,24 @@ class Planar(Joint):
     angle: Formula = motion(position, about="a formula of coordinates and time")
 
     @property
-    def steps(self) -> Sequence[Step]:
+    def steps(self) -> Sequence[MotionAxes]:
         e1, e2 = plane(self.normal)
-        return [Step(along=e1), Step(along=e2), Step(about=self.normal)]
+        return [MotionAxes(along=e1), MotionAxes(along=e2), MotionAxes(about=self.normal)]
 
-    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[ConstraintRow]:
         return [along("height", self.normal, p), *aligned(self.normal, R)]
 
-    def undone(self) -> Undone:
+    def inverse(self) -> InverseJoint:
         """A revolute joint, then two prismatic joints, all with negated values."""
         (a, b, c), (d, e, f) = plane(self.normal)
         x, y = self.displacement
         turn = Revolute(HERE, HERE, self.normal, -self.angle)
         slides = Prismatic(HERE, HERE, (a, b, c), -x), Prismatic(HERE, HERE, (d, e, f), -y)
-        return Undone([turn, *slides], [(1, 0), (2, 0), (0, 0)])
+        return InverseJoint([turn, *slides], [(1, 0), (2, 0), (0, 0)])
 
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         e1, e2 = plane(self.normal)
-        return slid(e1, values[0]) + slid(e2, values[1]), turned(algebra, self.normal, values[2])
+        return slid(e1, values[0]) + slid(e2, values[1]), rotation_about(algebra, self.normal, values[2])
 
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+    def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         return [F.along(self.normal) @ vector(apart(F, M))], parallel(F, M, self.normal)

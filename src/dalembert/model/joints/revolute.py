@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import Joint, Row, Rows, Step, aligned, together
+from dalembert.model.file_entries import Urdf
+from dalembert.model.joints.base import ConstraintRow, Joint, MotionAxes, Rows, aligned, together
 from dalembert.model.keys import direction, position
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import Place, apart, parallel, turned
+from dalembert.model.reference_model import ReferenceFrame, apart, parallel, rotation_about
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, zeros
 from dalembert.symbolic.symbols import Formula
@@ -26,14 +26,14 @@ class Revolute(Joint):
     angle: Formula = motion(position, about="a formula of coordinates and time")
 
     @property
-    def steps(self) -> Sequence[Step]:
-        return [Step(about=self.axis)]
+    def steps(self) -> Sequence[MotionAxes]:
+        return [MotionAxes(about=self.axis)]
 
-    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[ConstraintRow]:
         return [*together(p), *aligned(self.axis, R)]
 
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        return zeros(3), turned(algebra, self.axis, values[0])
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        return zeros(3), rotation_about(algebra, self.axis, values[0])
 
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+    def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         return apart(F, M), parallel(F, M, self.axis)

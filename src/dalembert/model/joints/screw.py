@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.model.joints.base import Joint, Row, Rows, Step, aligned, on_line, plane
+from dalembert.model.joints.base import ConstraintRow, Joint, MotionAxes, Rows, aligned, on_line, plane
 from dalembert.model.keys import direction, position, size
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import Place, apart, beside, parallel, slid, turned
+from dalembert.model.reference_model import ReferenceFrame, apart, cross_with_axis, parallel, rotation_about, slid
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import angle_about, cross
@@ -48,13 +48,13 @@ class Screw(Joint):
         return made
 
     @property
-    def steps(self) -> Sequence[Step]:
-        return [Step(self.axis, [k * self.lead for k in self.axis])]
+    def steps(self) -> Sequence[MotionAxes]:
+        return [MotionAxes(self.axis, [k * self.lead for k in self.axis])]
 
-    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[ConstraintRow]:
         return [*on_line(self.axis, p), *aligned(self.axis, R), self._thread(algebra, R, p)]
 
-    def _thread(self, algebra: Algebra, R: Array, p: Array) -> Row:
+    def _thread(self, algebra: Algebra, R: Array, p: Array) -> ConstraintRow:
         """2 lead × sin(δ/2) = 0, δ = angle − advance / lead: smooth across full revolutions, nonzero at δ = π."""
         n, (e1, e2) = vector(list(self.axis)), (vector(list(e)) for e in plane(self.axis))
         turned = R @ e1
@@ -67,7 +67,7 @@ class Screw(Joint):
         # weights of the rates of sin and cos in d(sin g) = g d(sin) − sin g³/4 d(cos)
         a, b = g, -0.25 * sin * g * g * g
         moment = scaled(self.lead * (a * C + b * S), across) + scaled(self.lead * (b * C - a * S), along)
-        return Row("thread", self.lead * sin * g, scaled(b * sin - a * cos, n), moment)
+        return ConstraintRow("thread", self.lead * sin * g, scaled(b * sin - a * cos, n), moment)
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The angle, with the number of revolutions from the advance."""
@@ -75,10 +75,10 @@ class Screw(Joint):
         turns = round((float(np.dot(np.array(self.axis, dtype=float), p)) / self.lead - angle) / (2 * math.pi))
         return (angle + 2 * math.pi * turns,)
 
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        return slid(self.axis, values[0] * (self.pitch / (2 * math.pi))), turned(algebra, self.axis, values[0])
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        return slid(self.axis, values[0] * (self.pitch / (2 * math.pi))), rotation_about(algebra, self.axis, values[0])
 
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+    def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         """Origin on the axis, parallel axes, and the sine of the angle minus the advance over the lead."""
         span = apart(F, M)
         e1, e2 = plane(self.axis)
@@ -86,4 +86,4 @@ class Screw(Joint):
         angle = algebra.function("atan2", F.along(e2) @ now, F.along(e1) @ now)
         lead = self.pitch / (2 * math.pi)
         ahead = lead * algebra.sin(angle - (F.along(self.axis) @ vector(span)) / lead)
-        return [*beside(F, self.axis, span), ahead], parallel(F, M, self.axis)
+        return [*cross_with_axis(F, self.axis, span), ahead], parallel(F, M, self.axis)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.errors import InputError, nearest
-from dalembert.model import file_form
-from dalembert.model.attitude import PLACE, Rotation, placement
-from dalembert.model.file_form import Element
-from dalembert.model.joints.base import HERE, Joint, Row, Rows, Step, Undone, together
+from dalembert.errors import InputError, suggest_name
+from dalembert.model import file_entries
+from dalembert.model.attitude import PLACEMENT, Rotation, placement
+from dalembert.model.file_entries import Element
+from dalembert.model.joints.base import HERE, ConstraintRow, InverseJoint, Joint, MotionAxes, Rows, together
 from dalembert.model.keys import Key, Keys, moves, name
-from dalembert.model.record import argument, builds, record
-from dalembert.model.reference_model import Place, apart, rotation, turned
-from dalembert.model.values import ZERO, Given, Vector3, motions
+from dalembert.model.record import argument, builder_of, record
+from dalembert.model.reference_model import ReferenceFrame, apart, rotation, rotation_about
+from dalembert.model.values import ZERO, ArrayInput, Vector3, motions
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.symbolic.symbols import Formula, coordinate
 
@@ -29,7 +29,7 @@ ATTITUDE: Keys = {
     "sequence": Key(name),
     "angles": Key(moves(3), motion=True),
     "quaternion": Key(moves(4, "coordinates (w, x, y, z)"), loop=False),
-    **PLACE,
+    **PLACEMENT,
 }
 
 
@@ -37,10 +37,10 @@ ATTITUDE: Keys = {
 class AboutPoint(Joint):
     """Base class of joints with coincident origins of both frames."""
 
-    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[ConstraintRow]:
         return together(p)
 
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+    def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         return apart(F, M), []
 
 
@@ -59,8 +59,8 @@ class Spherical(AboutPoint):
     )
 
     @property
-    def steps(self) -> Sequence[Step]:
-        return [Step(about=UNITS[axis]) for axis in self.sequence]
+    def steps(self) -> Sequence[MotionAxes]:
+        return [MotionAxes(about=UNITS[axis]) for axis in self.sequence]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         from scipy.spatial.transform import Rotation
@@ -68,10 +68,10 @@ class Spherical(AboutPoint):
         a, b, c = Rotation.from_matrix(R).as_euler(self.sequence.upper())
         return (float(a), float(b), float(c))
 
-    def undone(self) -> Undone:
+    def inverse(self) -> InverseJoint:
         """The reversed sequence with negated angles."""
         a, b, c = self.angles
-        return Undone([Spherical(HERE, HERE, self.sequence[::-1], (-c, -b, -a))], [(0, 2), (0, 1), (0, 0)])
+        return InverseJoint([Spherical(HERE, HERE, self.sequence[::-1], (-c, -b, -a))], [(0, 2), (0, 1), (0, 0)])
 
     def require_motions(self, where: str) -> None:
         if None in self.angles:
@@ -80,8 +80,10 @@ class Spherical(AboutPoint):
                 "only a loop-closing joint may omit them."
             )
 
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        first, second, third = (turned(algebra, UNITS[e], x) for e, x in zip(self.sequence, values, strict=True))
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        first, second, third = (
+            rotation_about(algebra, UNITS[e], x) for e, x in zip(self.sequence, values, strict=True)
+        )
         return zeros(3), first @ second @ third
 
 
@@ -105,7 +107,7 @@ class Quaternion(AboutPoint):
     def moves(self) -> tuple[str, ...]:
         return ("parts",)
 
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+    def rotation_matrix(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The rotation of q / |q|; it does not depend on the norm, so the norm constraint exerts no force."""
         w, x, y, z = values
         two = 2 / (w * w + x * x + y * y + z * z)
@@ -117,7 +119,7 @@ class Quaternion(AboutPoint):
             ]
         )
 
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+    def angular_motion_subspace(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """2 G(q) / |q|²."""
         w, x, y, z = values
         two = 2 / (w * w + x * x + y * y + z * z)
@@ -129,24 +131,24 @@ class Quaternion(AboutPoint):
         x, y, z, w = Rotation.from_matrix(R).as_quat(canonical=True)
         return (float(w), float(x), float(y), float(z))
 
-    def still(self) -> Spherical:
+    def at_zero(self) -> Spherical:
         """A spherical joint with angles, which has the same closure rows in a loop."""
         return Spherical(self.position, self.rotation, "xyz", HERE)
 
     def written(self, where: str) -> Element:
-        return {"type": "spherical", "quaternion": file_form.vector(self.parts, where)}
+        return {"type": "spherical", "quaternion": file_entries.vector(self.parts, where)}
 
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         return zeros(3), rotation(values[0], vector(list(values[1:])))
 
 
-@builds(Spherical, ATTITUDE)
+@builder_of(Spherical, ATTITUDE)
 def spherical(
     model: Model,
-    angles: Given | None = None,
+    angles: ArrayInput | None = None,
     sequence: str = "xyz",
-    quaternion: Given | None = None,
-    position: Given = ZERO,
+    quaternion: ArrayInput | None = None,
+    position: ArrayInput = ZERO,
     rotation: Rotation = ZERO,
     *,
     where: str = "joint",
@@ -161,9 +163,9 @@ def spherical(
 
 def attitude(
     model: Elements,
-    angles: Given | None,
+    angles: ArrayInput | None,
     sequence: str,
-    quaternion: Given | None,
+    quaternion: ArrayInput | None,
     place: tuple[Vector3, Vector3],
     where: str,
 ) -> Spherical | Quaternion:
@@ -181,7 +183,7 @@ def attitude(
         return Quaternion(*place, (w, x, y, z))
     if sequence not in SEQUENCES:
         raise InputError(
-            f"{where}, sequence: there is no '{sequence}'. {nearest(str(sequence), SEQUENCES)} "
+            f"{where}, sequence: there is no '{sequence}'. {suggest_name(str(sequence), SEQUENCES)} "
             "Expected three letters of x, y, z, with adjacent ones different."
         )
     a, b, c = motions(model, angles, 3, f"{where}, angles")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.model.joints.base import HERE, Joint, Row, Rows, Step, Undone, across, together
-from dalembert.model.keys import Kind, array, direction, moves
+from dalembert.model.joints.base import HERE, ConstraintRow, InverseJoint, Joint, MotionAxes, Rows, across, together
+from dalembert.model.keys import ValueType, array, direction, moves
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import Place, apart, turned
-from dalembert.model.values import UnitVector, several, unit_vector
+from dalembert.model.reference_model import ReferenceFrame, apart, rotation_about
+from dalembert.model.values import UnitVector, is_sequence, unit_vector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, zeros
 from dalembert.symbolic.symbols import Formula
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def _crossed(model: Elements, axes: object, where: str) -> tuple[UnitVector, UnitVector]:
-    if not several(axes, 2):
-        got = len(axes) if several(axes) else repr(axes)
+    if not is_sequence(axes, 2):
+        got = len(axes) if is_sequence(axes) else repr(axes)
         raise InputError(f"{where}: got {got}. Expected two perpendicular axes.")
     first, second = unit_vector(axes[0], f"{where}[0]"), unit_vector(axes[1], f"{where}[1]")
     cosine = sum(a * b for a, b in zip(first, second, strict=True))
@@ -31,7 +31,7 @@ def _crossed(model: Elements, axes: object, where: str) -> tuple[UnitVector, Uni
     return first, second
 
 
-_AXES = Kind(
+_AXES = ValueType(
     array(2, direction, "directions"),
     _crossed,
     lambda axes, where: [direction.write(axis, where) for axis in axes],
@@ -50,10 +50,10 @@ class Universal(Joint):
     angles: tuple[Formula, Formula] = motion(moves(2), about="two formulas of coordinates and time")
 
     @property
-    def steps(self) -> Sequence[Step]:
-        return [Step(about=axis) for axis in self.axes]
+    def steps(self) -> Sequence[MotionAxes]:
+        return [MotionAxes(about=axis) for axis in self.axes]
 
-    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[ConstraintRow]:
         return [*together(p), across("twist", self.axes[0], self.axes[1], R)]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
@@ -66,13 +66,13 @@ class Universal(Joint):
         second = np.arctan2(a_M @ c, a_M @ a)
         return (float(first), float(second))
 
-    def undone(self) -> Undone:
+    def inverse(self) -> InverseJoint:
         (a, b), (first, second) = self.axes, self.angles
-        return Undone([Universal(HERE, HERE, (b, a), (-second, -first))], [(0, 1), (0, 0)])
+        return InverseJoint([Universal(HERE, HERE, (b, a), (-second, -first))], [(0, 1), (0, 0)])
 
-    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        first, second = (turned(algebra, a, x) for a, x in zip(self.axes, values, strict=True))
+    def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        first, second = (rotation_about(algebra, a, x) for a, x in zip(self.axes, values, strict=True))
         return zeros(3), first @ second
 
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+    def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         return apart(F, M), [F.along(self.axes[0]) @ M.along(self.axes[1])]

@@ -24,8 +24,8 @@ from dalembert.model.loads.sphere_on_plane import SphereOnPlane
 from dalembert.model.loads.sphere_on_sphere import SphereOnSphere
 from dalembert.model.loads.spring import Spring
 from dalembert.model.loads.strut import Strut
+from dalembert.model.loads.tire import Tire
 from dalembert.model.loads.torque import Torque
-from dalembert.model.loads.tyre import Tyre
 
 # in the order in which a file is read
 LOADS: tuple[type[Load], ...] = (
@@ -45,7 +45,7 @@ LOADS: tuple[type[Load], ...] = (
     Bushing,
     Drag,
     PointGravity,
-    Tyre,
+    Tire,
     SphereOnPlane,
     SphereOnSphere,
     SphereOnBox,

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
-from dalembert.model.keys import constant, counted, switch, two_bodies
-from dalembert.model.loads.base import Applied, Motion
+from dalembert.model.keys import constant, index_list, switch, two_bodies
+from dalembert.model.loads.base import Applied, LoadKinematics
 from dalembert.model.loads.contact_laws import Walls
 from dalembert.model.record import Arguments, argument, record
-from dalembert.model.reference_model import Places, Watch, Work, product
-from dalembert.model.values import several
+from dalembert.model.reference_model import MotionProbe, ReferencePoses, VirtualWork, product
+from dalembert.model.values import is_sequence
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, scaled, vector
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula
 
@@ -54,17 +54,19 @@ class Backlash(Walls):
     internal: bool = argument(
         switch, False, about="`true` for an internal gear, whose wheels rotate in the same direction"
     )
-    joints: tuple[int, ...] = argument(counted, (), about="which joint of each body, counted from 0", absent="all `0`")
+    joints: tuple[int, ...] = argument(
+        index_list, (), about="which joint of each body, counted from 0", absent="all `0`"
+    )
     motions: tuple[int, ...] = argument(
-        counted, (), about="which motion of each joint, counted from 0", absent="all `0`"
+        index_list, (), about="which motion of each joint, counted from 0", absent="all `0`"
     )
     stiffness: Formula = argument(constant, 0, about="a constant: torque on the first wheel per radian")
     phase: Formula = argument(constant, 0, about="a constant: offset such that e = 0 in the middle of the play")
 
     @classmethod
-    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
         for key in ("joints", "motions"):
-            if several(given[key]) and len(given[key]) not in (0, 2):
+            if is_sequence(given[key]) and len(given[key]) not in (0, 2):
                 raise InputError(f"{where}, {key}: got {len(given[key])}. Expected 2, one for each body.")
         return given
 
@@ -82,7 +84,10 @@ class Backlash(Walls):
         return -self.ratio if self.internal else self.ratio
 
     def law(self) -> tuple[str, str]:
-        return self.kind, f"ratio {written_out(self._weight)}, play {written_out(self.play)}: {self.press_in_words()}"
+        return (
+            self.kind,
+            f"ratio {formula_string(self._weight)}, play {formula_string(self.play)}: {self.press_in_words()}",
+        )
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         found, play = self.press_faults(self.title, table), value(self.play, table)
@@ -96,24 +101,24 @@ class Backlash(Walls):
             found.append(Problem(self.title, fact, "Use two different motions."))
         return found
 
-    def _slopes(self, motion: Motion) -> tuple[Array, Scalar]:
+    def _slopes(self, motion: LoadKinematics) -> tuple[Array, Scalar]:
         """J and c of ė."""
         first, second = (motion.joint(*each) for each in self.in_joints)
         k = motion.lower(self._weight)
         return first.gradient + scaled(k, second.gradient), first.drift + k * second.drift
 
-    def lowering(self, motion: Motion) -> Lowering:
+    def lowering(self, motion: LoadKinematics) -> Lowering:
         first, second = (motion.joint(*each) for each in self.in_joints)
         k, (J, c) = motion.lower(self._weight), self._slopes(motion)
         e = first.value + k * second.value - motion.lower(self.phase)
         return self.measured(motion, e, J @ motion.qd + c)
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         J, c = self._slopes(motion)
         return [Applied(self.name, vector([self.lowering(motion)(self.resistance)]), matrix([list(J)]), vector([c]))]
 
-    def declared(self, watch: Watch) -> Work:
-        def slack(places: Places) -> Scalar:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
+        def slack(places: ReferencePoses) -> Scalar:
             (first, second), ratio = self.in_joints, places.lower(self.ratio)
             reflected = places.value(*second) * ratio
             return places.value(*first) + (-reflected if self.internal else reflected) - places.lower(self.phase)

@@ -3,7 +3,7 @@
 A load defines its name and bodies, its arguments, its formulas, its validation, and the forces it exerts: each is paired with
 the velocity of its point of application, so that its power is F · (J q̇ + c). Conservative loads also have a potential. Energy
 formulations use the potential, the others use the forces: if one of the two were wrong, the formulations would disagree.
-`declared` and `actions` are independent definitions for verification, from positions only: see `model/reference_model`. The
+`reference_work` and `actions` are independent definitions for verification, from positions only: see `model/reference_model`. The
 two definitions share no formula.
 """
 
@@ -20,16 +20,25 @@ import symengine as se
 from dalembert.errors import InputError, Problem
 from dalembert.model.elements import Parameter
 from dalembert.model.evaluation import value
-from dalembert.model.file_form import unsaid
-from dalembert.model.frozen import mapped
+from dalembert.model.file_entries import unsupported_in_urdf
+from dalembert.model.immutable import map_formulas
 from dalembert.model.joints.base import JointMotion
-from dalembert.model.keys import CONSTANTS, body_name, constant_stiffness, name, two_bodies, two_points, whole
-from dalembert.model.python_laws import USUAL, Controller, Law, Timing, controller_of
+from dalembert.model.keys import CONSTANTS, body_name, constant_stiffness, integer, name, two_bodies, two_points
+from dalembert.model.python_laws import DEFAULT_INPUT, Controller, Law, Timing, controller_of
 from dalembert.model.record import Named, argument, record
-from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, on_point, point_of, product
+from dalembert.model.reference_model import (
+    Action,
+    Derivatives,
+    MotionProbe,
+    ReferencePoses,
+    VirtualWork,
+    on_point,
+    point_of,
+    product,
+)
 from dalembert.model.values import WORLD, ZERO, TwoPoints, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.frames import Frame
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import cross
@@ -37,7 +46,7 @@ from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
-    from dalembert.model.loads.touching import Opening, Unilateral
+    from dalembert.model.loads.contact_base import GapState, Unilateral
     from dalembert.model.model import Model
 
 
@@ -76,7 +85,7 @@ class Span:
     regular: bool = False  # if its ends coincide, its force follows from the rate of the vector between them
 
 
-class Motion(Protocol):
+class LoadKinematics(Protocol):
     """The kinematics of a model over one algebra, as loads and contacts use it."""
 
     @property
@@ -121,11 +130,11 @@ class Load(Named):
     """Base class of applied loads."""
 
     family = "load"
-    stored = "loads"
+    model_attribute = "loads"
 
     words: ClassVar[Mapping[str, str]] = {}  # display names of constants
     drives: ClassVar[bool] = False  # True: an actuator of its joint
-    rubs: ClassVar[bool] = False  # True: omitted if friction is disabled
+    is_friction: ClassVar[bool] = False  # True: omitted if friction is disabled
 
     name: str = argument(name, None, about="the name of the load", absent="numbered")
 
@@ -154,12 +163,12 @@ class Load(Named):
     @property
     def on(self) -> str:
         """Description of what it acts on."""
-        return " and ".join(name for key, name in self.named if key in ("body", "bodies"))
+        return " and ".join(name for key, name in self.referenced_bodies if key in ("body", "bodies"))
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
         """Its formulas of coordinates, velocities or time."""
-        own = (getattr(self, key) for key, about in self.keys().items() if about.kind.alone)
+        own = (getattr(self, key) for key, about in self.keys().items() if about.kind.unnamed)
         return tuple(formula for value in own for _, formula in formulas_in(value, self.title))
 
     @property
@@ -170,7 +179,7 @@ class Load(Named):
     def numbers(self) -> Iterator[tuple[str, Formula]]:
         """Iterate over its formulas with their paths, constants first."""
         for key in sorted(self.keys(), key=lambda key: key not in self.constants):
-            path = self.title if self.keys()[key].kind.alone else f"{self.title}, {key}"
+            path = self.title if self.keys()[key].kind.unnamed else f"{self.title}, {key}"
             yield from formulas_in(getattr(self, key), path)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
@@ -190,15 +199,15 @@ class Load(Named):
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
         """Viscous and dry friction, the only loads of URDF; `number` evaluates a formula."""
-        raise unsaid(self.title, "URDF has no loads except joint friction")
+        raise unsupported_in_urdf(self.title, "URDF has no loads except joint friction")
 
     def law(self) -> tuple[str, str]:
         """Its display name and a description of its force law."""
         terms = ((self.words.get(key, key.replace("_", " ")), formula) for key, formula in self.constants.items())
-        return self.kind, ", ".join(f"{name} {written_out(formula)}" for name, formula in terms)
+        return self.kind, ", ".join(f"{name} {formula_string(formula)}" for name, formula in terms)
 
     @abstractmethod
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         """The forces it exerts."""
 
     @property
@@ -206,32 +215,32 @@ class Load(Named):
         """The constants of a rigid contact; None for all other loads."""
         return None
 
-    def opening(self, motion: Motion) -> Opening:
+    def opening(self, motion: LoadKinematics) -> GapState:
         """The gap of a rigid contact and its rates."""
         raise InputError(f"{self.title}: it has no gap function. Expected a rigid contact.")
 
-    def lowering(self, motion: Motion) -> Lowering:
+    def lowering(self, motion: LoadKinematics) -> Lowering:
         """Converts its formulas to scalars, including its measures."""
         return motion.lower
 
-    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+    def frozen(self, hold: Callable[[Formula], Formula]) -> Self:
         """Return a copy with frozen conditions in its formulas: see `model/discontinuities`."""
-        return mapped(self, hold)
+        return map_formulas(self, hold)
 
     @property
-    def grip(self) -> tuple[Formula, Formula] | None:
+    def sliding_range(self) -> tuple[Formula, Formula] | None:
         """The smallest and the largest mixture of both branches of its switches in sliding mode, if not 0 and 1."""
         return None
 
-    def span(self, motion: Motion) -> Span | None:
+    def span(self, motion: LoadKinematics) -> Span | None:
         """Its ends, if its force has no direction where they coincide."""
         return None
 
     @abstractmethod
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         """For verification: its virtual work, from positions only and by other formulas than `applied`."""
 
-    def actions(self, watch: Watch) -> Iterator[Action]:
+    def actions(self, watch: MotionProbe) -> Iterator[Action]:
         """For verification: its forces and couples on each body; loads inside a joint are part of the joint reaction."""
         yield from ()
 
@@ -241,8 +250,8 @@ class InJoint(Load):
     """Base class of loads on the child along one joint motion, counted from 0, with the reaction on the parent."""
 
     body: str = argument(body_name, positional=True, about="the body whose joint it acts in")
-    joint: int = argument(whole, 0, about="which of the body's joints, counted from 0")
-    motion: int = argument(whole, 0, about="which of the joint's motions, counted from 0")
+    joint: int = argument(integer, 0, about="which of the body's joints, counted from 0")
+    motion: int = argument(integer, 0, about="which of the joint's motions, counted from 0")
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
@@ -252,16 +261,16 @@ class InJoint(Load):
     def reversed(self) -> Self:
         """Return the load for the inverted joint, whose motion has the opposite sign."""
 
-    def _along(self, motion: Motion, force: Scalar, potential: Scalar | None = None) -> Applied:
+    def _along(self, motion: LoadKinematics, force: Scalar, potential: Scalar | None = None) -> Applied:
         joint = motion.joint(self.body, self.joint, self.motion)
         return Applied(self.name, vector([force]), matrix([list(joint.gradient)]), vector([joint.drift]), potential)
 
-    def _state(self, motion: Motion) -> tuple[Scalar, Scalar]:
+    def _state(self, motion: LoadKinematics) -> tuple[Scalar, Scalar]:
         """The value of the motion, and its rate."""
         joint = motion.joint(self.body, self.joint, self.motion)
         return joint.value, joint.gradient @ motion.qd + joint.drift
 
-    def _moved(self, watch: Watch) -> Traced:
+    def _moved(self, watch: MotionProbe) -> Derivatives:
         """For verification: the value of the joint motion."""
         return watch.traced(lambda places: places.value(self.body, self.joint, self.motion))
 
@@ -275,12 +284,12 @@ def formulas_in(value: object, path: str) -> Iterator[tuple[str, Formula]]:
         yield path, value
 
 
-def vector_of(motion: Motion, formulas: Sequence[Formula]) -> Array:
+def vector_of(motion: LoadKinematics, formulas: Sequence[Formula]) -> Array:
     """Formulas as a vector of scalars."""
     return vector([motion.lower(x) for x in formulas])
 
 
-def at_point(motion: Motion, body: str, point: Array, force: Array) -> tuple[Wrench, ...]:
+def at_point(motion: LoadKinematics, body: str, point: Array, force: Array) -> tuple[Wrench, ...]:
     """The wrench of a force (world axes) at a point of a body (body axes); empty for the world."""
     if body == WORLD:
         return ()
@@ -290,7 +299,7 @@ def at_point(motion: Motion, body: str, point: Array, force: Array) -> tuple[Wre
 def new_name(model: Model, name: str | None, kind: str) -> str:
     """The name of a new load; without a name it is numbered."""
     key = name or f"{kind}{len(model.loads) + 1}"
-    if key in Load.taken(model):
+    if key in Load.used_names(model):
         raise InputError(f"{kind} '{key}': declared twice. Give each load a unique name.")
     return key
 
@@ -306,7 +315,7 @@ def add(model: Model, *loads: Load) -> Model:
 def controlled(model: Model, by: Controller) -> list[Formula]:
     """Declare the inputs of a control law as parameters of the model and return their symbols."""
     model.controllers += (by,)
-    model.declared_parameters += tuple(Parameter(name, USUAL, f"given by {by.title}") for name in by.inputs)
+    model.declared_parameters += tuple(Parameter(name, DEFAULT_INPUT, f"given by {by.title}") for name in by.inputs)
     return [se.Symbol(name) for name in by.inputs]
 
 
@@ -334,14 +343,14 @@ class AtPoint(Load):
     body: str
 
     @abstractmethod
-    def acting(self, watch: Watch) -> tuple[Traced, np.ndarray]:
+    def acting(self, watch: MotionProbe) -> tuple[Derivatives, np.ndarray]:
         """For verification: the point, and the force at it (3, K)."""
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         point, force = self.acting(watch)
         return on_point(self.name, force, point)
 
-    def actions(self, watch: Watch) -> Iterator[Action]:
+    def actions(self, watch: MotionProbe) -> Iterator[Action]:
         point, force = self.acting(watch)
         yield Action(self.body, force, point.value, np.zeros((3, watch.K)))
 
@@ -353,28 +362,28 @@ class Pull(Load):
     bodies: tuple[str, str]
 
     @abstractmethod
-    def attached(self, watch: Watch) -> list[tuple[str, Vector3]]:
+    def attached(self, watch: MotionProbe) -> list[tuple[str, Vector3]]:
         """For verification: both points, each with its body."""
 
     @abstractmethod
-    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+    def tension(self, watch: MotionProbe, length: Derivatives) -> np.ndarray:
         """For verification: the tension (K,)."""
 
-    def _distance(self, watch: Watch) -> Traced:
+    def _distance(self, watch: MotionProbe) -> Derivatives:
         ends = self.attached(watch)
 
-        def distance(places: Places) -> Scalar:
+        def distance(places: ReferencePoses) -> Scalar:
             first, second = (places.point(body, x) for body, x in ends)
             span = second - first
             return places.algebra.sqrt(span @ span)
 
         return watch.traced(distance)
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         length = self._distance(watch)
         return product(self.name, -self.tension(watch, length), length)
 
-    def actions(self, watch: Watch) -> Iterator[Action]:
+    def actions(self, watch: MotionProbe) -> Iterator[Action]:
         first, second = (point_of(watch, body, x).value for body, x in self.attached(watch))
         length, still = self._distance(watch), np.zeros((3, watch.K))
         along = self.tension(watch, length) * (second - first) / length.value
@@ -399,24 +408,24 @@ class Between(Pull):
         fact = f"both ends are on '{self.bodies[0]}', so it has no effect."
         return [Problem(self.title, fact, "Give `bodies` two different names.")]
 
-    def _ends(self, motion: Motion) -> list[tuple[Array, Array, Array]]:
+    def _ends(self, motion: LoadKinematics) -> list[tuple[Array, Array, Array]]:
         """Both points, and J, c of their velocities."""
         return [motion.frame(body).point(vector_of(motion, point)) for body, point in self.fixed_points]
 
-    def _line(self, motion: Motion) -> tuple[Array, Array, Array]:
+    def _line(self, motion: LoadKinematics) -> tuple[Array, Array, Array]:
         """The vector from the first point to the second, and J, c of its rate."""
         (p1, J1, c1), (p2, J2, c2) = self._ends(motion)
         return p2 - p1, J2 - J1, c2 - c1
 
-    def _pull(self, motion: Motion, force: Array) -> tuple[Wrench, ...]:
+    def _pull(self, motion: LoadKinematics, force: Array) -> tuple[Wrench, ...]:
         """The wrenches of a force on the second point and of its reaction on the first."""
         first, second = (vector_of(motion, point) for point in self.points)
         return (*at_point(motion, self.bodies[1], second, force), *at_point(motion, self.bodies[0], first, -force))
 
-    def _span(self, motion: Motion, length: Scalar, *, regular: bool = False) -> Span:
+    def _span(self, motion: LoadKinematics, length: Scalar, *, regular: bool = False) -> Span:
         """Its ends, at whose coincidence the force has no direction."""
         (first, _, _), (second, _, _) = self._ends(motion)
         return Span(self.name, self.kind, (first, second), length, regular)
 
-    def attached(self, watch: Watch) -> list[tuple[str, Vector3]]:
+    def attached(self, watch: MotionProbe) -> list[tuple[str, Vector3]]:
         return self.fixed_points

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.arguments import shown
+from dalembert.arguments import short_repr
 from dalembert.errors import InputError, Problem
-from dalembert.model import file_form
-from dalembert.model.attitude import roll_pitch_yaw, turn
+from dalembert.model import file_entries
+from dalembert.model.attitude import roll_pitch_yaw, rotation_of
 from dalembert.model.evaluation import value
-from dalembert.model.file_form import Value
-from dalembert.model.keys import Kind, array, constant, two_bodies, two_points, wrong
-from dalembert.model.loads.base import Applied, Load, Motion, Wrench, at_point, vector_of
+from dalembert.model.file_entries import Value
+from dalembert.model.keys import ValueType, array, constant, invalid_value, two_bodies, two_points
+from dalembert.model.loads.base import Applied, Load, LoadKinematics, Wrench, at_point, vector_of
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, on_point
-from dalembert.model.values import WORLD, ZERO, Vector3, row_of, several
+from dalembert.model.reference_model import Action, Derivatives, MotionProbe, ReferencePoses, VirtualWork, on_point
+from dalembert.model.values import WORLD, ZERO, Vector3, is_sequence, row_of
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, scaled, stack, vector, zeros
-from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.frames import Frame
 from dalembert.symbolic.rotations import cross, skew
 from dalembert.symbolic.symbols import Formula
@@ -50,7 +50,7 @@ def _check(value: object, where: str, model: Elements) -> Iterator[Problem]:
     elif rows:
         yield from array(6, constant, "numbers or formulas")(value, where, model)
     else:
-        yield wrong(where, _SIX, value)
+        yield invalid_value(where, _SIX, value)
 
 
 def _read(model: Elements, given: object, where: str) -> Matrix6:
@@ -58,29 +58,29 @@ def _read(model: Elements, given: object, where: str) -> Matrix6:
     rows = row_of(given, where, _SIX)
     if len(rows) != 6:
         raise InputError(f"{where}: got {len(rows)} entries. Expected {_SIX}.")
-    full = [row for row in rows if several(row, 6)]
-    if not any(several(row) for row in rows):
+    full = [row for row in rows if is_sequence(row, 6)]
+    if not any(is_sequence(row) for row in rows):
         full = [[entry if i == j else 0 for j in range(6)] for i, entry in enumerate(rows)]
     if len(full) != 6:
-        raise InputError(f"{where}: got {shown(given)}. Expected {_SIX}.")
+        raise InputError(f"{where}: got {short_repr(given)}. Expected {_SIX}.")
     return tuple(tuple(model.reader.constant(x, f"{where}[{i}]") for x in row) for i, row in enumerate(full))
 
 
 def _write(entries: Matrix6, where: str) -> Value:
     if all(entry == 0 for i, row in enumerate(entries) for j, entry in enumerate(row) if i != j):
-        return [written(entries[i][i], where) for i in range(6)]
-    return [file_form.vector(row, where) for row in entries]
+        return [write_formula(entries[i][i], where) for i in range(6)]
+    return [file_entries.vector(row, where) for row in entries]
 
 
 def _turns(model: Elements, given: object, where: str) -> tuple[Vector3, Vector3]:
-    if not several(given, 2):
-        raise InputError(f"{where}: got {shown(given)}. Expected 2 rotations, one for each body.")
+    if not is_sequence(given, 2):
+        raise InputError(f"{where}: got {short_repr(given)}. Expected 2 rotations, one for each body.")
     first, second = (roll_pitch_yaw(model, each, f"{where}[{i}]") for i, each in enumerate(given))
     return first, second
 
 
-six_by_six = Kind(_check, _read, _write, argument="Given")
-two_turns = Kind(array(2, turn, "rotations"), _turns, two_points.write, argument="Sequence[Rotation]")
+six_by_six = ValueType(_check, _read, _write, argument="Given")
+two_turns = ValueType(array(2, rotation_of, "rotations"), _turns, two_points.write, argument="Sequence[Rotation]")
 
 
 @record
@@ -142,7 +142,7 @@ class Bushing(Load):
             found.append(Problem(f"{self.title}, stiffness", fact, "Expected a symmetric matrix."))
         return found
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         """The elastic part, with its potential, and the damping part: each a force and a couple."""
         A, B = self._frames(motion)
         d, R = A.R.T @ (B.p - A.p), A.R.T @ B.R
@@ -163,12 +163,14 @@ class Bushing(Load):
             out.append(Applied(f"couple of {self.name}", couple, A.R @ relative, A.R @ drift, energies[1], couples))
         return out
 
-    def _frames(self, motion: Motion) -> Iterator[Frame]:
+    def _frames(self, motion: LoadKinematics) -> Iterator[Frame]:
         for body, position, rotation in zip(self.bodies, self.points, self.rotations, strict=True):
             at, angles = vector_of(motion, position), list(vector_of(motion, rotation))
-            yield motion.frame(body).placed(motion.algebra, at, angles)
+            yield motion.frame(body).fixed_frame(motion.algebra, at, angles)
 
-    def _wrenches(self, motion: Motion, place: Array, force: Array, couple: Array) -> Iterator[tuple[Wrench, ...]]:
+    def _wrenches(
+        self, motion: LoadKinematics, place: Array, force: Array, couple: Array
+    ) -> Iterator[tuple[Wrench, ...]]:
         """The force at a world point on the second body and its reaction on the first; then the couples."""
         signed = [(body, motion.frame(body), sign) for body, sign in zip(self.bodies, (-1, 1), strict=True)]
         at = [(body, frame.R.T @ (place - frame.p), sign * force) for body, frame, sign in signed]
@@ -179,27 +181,29 @@ class Bushing(Load):
 
     # verification
 
-    def _deformation(self, places: Places) -> Array:
+    def _deformation(self, places: ReferencePoses) -> Array:
         """d and θ from the Cayley parameters g of R: [g×] = (R − 1)(R + 1)⁻¹, θ = 2 g / √(1 + g·g)."""
-        A, B = (places.placed(*of) for of in zip(self.bodies, self.points, self.rotations, strict=True))
+        A, B = (places.fixed_frame(*of) for of in zip(self.bodies, self.points, self.rotations, strict=True))
         d, R = A.R.T @ (B.p - A.p), A.R.T @ B.R
         G = (R - identity(3)) @ _inverse(R + identity(3))
         g = vector([G[2, 1], G[0, 2], G[1, 0]])
         return stack(d, scaled(2 / places.algebra.sqrt(1 + g @ g), g))
 
-    def _push(self, watch: Watch, lies: Traced) -> np.ndarray:
+    def _push(self, watch: MotionProbe, lies: Derivatives) -> np.ndarray:
         stiff = np.einsum("ijk,jk->ik", watch.numbers(self.stiffness), lies.value)
         return -stiff - np.einsum("ijk,jk->ik", watch.numbers(self.damping), lies.rate)
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         """−(K e + C ė)·δe."""
         lies = watch.traced(self._deformation)
         return on_point(self.name, self._push(watch, lies), lies)
 
-    def actions(self, watch: Watch) -> Iterator[Action]:
+    def actions(self, watch: MotionProbe) -> Iterator[Action]:
         lies = watch.traced(self._deformation)
         frames = [
-            watch.traced(lambda places, of=of: vector([*places.placed(*of).p, *places.placed(*of).R.ravel()])).value
+            watch.traced(
+                lambda places, of=of: vector([*places.fixed_frame(*of).p, *places.fixed_frame(*of).R.ravel()])
+            ).value
             for of in zip(self.bodies, self.points, self.rotations, strict=True)
         ]
         axes, place, push = frames[0][3:].reshape(3, 3, -1), frames[1][:3], self._push(watch, lies)

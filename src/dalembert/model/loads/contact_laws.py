@@ -30,18 +30,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 import numpy as np
 import symengine as se
 
-from dalembert.arguments import shown
+from dalembert.arguments import short_repr
 from dalembert.errors import InputError, Problem
 from dalembert.model import scales
 from dalembert.model.evaluation import value
-from dalembert.model.keys import constant, constant_stiffness, direction, fitting, optional, optional_constant
-from dalembert.model.loads.base import Load, Motion
+from dalembert.model.keys import constant, constant_stiffness, direction, optional, optional_constant, satisfying
+from dalembert.model.loads.base import Load, LoadKinematics
 from dalembert.model.loads.force_laws import RATE, law, measure, numbers_but, plain
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Traced, Watch
+from dalembert.model.reference_model import Derivatives, MotionProbe
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Scalar
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula, piecewise, signum
 
@@ -63,12 +63,12 @@ PLACE = measure("position")
 
 def _read_impact(model: Elements, given: object, where: str) -> object:
     if given not in IMPACTS:
-        raise InputError(f"{where}: got {shown(given)}. Expected {_IMPACT_NAMES}.")
+        raise InputError(f"{where}: got {short_repr(given)}. Expected {_IMPACT_NAMES}.")
     return given
 
 
 _IMPACT_NAMES = "'newton', 'poisson' or 'successive'"
-_IMPACT = replace(fitting(lambda x: x in IMPACTS, _IMPACT_NAMES, "Impact"), read=_read_impact)
+_IMPACT = replace(satisfying(lambda x: x in IMPACTS, _IMPACT_NAMES, "Impact"), read=_read_impact)
 
 
 @record
@@ -110,9 +110,9 @@ class Press:
     def press_in_words(self) -> str:
         """A description of the law."""
         if self.push is not None:
-            return f"push {written_out(plain(self.push))}"
+            return f"push {formula_string(plain(self.push))}"
         parts = [(name, getattr(self, name), usual) for name, usual in _ELASTIC.items()]
-        return ", ".join(f"{name} {written_out(x)}" for name, x, usual in parts if x != usual)
+        return ", ".join(f"{name} {formula_string(x)}" for name, x, usual in parts if x != usual)
 
     def press_faults(self, title: str, table: dict[str, float]) -> list[Problem]:
         """Invalid numbers and redundant arguments."""
@@ -131,7 +131,7 @@ class Press:
 
     # verification
 
-    def pressed(self, watch: Watch, depth: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    def pressed(self, watch: MotionProbe, depth: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """N at every state."""
         if self.push is not None:
             force = watch.number(self.push, {measure(DEPTH).name: depth, measure(RATE).name: rate})
@@ -197,12 +197,12 @@ class Laws(Press):
         """A description of the law."""
         if self.restitution is not None:
             impact = f", {self.impact}" if self.impact != "newton" else ""
-            press = f"rigid, restitution {written_out(self.restitution)}{impact}"
+            press = f"rigid, restitution {formula_string(self.restitution)}{impact}"
         else:
             press = self.press_in_words()
         if self.friction == 0:
             return press
-        return f"{press}, friction {written_out(self.friction)}{', exact' if self.planar is not None else ''}"
+        return f"{press}, friction {formula_string(self.friction)}{', exact' if self.planar is not None else ''}"
 
     def faults(self, title: str, table: dict[str, float]) -> list[Problem]:
         """Invalid numbers and redundant arguments."""
@@ -252,7 +252,7 @@ class Laws(Press):
 
     # verification
 
-    def dragged(self, watch: Watch, press: np.ndarray, slip: np.ndarray, across: np.ndarray) -> np.ndarray:
+    def dragged(self, watch: MotionProbe, press: np.ndarray, slip: np.ndarray, across: np.ndarray) -> np.ndarray:
         """The friction force (3, K) for a slip velocity (3, K); `across` is the normal."""
         mu, b, soft = (watch.number(x) for x in (self.friction, self.viscous, self.smoothing))
         if self.planar is not None:
@@ -309,10 +309,10 @@ class Walls(Press, Load):
     def numbers(self) -> Iterator[tuple[str, Formula]]:
         return super().numbers() if self.push is None else numbers_but(self.push, super().numbers())
 
-    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+    def frozen(self, hold: Callable[[Formula], Formula]) -> Self:
         return replace(self, held_law=hold(self.resistance))
 
-    def measured(self, motion: Motion, place: Scalar, rate: Scalar) -> Lowering:
+    def measured(self, motion: LoadKinematics, place: Scalar, rate: Scalar) -> Lowering:
         """Converts its law to a scalar, with the position, its rate, and the depth below which the law is smoothed."""
         body, joint, k = self.in_joints[0]
         joints = next(each.joints for each in motion.model.bodies if each.name == body)
@@ -322,7 +322,7 @@ class Walls(Press, Load):
 
     # verification
 
-    def pushed_back(self, watch: Watch, x: Traced) -> np.ndarray:
+    def pushed_back(self, watch: MotionProbe, x: Derivatives) -> np.ndarray:
         """The restoring force at every state."""
         (lower, upper), total = self.walls, np.zeros(watch.K)
         if lower is not None:

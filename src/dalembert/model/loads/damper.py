@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.model.keys import constant
-from dalembert.model.loads.base import Applied, Between, Motion, Span
+from dalembert.model.loads.base import Applied, Between, LoadKinematics, Span
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Traced, Watch
+from dalembert.model.reference_model import Derivatives, MotionProbe
 from dalembert.symbolic.algebra_base import scaled
 from dalembert.symbolic.symbols import Formula
 
@@ -20,7 +20,7 @@ class Damper(Between):
 
     damping: Formula = argument(constant, about="a constant")
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         line, J, c = self._line(motion)
         # the rate of the distance is (line · rate of line) / distance, and the force points along line / distance
         with np.errstate(all="ignore"):  # 0/0 where the ends coincide, see `span`
@@ -28,9 +28,9 @@ class Damper(Between):
             force = scaled(-pull, line)
         return [Applied(self.name, force, J, c, wrenches=self._pull(motion, force))]
 
-    def span(self, motion: Motion) -> Span:
+    def span(self, motion: LoadKinematics) -> Span:
         """At length zero its force is 0/0, with the limit −damping × rate of the vector between its ends."""
         return self._span(motion, motion.lower(0), regular=True)
 
-    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+    def tension(self, watch: MotionProbe, length: Derivatives) -> np.ndarray:
         return watch.number(self.damping) * length.rate

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.model.keys import constant_length, direction
-from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.loads.base import LoadKinematics, vector_of
+from dalembert.model.loads.contact_base import ContactGeometry
 from dalembert.model.loads.sphere_on_plane import OnPlane
-from dalembert.model.loads.touching import Meeting
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import cross
@@ -35,7 +35,7 @@ class DiskOnPlane(OnPlane):
     radius: Formula = argument(constant_length, positional=True, about="a constant: the radius of the disk")
     axis: UnitVector = argument(direction, (0, 1, 0), about="three numbers: the axis of the disk, in axes of the body")
 
-    def meeting(self, motion: Motion) -> Meeting:
+    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
         """From the center downward in the disk: u = ((n·a) a − n)/√(1 − (n·a)²) for its axis a."""
         frame, ground = motion.frame(self.body), motion.frame(self.ground)
         center, _, _ = frame.point(vector_of(motion, self.center))
@@ -45,9 +45,9 @@ class DiskOnPlane(OnPlane):
         with np.errstate(all="ignore"):  # no lowest point where it lies flat
             arm = scaled(radius / sine, scaled(cosine, a) - n)
         height = n @ (center - ground.p - ground.R @ vector_of(motion, self.point))
-        return Meeting(radius * sine - height, n, center + arm)
+        return ContactGeometry(radius * sine - height, n, center + arm)
 
-    def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """The downward direction is perpendicular to the axis and to the intersection of disk and plane."""
         a, n = places.frames[self.body].along(self.axis), places.frames[self.ground].along(self.normal)
         level = cross(n, a)

@@ -7,12 +7,12 @@ import numpy as np
 from dalembert.errors import Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import body_name, constant, moving_vector, optional_point
-from dalembert.model.loads.base import Applied, AtPoint, Motion, at_point, vector_of
+from dalembert.model.loads.base import Applied, AtPoint, LoadKinematics, at_point, vector_of
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Traced, Watch, point_of
+from dalembert.model.reference_model import Derivatives, MotionProbe, point_of
 from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import scaled
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.symbols import Formula
 
 SMOOTHING = 1e-6
@@ -51,8 +51,10 @@ class Drag(AtPoint):
         return [] if self.point is None else [(self.body, self.point)]
 
     def law(self) -> tuple[str, str]:
-        size = written_out(self.density * self.coefficient * self.area / 2)
-        wind = "" if all(x == 0 for x in self.wind) else f" against the wind ({', '.join(map(written_out, self.wind))})"
+        size = formula_string(self.density * self.coefficient * self.area / 2)
+        wind = (
+            "" if all(x == 0 for x in self.wind) else f" against the wind ({', '.join(map(formula_string, self.wind))})"
+        )
         return self.kind, f"{size} × speed²{wind}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
@@ -62,7 +64,7 @@ class Drag(AtPoint):
         fact = f"the smoothing is {smoothing:g}, so the force has no second derivative at zero velocity."
         return [Problem(f"{self.title}, smoothing", fact, "Expected a small positive speed, such as 1e-6.")]
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         point = motion.center(self.body) if self.point is None else vector_of(motion, self.point)
         _, J, c = motion.frame(self.body).point(point)
         v, eps = J @ motion.qd + c - vector_of(motion, self.wind), motion.lower(self.smoothing)
@@ -70,7 +72,7 @@ class Drag(AtPoint):
         force = scaled(-size * motion.algebra.sqrt(v @ v + eps * eps), v)
         return [Applied(self.name, force, J, c, wrenches=at_point(motion, self.body, point, force))]
 
-    def acting(self, watch: Watch) -> tuple[Traced, np.ndarray]:
+    def acting(self, watch: MotionProbe) -> tuple[Derivatives, np.ndarray]:
         point = point_of(watch, self.body, watch.center(self.body) if self.point is None else self.point)
         against = point.rate - watch.numbers(self.wind)
         speed = np.linalg.norm(np.concatenate([against, watch.number(self.smoothing)[None]]), axis=0)

@@ -9,22 +9,22 @@ x·A⁻² x = 1 is along A⁻² x. It is −m at the lowest point, so that there
 from __future__ import annotations
 
 from dalembert.errors import Problem
-from dalembert.model.attitude import turn
+from dalembert.model.attitude import rotation_of
 from dalembert.model.evaluation import Table, value
-from dalembert.model.file_form import ORIGIN
+from dalembert.model.file_entries import ORIGIN
 from dalembert.model.keys import direction, fixed_vector
-from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.loads.base import LoadKinematics, vector_of
+from dalembert.model.loads.contact_base import ContactGeometry, ContactLoad
 from dalembert.model.loads.sphere_on_plane import beside_normal
-from dalembert.model.loads.touching import Meeting, Touch
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import roll_pitch_yaw
 from dalembert.symbolic.symbols import Formula
 
 
-def lowest(motion: Motion, semi_axes: Vector3, rotation: Vector3, up: Array) -> tuple[Array, Scalar]:
+def lowest(motion: LoadKinematics, semi_axes: Vector3, rotation: Vector3, up: Array) -> tuple[Array, Scalar]:
     """The vector from the center to the lowest point and its depth, for the unit normal `up`, in body axes."""
     R = roll_pitch_yaw(motion.algebra, list(vector_of(motion, rotation)))
     m = R.T @ up
@@ -33,9 +33,9 @@ def lowest(motion: Motion, semi_axes: Vector3, rotation: Vector3, up: Array) -> 
     return R @ scaled(-1 / depth, A2_m), depth
 
 
-def below(places: Places, body: str, semi_axes: Vector3, rotation: Vector3, up: Array) -> Array:
+def below(places: ReferencePoses, body: str, semi_axes: Vector3, rotation: Vector3, up: Array) -> Array:
     """For verification, in world axes: the lowest point Σ yᵢ fᵢ with |y| = 1 and semi-diameters fᵢ has y along −(up·fᵢ)."""
-    axes = places.placed(body, ORIGIN, rotation).R
+    axes = places.fixed_frame(body, ORIGIN, rotation).R
     f = [scaled(places.lower(a), axes[:, i]) for i, a in enumerate(semi_axes)]
     y = vector([up @ each for each in f])
     far = 1 / places.algebra.sqrt(y @ y)
@@ -52,7 +52,7 @@ def misshapen(title: str, semi_axes: Vector3, table: Table) -> list[Problem]:
 
 
 @record
-class EllipsoidOnPlane(Touch):
+class EllipsoidOnPlane(ContactLoad):
     """Add contact of an ellipsoid with a plane of the world or of another body; laws as in `sphere_on_plane`.
 
     `center` and `rotation` are its center and the orientation of its axes on the body. An egg on its tip:
@@ -69,7 +69,9 @@ class EllipsoidOnPlane(Touch):
 
     semi_axes: Vector3 = argument(fixed_vector, positional=True, about="three constants: the semi-axes")
     center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the center, in axes of the body")
-    rotation: Vector3 = argument(turn, ZERO, about="the orientation of its axes on the body, a [rotation](#rotations)")
+    rotation: Vector3 = argument(
+        rotation_of, ZERO, about="the orientation of its axes on the body, a [rotation](#rotations)"
+    )
     point: Vector3 = argument(fixed_vector, ZERO, about="three constants: a point of the plane, in axes of the ground")
     normal: UnitVector = argument(direction, (0, 0, 1), about="three numbers: the outward normal of the ground")
 
@@ -84,15 +86,15 @@ class EllipsoidOnPlane(Touch):
     def problems(self, table: dict[str, float]) -> list[Problem]:
         return super().problems(table) + misshapen(self.title, self.semi_axes, table) + beside_normal(self, self.normal)
 
-    def meeting(self, motion: Motion) -> Meeting:
+    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
         frame, ground = motion.frame(self.body), motion.frame(self.ground)
         n, center = ground.R @ vector(list(self.normal)), vector_of(motion, self.center)
         arm, depth = lowest(motion, self.semi_axes, self.rotation, frame.R.T @ n)
         middle = frame.p + frame.R @ center
         height = n @ (middle - ground.p - ground.R @ vector_of(motion, self.point))
-        return Meeting(depth - height, n, middle + frame.R @ arm)
+        return ContactGeometry(depth - height, n, middle + frame.R @ arm)
 
-    def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """By three conjugate semi-diameters."""
         n = places.frames[self.ground].along(self.normal)
         place = places.point(self.body, self.center) + below(places, self.body, self.semi_axes, self.rotation, n)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.model.file_form import Element
+from dalembert.model.file_entries import Element
 from dalembert.model.keys import body_name, entries, moving_vector, optional_point
-from dalembert.model.loads.base import Applied, AtPoint, Motion, add, at_point, by_law, vector_of
+from dalembert.model.loads.base import Applied, AtPoint, LoadKinematics, add, at_point, by_law, vector_of
 from dalembert.model.loads.force_laws import in_words, timed
 from dalembert.model.python_laws import Law, Timing
-from dalembert.model.record import argument, builds, record
-from dalembert.model.reference_model import Traced, Watch, in_world, point_of
-from dalembert.model.values import WORLD, Given, Vector3, vector3
+from dalembert.model.record import argument, builder_of, record
+from dalembert.model.reference_model import Derivatives, MotionProbe, in_world, point_of
+from dalembert.model.values import WORLD, ArrayInput, Vector3, vector3
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model
@@ -43,28 +43,28 @@ class Force(AtPoint):
     def law(self) -> tuple[str, str]:
         return self.kind, f"{in_words(self.force)} in axes of {self.frame}"
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         point = motion.center(self.body) if self.point is None else vector_of(motion, self.point)
         _, J, c = motion.frame(self.body).point(point)
         force = motion.frame(self.frame).R @ vector_of(motion, self.force)
         return [Applied(self.name, force, J, c, wrenches=at_point(motion, self.body, point, force))]
 
-    def acting(self, watch: Watch) -> tuple[Traced, np.ndarray]:
+    def acting(self, watch: MotionProbe) -> tuple[Derivatives, np.ndarray]:
         at = watch.center(self.body) if self.point is None else self.point
         return point_of(watch, self.body, at), in_world(watch, self.force, self.frame)
 
 
-@builds(Force)
+@builder_of(Force)
 def force(
     model: Model,
     body: str,
-    force: Given | None = None,
+    force: ArrayInput | None = None,
     *,
     law: Law | None = None,
     period: float | None = None,
     delay: float = 0.0,
     vectorized: bool = False,
-    point: Given | None = None,
+    point: ArrayInput | None = None,
     frame: str = WORLD,
     name: str | None = None,
 ) -> Model:

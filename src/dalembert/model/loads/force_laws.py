@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 import symengine as se
 
-from dalembert.arguments import shown
+from dalembert.arguments import short_repr
 from dalembert.errors import InputError
-from dalembert.model.file_form import Element, vector
-from dalembert.model.keys import MAX_FILE_ROWS, Check, Key, Kind, array, constant, many, readable
+from dalembert.model.file_entries import Element, vector
+from dalembert.model.keys import MAX_FILE_ROWS, Check, Key, ValueType, array, constant, many, readable
 from dalembert.model.loads.base import Load
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Traced, Watch
-from dalembert.model.values import Given, Vector3, row_of, several
+from dalembert.model.reference_model import Derivatives, MotionProbe
+from dalembert.model.values import ArrayInput, Vector3, is_sequence, row_of
 from dalembert.symbolic.algebra_base import Scalar
-from dalembert.symbolic.formula_writer import Knots, knots, written, written_out
-from dalembert.symbolic.lookup_tables import Table, interpolation, table
+from dalembert.symbolic.formula_writer import Knots, formula_string, knots, write_formula
+from dalembert.symbolic.lookup_tables import LookupTable, interpolation, table
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula, Written, decimal
-from dalembert.symbolic.symbols import Kind as Symbols
+from dalembert.symbolic.symbols import SymbolKind as Symbols
 from dalembert.symbolic.symengine_algebra import antiderivative
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def plain(formula: Formula) -> Formula:
     return formula.subs({se.Symbol(name): se.Symbol(name.removeprefix(start)[:-1]) for name in names})
 
 
-def law(*names: str) -> Kind:
+def law(*names: str) -> ValueType:
     """A formula of measures, parameters and time."""
 
     def read(model: Elements, given: Written, where: str) -> Formula:
@@ -70,17 +70,17 @@ def law(*names: str) -> Kind:
         return formula.subs({se.Symbol(name): measure(name) for name in names})
 
     check = readable(f"a number or a formula of {', '.join(names)}, parameters and t in quotation marks", read)
-    return Kind(check, read, lambda formula, where: written(plain(formula), where), alone=True)
+    return ValueType(check, read, lambda formula, where: write_formula(plain(formula), where), unnamed=True)
 
 
-def _points(model: Elements, given: object, where: str) -> Table | None:
+def _points(model: Elements, given: object, where: str) -> LookupTable | None:
     """Read a table of rows of two numbers with increasing first entries."""
     if given is None:
         return None
-    given_rows = list(given) if several(given) else []
-    rows = [row for row in given_rows if several(row, 2)]
+    given_rows = list(given) if is_sequence(given) else []
+    rows = [row for row in given_rows if is_sequence(row, 2)]
     if not 2 <= len(rows) <= MAX_ROWS or len(rows) < len(given_rows):
-        got = f"{len(given_rows)} rows" if given_rows else shown(given)
+        got = f"{len(given_rows)} rows" if given_rows else short_repr(given)
         expected = f"Expected 2 to {MAX_ROWS} rows of two numbers, such as [[0, 0], [0.1, 25]]."
         raise InputError(f"{where}: got {got}. {expected}")
     x, y = np.array([[model.number(v, f"{where}[{i}]") for v in row] for i, row in enumerate(rows)], dtype=float).T
@@ -92,7 +92,7 @@ def _points(model: Elements, given: object, where: str) -> Table | None:
 
 
 _PAIRS: Check = many(array(2, constant, "numbers"), "rows of two", MAX_FILE_ROWS)
-curve_points = Kind(
+curve_points = ValueType(
     _PAIRS,
     _points,
     lambda points, where: [short(row) for row in zip(points.times.tolist(), points.values.tolist(), strict=True)],
@@ -101,7 +101,7 @@ curve_points = Kind(
 
 
 @dataclass(frozen=True)
-class Law:
+class ForceLaw:
     """The sum of a formula, a curve over a measure, and a curve over its rate.
 
     `names` are all names of the measure, without the rate.
@@ -109,8 +109,8 @@ class Law:
 
     names: tuple[str, ...]
     pull: Formula
-    curve: Table | None
-    rate_curve: Table | None
+    curve: LookupTable | None
+    rate_curve: LookupTable | None
 
     @property
     def formula(self) -> Formula:
@@ -124,23 +124,23 @@ class Law:
     def parts(self) -> tuple[Formula, Formula]:
         """(V, rest): the potential of the conservative terms, and the sum of the others."""
         formula = self.formula
-        modes = [symbol for symbol in formula.free_symbols if symbol.name.startswith(f"{Symbols.HELD.value}(")]
+        modes = [symbol for symbol in formula.free_symbols if symbol.name.startswith(f"{Symbols.FROZEN.value}(")]
         return antiderivative(formula, measure(self.names[0]), (measure(RATE), TIME, *modes))
 
     def words(self) -> str:
         """A description of the law."""
-        parts = [written_out(plain(self.pull))] if self.pull != 0 else []
+        parts = [formula_string(plain(self.pull))] if self.pull != 0 else []
         over = [(self.curve, self.names[0]), (self.rate_curve, RATE)]
         parts += [f"a curve over {name} of {len(each)} points" for each, name in over if each is not None]
         return " + ".join(parts) or "0"
 
-    def mirrored(self) -> Law:
+    def mirrored(self) -> ForceLaw:
         """The law −pull(−x, −rate)."""
         negated = {measure(name): -measure(name) for name in (*self.names, RATE)}
-        return Law(self.names, -self.pull.subs(negated), _mirrored(self.curve), _mirrored(self.rate_curve))
+        return ForceLaw(self.names, -self.pull.subs(negated), _mirrored(self.curve), _mirrored(self.rate_curve))
 
 
-def _mirrored(points: Table | None) -> Table | None:
+def _mirrored(points: LookupTable | None) -> LookupTable | None:
     return None if points is None else table(-points.times[::-1], -points.values[::-1])
 
 
@@ -156,8 +156,8 @@ class ByLaw(Load):
     measured: ClassVar[tuple[str, ...]]  # all names of its measure
 
     pull: Formula
-    curve: Table | None = argument(curve_points, None, about="rows `[length, pull]` with increasing lengths")
-    rate_curve: Table | None = argument(curve_points, None, about="rows `[rate, pull]` with increasing rates")
+    curve: LookupTable | None = argument(curve_points, None, about="rows `[length, pull]` with increasing lengths")
+    rate_curve: LookupTable | None = argument(curve_points, None, about="rows `[rate, pull]` with increasing rates")
 
     @classmethod
     def build(cls, model: Model, **given: object) -> Model:
@@ -167,8 +167,8 @@ class ByLaw(Load):
         return super().build(model, **{**given, "pull": 0 if given["pull"] is None else given["pull"]})
 
     @property
-    def _law(self) -> Law:
-        return Law(self.measured, self.pull, self.curve, self.rate_curve)
+    def _law(self) -> ForceLaw:
+        return ForceLaw(self.measured, self.pull, self.curve, self.rate_curve)
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
@@ -180,7 +180,7 @@ class ByLaw(Load):
     def law(self) -> tuple[str, str]:
         return self.kind, self._law.words()
 
-    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+    def frozen(self, hold: Callable[[Formula], Formula]) -> Self:
         return replace(self, pull=hold(self._law.formula), curve=None, rate_curve=None)
 
     def _pulls(self, lower: Lowering) -> Iterator[tuple[Scalar, Scalar | None]]:
@@ -191,7 +191,7 @@ class ByLaw(Load):
         if rest != 0:
             yield lower(rest), None
 
-    def _pulled(self, watch: Watch, x: Traced) -> np.ndarray:
+    def _pulled(self, watch: MotionProbe, x: Derivatives) -> np.ndarray:
         """For verification: the sum of the formula as written and the curves."""
         known = dict.fromkeys((measure(name).name for name in self.measured), x.value)
         curves = ((self.curve, x.value), (self.rate_curve, x.rate))
@@ -201,19 +201,19 @@ class ByLaw(Load):
 
 def rows(each: Check, what: str, about: str, *, required: bool = False) -> Key:
     """The key of a table column in a file."""
-    return Key(many(each, what, MAX_FILE_ROWS), required, about=about)
+    return Key(many(each, what, MAX_FILE_ROWS), required, description=about)
 
 
 TIMES = rows(constant, "times", "increasing constants", required=True)
 
 
-def increasing_times(times: Given, read: Read, where: str) -> np.ndarray:
+def increasing_times(times: ArrayInput, read: Read, where: str) -> np.ndarray:
     """The times of a table.
 
     >>> increasing_times([0, 1, 5], lambda x, where: float(x), "table")
     array([0., 1., 5.])
     """
-    if several(times) and not 1 <= len(times) <= MAX_ROWS:
+    if is_sequence(times) and not 1 <= len(times) <= MAX_ROWS:
         raise InputError(f"{where}, times: got {len(times)} times. Expected 1 to {MAX_ROWS} increasing times.")
     clock = _numbers(row_of(times, f"{where}, times", "increasing times"), read, f"{where}, times")
     if late := np.flatnonzero(np.diff(clock) <= 0).tolist():
@@ -224,7 +224,7 @@ def increasing_times(times: Given, read: Read, where: str) -> np.ndarray:
     return clock
 
 
-def curve(clock: np.ndarray, values: Given, read: Read, where: str) -> Formula:
+def curve(clock: np.ndarray, values: ArrayInput, read: Read, where: str) -> Formula:
     """The formula through one value for each time."""
     given = row_of(values, f"{where}, values", "one for each time")
     if len(given) != len(clock):
@@ -232,11 +232,11 @@ def curve(clock: np.ndarray, values: Given, read: Read, where: str) -> Formula:
     return polyline(clock, _numbers(given, read, f"{where}, values"))
 
 
-def three_curves(clock: np.ndarray, given: Given, read: Read, where: str) -> Vector3:
+def three_curves(clock: np.ndarray, given: ArrayInput, read: Read, where: str) -> Vector3:
     """The formulas through one row of three for each time."""
-    rows = [row for row in given if several(row, 3)] if several(given, len(clock)) else []
+    rows = [row for row in given if is_sequence(row, 3)] if is_sequence(given, len(clock)) else []
     if len(rows) != len(clock):
-        raise InputError(f"{where}: got {shown(given)}. Expected {len(clock)} rows of 3, one for each time.")
+        raise InputError(f"{where}: got {short_repr(given)}. Expected {len(clock)} rows of 3, one for each time.")
     x, y, z = _numbers([x for row in rows for x in row], read, where, 3).reshape(-1, 3).T
     return polyline(clock, x), polyline(clock, y), polyline(clock, z)
 
@@ -302,4 +302,4 @@ def in_words(formulas: Sequence[Formula]) -> str:
     times = {time for curve in curves for time, _ in curve or ()}
     if times and all(curve is not None for curve in curves):
         return f"a table from t = {min(times):g} to {max(times):g}"
-    return f"({', '.join(map(written_out, formulas))})"
+    return f"({', '.join(map(formula_string, formulas))})"

@@ -15,13 +15,13 @@ import symengine as se
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
-from dalembert.model.file_form import unsaid
+from dalembert.model.file_entries import unsupported_in_urdf
 from dalembert.model.keys import Pair, constant, one_or_two, optional_constant
-from dalembert.model.loads.base import Applied, InJoint, Motion
+from dalembert.model.loads.base import Applied, InJoint, LoadKinematics
 from dalembert.model.loads.force_laws import RATE, measure
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Watch, Work, product
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.model.reference_model import MotionProbe, VirtualWork, product
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula, piecewise
 
@@ -53,7 +53,7 @@ class JointFriction(InJoint):
     """
 
     kind = "joint_friction"
-    rubs = True
+    is_friction = True
 
     viscous: Formula = argument(constant, 0, about="a constant")
     coulomb: Pair = argument(both_ways, 0, about="a constant for both directions, or two: `[forward, backward]`")
@@ -108,7 +108,7 @@ class JointFriction(InJoint):
         return forwards, backwards
 
     @property
-    def grip(self) -> Pair | None:
+    def sliding_range(self) -> Pair | None:
         """Static friction at rest only: the range of the forward weight, beyond 0 to 1, in which the joint sticks."""
         if self.static is None or self.stribeck is not None:
             return None
@@ -119,7 +119,7 @@ class JointFriction(InJoint):
     def formulas(self) -> tuple[Formula, ...]:
         return (self.resistance if self.held_law is None else self.held_law,)
 
-    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+    def frozen(self, hold: Callable[[Formula], Formula]) -> Self:
         return replace(self, held_law=hold(self.resistance))
 
     def reversed(self) -> Self:
@@ -129,9 +129,9 @@ class JointFriction(InJoint):
     def law(self) -> tuple[str, str]:
         dry = (("coulomb", self.coulomb), ("static", self.static))
         rates = (("smoothed below", None if self.exact else self.smoothing), ("stribeck", self.stribeck))
-        parts = [f"viscous {written_out(self.viscous)}"]
+        parts = [f"viscous {formula_string(self.viscous)}"]
         parts += [f"{name} {_words(pair)}" for name, pair in dry if pair is not None]
-        parts += [f"{name} {written_out(x)}" for name, x in rates if x is not None]
+        parts += [f"{name} {formula_string(x)}" for name, x in rates if x is not None]
         return self.kind, ", ".join(parts)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
@@ -162,19 +162,19 @@ class JointFriction(InJoint):
         """Both; URDF has neither smoothing, asymmetric friction nor static friction."""
         smoothing, dry = number(self.smoothing), [number(x) for x in self.coulomb]
         if self.static is not None or dry[0] != dry[1]:
-            raise unsaid(self.title, "URDF has the same friction for both directions and all rates")
+            raise unsupported_in_urdf(self.title, "URDF has the same friction for both directions and all rates")
         if dry[0] and smoothing != SMOOTHING:
             fact = f"its smoothing is {smoothing:g}, which URDF does not support"
-            raise unsaid(self.title, fact, f"Use the default {SMOOTHING:g}, or export the model to TOML.")
+            raise unsupported_in_urdf(self.title, fact, f"Use the default {SMOOTHING:g}, or export the model to TOML.")
         return number(self.viscous), dry[0]
 
-    def lowering(self, motion: Motion) -> Lowering:
+    def lowering(self, motion: LoadKinematics) -> Lowering:
         return motion.lower.knowing({measure(RATE).name: self._state(motion)[1]})
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         return [self._along(motion, -self.lowering(motion)(self.formulas[0]))]
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         moved = self._moved(watch)
         soft = watch.number(self.smoothing)
         force = -watch.number(self.viscous) * moved.rate
@@ -189,5 +189,5 @@ class JointFriction(InJoint):
 
 
 def _words(pair: Pair) -> str:
-    forwards, backwards = map(written_out, pair)
+    forwards, backwards = map(formula_string, pair)
     return forwards if pair[0] == pair[1] else f"{forwards} forward, {backwards} backward"

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Self
 
-from dalembert.model.file_form import unsaid
-from dalembert.model.frozen import Frozen
+from dalembert.model.file_entries import unsupported_in_urdf
+from dalembert.model.immutable import Frozen
 from dalembert.model.keys import constant, constant_stiffness
-from dalembert.model.loads.base import Applied, InJoint, Motion
+from dalembert.model.loads.base import Applied, InJoint, LoadKinematics
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Watch, Work, product
+from dalembert.model.reference_model import MotionProbe, VirtualWork, product
 from dalembert.symbolic.symbols import Formula
 
 
@@ -31,10 +31,10 @@ class JointSpring(InJoint):
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
         if number(self.stiffness):
-            raise unsaid(self.title, "URDF has no springs in joints")
+            raise unsupported_in_urdf(self.title, "URDF has no springs in joints")
         return number(self.damping), 0.0
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         k, c = motion.lower(self.stiffness), motion.lower(self.damping)
         stretch = motion.joint(self.body, self.joint, self.motion).value - motion.lower(self.rest)
         out = []
@@ -44,7 +44,7 @@ class JointSpring(InJoint):
             out.append(self._along(motion, -c * self._state(motion)[1]))
         return out
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         moved = self._moved(watch)
         force = -watch.number(self.stiffness) * (moved.value - watch.number(self.rest))
         return product(self.name, force - watch.number(self.damping) * moved.rate, moved)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Self
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import optional_constant
-from dalembert.model.loads.base import Applied, InJoint, Motion
+from dalembert.model.loads.base import Applied, InJoint, LoadKinematics
 from dalembert.model.loads.contact_laws import Walls
-from dalembert.model.record import Arguments, argument, builds, record
-from dalembert.model.reference_model import Watch, Work, product
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.model.record import Arguments, argument, builder_of, record
+from dalembert.model.reference_model import MotionProbe, VirtualWork, product
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula, Written
 
@@ -52,7 +52,7 @@ class JointStop(Walls, InJoint):
     )
 
     @classmethod
-    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
         if given["lower"] is not None or given["upper"] is not None:
             return given
         coordinate = _coordinate_of(model, given["body"], given["joint"], given["motion"])
@@ -73,7 +73,7 @@ class JointStop(Walls, InJoint):
 
     def law(self) -> tuple[str, str]:
         ends = (("below", self.lower), ("above", self.upper))
-        where = " and ".join(f"{side} {written_out(end)}" for side, end in ends if end is not None)
+        where = " and ".join(f"{side} {formula_string(end)}" for side, end in ends if end is not None)
         return self.kind, f"{where}: {self.press_in_words()}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
@@ -86,18 +86,18 @@ class JointStop(Walls, InJoint):
                 found.append(Problem(self.title, f"lower is {low:g} and upper is {high:g}.", "Expected lower < upper."))
         return found
 
-    def lowering(self, motion: Motion) -> Lowering:
+    def lowering(self, motion: LoadKinematics) -> Lowering:
         return self.measured(motion, *self._state(motion))
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         return [self._along(motion, self.lowering(motion)(self.resistance))]
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         moved = self._moved(watch)
         return product(self.name, self.pushed_back(watch, moved), moved)
 
 
-@builds(JointStop, in_files=False)
+@builder_of(JointStop, in_files=False)
 def joint_stops(
     model: Model,
     *,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Self
 
-from dalembert.model.frozen import Frozen
-from dalembert.model.loads.base import Applied, InJoint, Motion
+from dalembert.model.immutable import Frozen
+from dalembert.model.loads.base import Applied, InJoint, LoadKinematics
 from dalembert.model.loads.force_laws import RATE, ByLaw, law, measure
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Watch, Work, product
+from dalembert.model.reference_model import MotionProbe, VirtualWork, product
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula
 
@@ -33,7 +33,7 @@ class JointStrut(ByLaw, InJoint):
 
     kind = "joint_strut"
     measured = POSITION
-    sentences = Frozen(curve="rows `[position, pull]` with increasing positions")
+    descriptions = Frozen(curve="rows `[position, pull]` with increasing positions")
 
     pull: Formula = argument(
         law(*POSITION, RATE),
@@ -47,13 +47,13 @@ class JointStrut(ByLaw, InJoint):
         mirrored = self._law.mirrored()
         return replace(self, pull=mirrored.pull, curve=mirrored.curve, rate_curve=mirrored.rate_curve)
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         return [self._along(motion, -pull, V) for pull, V in self._pulls(self.lowering(motion))]
 
-    def lowering(self, motion: Motion) -> Lowering:
+    def lowering(self, motion: LoadKinematics) -> Lowering:
         value, rate = self._state(motion)
         return motion.lower.knowing({measure(POSITION[0]).name: value, measure(RATE).name: rate})
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         moved = self._moved(watch)
         return product(self.name, -self._pulled(watch, moved), moved)

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from dalembert.arguments import are_names, shown
+from dalembert.arguments import is_str_sequence, short_repr
 from dalembert.errors import InputError
 from dalembert.model.evaluation import value as evaluate
-from dalembert.model.file_form import Element
+from dalembert.model.file_entries import Element
 from dalembert.model.keys import Key, constant, entries, limit, moving
-from dalembert.model.loads.base import Applied, InJoint, Motion, add, controlled, new_name
+from dalembert.model.loads.base import Applied, InJoint, LoadKinematics, add, controlled, new_name
 from dalembert.model.loads.force_laws import TIMES, curve, in_words, increasing_times, opposite, rows, short
 from dalembert.model.python_laws import Law, Timing, controller_of
-from dalembert.model.record import argument, builds, record
-from dalembert.model.reference_model import Watch, Work, product
-from dalembert.model.values import Given
-from dalembert.symbolic.formula_writer import knots, limited, written, written_out
+from dalembert.model.record import argument, builder_of, record
+from dalembert.model.reference_model import MotionProbe, VirtualWork, product
+from dalembert.model.values import ArrayInput
+from dalembert.symbolic.formula_writer import formula_string, knots, saturation_limits, write_formula
 from dalembert.symbolic.symbols import Formula, Written, maximum, minimum
 
 if TYPE_CHECKING:
@@ -44,34 +44,37 @@ class JointTorque(InJoint):
         if points := knots(self.value):
             times, values = map(short, zip(*points, strict=True))
             return "torque_table", entries(self, InJoint.keys(), self.title) | {"times": times, "values": values}
-        found, where = limited(self.value), self.title
+        found, where = saturation_limits(self.value), self.title
         if found is None or not {symbol.name for end in found[1:] for symbol in end.free_symbols} <= parameters:
             return super().element(parameters)
         effort, low, high = found
-        ends = written(high, where) if low == -high else [written(low, where), written(high, where)]
-        return "actuator", entries(self, InJoint.keys(), where) | {"effort": written(effort, where), "limit": ends}
+        ends = write_formula(high, where) if low == -high else [write_formula(low, where), write_formula(high, where)]
+        return "actuator", entries(self, InJoint.keys(), where) | {
+            "effort": write_formula(effort, where),
+            "limit": ends,
+        }
 
     def law(self) -> tuple[str, str]:
         if knots(self.value):
             return "torque_table", in_words([self.value])
-        if found := limited(self.value):
-            effort, low, high = map(written_out, found)
+        if found := saturation_limits(self.value):
+            effort, low, high = map(formula_string, found)
             return "actuator", f"{effort}, cut off at {low} and {high}"
-        return self.kind, written_out(self.value)
+        return self.kind, formula_string(self.value)
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         return [self._along(motion, motion.lower(self.value))]
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         return product(self.name, watch.number(self.value), self._moved(watch))
 
 
-@builds(
+@builder_of(
     JointTorque,
     {
         **InJoint.keys(),
-        "effort": Key(moving, True, about="a formula: the effort before saturation"),
-        "limit": Key(limit, about="a constant, for both directions, or two: `[lowest, highest]`"),
+        "effort": Key(moving, True, description="a formula: the effort before saturation"),
+        "limit": Key(limit, description="a constant, for both directions, or two: `[lowest, highest]`"),
     },
 )
 def actuator(
@@ -104,9 +107,11 @@ def actuator(
     (u(servo),)
     """
     several, key = not isinstance(body, str), new_name(model, name, "actuator")
-    bodies = (body,) if isinstance(body, str) else tuple(body) if are_names(body) else ()
+    bodies = (body,) if isinstance(body, str) else tuple(body) if is_str_sequence(body) else ()
     if not bodies:
-        raise InputError(f"actuator '{key}', body: got {shown(body)}. Expected the name of a body, or several names.")
+        raise InputError(
+            f"actuator '{key}', body: got {short_repr(body)}. Expected the name of a body, or several names."
+        )
     where, keys = f"actuator '{key}'", [f"{key} of {each}" for each in bodies] if several else [key]
     if (effort is None) == (law is None):
         got = "both an effort and a law" if law is not None else "neither an effort nor a law"
@@ -126,12 +131,19 @@ def actuator(
     return add(model, *(JointTorque(name, part, joint, motion, value) for name, part, value in each))
 
 
-@builds(
+@builder_of(
     JointTorque,
     {**InJoint.keys(), "times": TIMES, "values": rows(constant, "values", "a constant for each time", required=True)},
 )
 def torque_table(
-    model: Model, body: str, times: Given, values: Given, *, joint: int = 0, motion: int = 0, name: str | None = None
+    model: Model,
+    body: str,
+    times: ArrayInput,
+    values: ArrayInput,
+    *,
+    joint: int = 0,
+    motion: int = 0,
+    name: str | None = None,
 ) -> Model:
     """Drive the joint of a body by a table: one value for each time, linear interpolation, constant extrapolation."""
     key = new_name(model, name, "torque_table")

@@ -10,10 +10,10 @@ import numpy as np
 
 from dalembert.errors import Problem
 from dalembert.model.keys import constant, moving
-from dalembert.model.loads.base import Applied, InJoint, Motion
+from dalembert.model.loads.base import Applied, InJoint, LoadKinematics
 from dalembert.model.record import Arguments, argument, record
-from dalembert.model.reference_model import Watch, Work, product
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.model.reference_model import MotionProbe, VirtualWork, product
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ class _Line(InJoint):
         """The stall torque, and the decrease of torque per rate."""
 
     def law(self) -> tuple[str, str]:
-        stall, slope = map(written_out, self.line)
+        stall, slope = map(formula_string, self.line)
         return self.kind, f"{stall} less {slope} × rate"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         return self._not_positive(self.positive, table)
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         stall, slope = map(motion.lower, self.line)
         return [self._along(motion, stall - slope * self._state(motion)[1])]
 
@@ -73,7 +73,7 @@ class Motor(_Line):
     def reversed(self) -> Self:
         return replace(self, command=-self.command)
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         moved = self._moved(watch)
         left = watch.number(self.command) - moved.rate / watch.number(self.no_load_speed)
         return product(self.name, watch.number(self.stall_torque) * left, moved)
@@ -106,7 +106,7 @@ class DcMotor(_Line):
     ratio: Formula = argument(constant, 1, about="a constant: the gear ratio")
 
     @classmethod
-    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """Back-EMF and torque have the same constant in consistent units."""
         return {**given, "back_emf": given["torque_constant"]} if given["back_emf"] is None else given
 
@@ -118,8 +118,8 @@ class DcMotor(_Line):
     def reversed(self) -> Self:
         return replace(self, voltage=-self.voltage)
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         shaft, N = self._moved(watch), watch.number(self.ratio)
         left = watch.number(self.voltage) - watch.number(self.back_emf) * N * shaft.rate
         value = watch.number(self.torque_constant) * (left / watch.number(self.resistance)) * (N * shaft.change)
-        return Work(self.name, value, np.abs(value))
+        return VirtualWork(self.name, value, np.abs(value))

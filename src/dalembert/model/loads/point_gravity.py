@@ -7,9 +7,9 @@ import symengine as se
 
 from dalembert.errors import Problem
 from dalembert.model.keys import constant, optional_point, two_bodies
-from dalembert.model.loads.base import Applied, Motion, Pull, Span, Wrench, at_point, vector_of
+from dalembert.model.loads.base import Applied, LoadKinematics, Pull, Span, Wrench, at_point, vector_of
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Traced, Watch
+from dalembert.model.reference_model import Derivatives, MotionProbe
 from dalembert.model.values import WORLD, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.symbols import Formula
@@ -58,14 +58,14 @@ class PointGravity(Pull):
         advice = "Expected `bodies` = (attracting body, attracted body); the first may be 'world'."
         return [Problem(self.title, fact, advice)]
 
-    def _ends(self, motion: Motion) -> tuple[Array, Array]:
+    def _ends(self, motion: LoadKinematics) -> tuple[Array, Array]:
         """The center of attraction and the mass center, each in the axes of its body."""
         first, second = self.bodies
         if self.point is not None:
             return vector_of(motion, self.point), motion.center(second)
         return vector([0, 0, 0]) if first == WORLD else motion.center(first), motion.center(second)
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         """The attraction along the vector from the center to the body, with the potential −mu m / r."""
         ends = self._ends(motion)
         (p1, J1, c1), (p2, J2, c2) = (motion.frame(body).point(x) for body, x in zip(self.bodies, ends, strict=True))
@@ -79,15 +79,15 @@ class PointGravity(Pull):
             wrenches += at_point(motion, body, end, push)
         return [Applied(self.name, force, J2 - J1, c2 - c1, potential, tuple(wrenches))]
 
-    def span(self, motion: Motion) -> Span:
+    def span(self, motion: LoadKinematics) -> Span:
         ends = zip(self.bodies, self._ends(motion), strict=True)
         first, second = (motion.frame(body).point(x)[0] for body, x in ends)
         return Span(self.name, self.kind, (first, second), motion.lower(0))
 
-    def attached(self, watch: Watch) -> list[tuple[str, Vector3]]:
+    def attached(self, watch: MotionProbe) -> list[tuple[str, Vector3]]:
         first, second = self.bodies
         center = (_ZERO, _ZERO, _ZERO) if first == WORLD else watch.center(first)
         return [(first, center if self.point is None else self.point), (second, watch.center(second))]
 
-    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+    def tension(self, watch: MotionProbe, length: Derivatives) -> np.ndarray:
         return watch.number(self.mu) * watch.mass(self.bodies[1]) / length.value**2

@@ -13,13 +13,13 @@ import symengine as se
 from dalembert.errors import Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant_length, fixed_vector
-from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.loads.base import LoadKinematics, vector_of
+from dalembert.model.loads.contact_base import ContactGeometry, ContactLoad
 from dalembert.model.loads.contact_laws import NOTHING
 from dalembert.model.loads.force_laws import measure
 from dalembert.model.loads.sphere_on_plane import sized
-from dalembert.model.loads.touching import Meeting, Touch
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.frames import Frame
@@ -29,7 +29,7 @@ _AXES = ("x", "y", "z")
 
 
 @record
-class SphereOnBox(Touch):
+class SphereOnBox(ContactLoad):
     """Add contact of a sphere of a body (radius 0: a point) with a box of the ground; laws as in `sphere_on_plane`.
 
     `size` are the edges of the box; `position` is its center and `rotation` its roll, pitch and yaw, on the ground.
@@ -95,27 +95,27 @@ class SphereOnBox(Touch):
         normal = [piecewise(a, inside, sign * b / distance) for a, sign, b in zip(out, signs, beyond, strict=True)]
         return (piecewise(face, inside, distance), *normal)
 
-    def _place(self, motion: Motion) -> tuple[Frame, Array, Array]:
+    def _place(self, motion: LoadKinematics) -> tuple[Frame, Array, Array]:
         """The frame of the box, the center in world axes, and the center in axes of the box."""
         angles = list(vector_of(motion, self.rotation))
-        box = motion.frame(self.ground).placed(motion.algebra, vector_of(motion, self.position), angles)
+        box = motion.frame(self.ground).fixed_frame(motion.algebra, vector_of(motion, self.position), angles)
         center, _, _ = motion.frame(self.body).point(vector_of(motion, self.center))
         return box, center, box.R.T @ (center - box.p)
 
-    def more(self, motion: Motion) -> dict[str, Scalar]:
+    def more(self, motion: LoadKinematics) -> dict[str, Scalar]:
         return dict(zip(_AXES, self._place(motion)[2], strict=True))
 
-    def meeting(self, motion: Motion) -> Meeting:
+    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
         box, center, x = self._place(motion)
         lower = motion.lower.knowing({measure(name).name: a for name, a in zip(_AXES, x, strict=True)})
         with np.errstate(all="ignore"):  # 0/0 inside the box, in a branch that is not taken
             distance, *normal = (lower(formula) for formula in self.laws[2:])
             n, radius = box.R @ vector(normal), motion.lower(self.radius)
-        return Meeting(radius - distance, n, center - scaled(radius, n))
+        return ContactGeometry(radius - distance, n, center - scaled(radius, n))
 
-    def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """Outside: from the point of the box nearest to the center; inside: through the nearest face."""
-        algebra, box = places.algebra, places.placed(self.ground, self.position, self.rotation)
+        algebra, box = places.algebra, places.fixed_frame(self.ground, self.position, self.rotation)
         center, radius = places.point(self.body, self.center), places.lower(self.radius)
         x, half = box.R.T @ (center - box.p), [0.5 * places.lower(edge) for edge in self.size]
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dalembert.errors import Problem
-from dalembert.model import file_form
+from dalembert.model import file_entries
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant_length, direction, fixed_vector
-from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.loads.touching import Meeting, Touch
+from dalembert.model.loads.base import LoadKinematics, vector_of
+from dalembert.model.loads.contact_base import ContactGeometry, ContactLoad
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import WORLD, ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.symbols import Formula
 
-ORIGIN = file_form.ORIGIN
+ORIGIN = file_entries.ORIGIN
 
 
 @record
-class OnPlane(Touch):
+class OnPlane(ContactLoad):
     """Base class of contacts with a plane of the ground through `point`; `normal` points out of the ground."""
 
     radius: Formula = argument(constant_length, 0, about="a constant: the radius of the sphere (0: a point)")
@@ -56,14 +56,14 @@ class SphereOnPlane(OnPlane):
 
     kind = "sphere_on_plane"
 
-    def meeting(self, motion: Motion) -> Meeting:
+    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
         ground = motion.frame(self.ground)
         center, _, _ = motion.frame(self.body).point(vector_of(motion, self.center))
         n, radius = ground.R @ vector(list(self.normal)), motion.lower(self.radius)
         height = n @ (center - ground.p - ground.R @ vector_of(motion, self.point))
-        return Meeting(radius - height, n, center - scaled(radius, n))
+        return ContactGeometry(radius - height, n, center - scaled(radius, n))
 
-    def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """The lowest point in the frame of the ground, and its depth below the plane."""
         frame, n = places.frames[self.ground], vector(list(self.normal))
         center = frame.R.T @ (places.point(self.body, self.center) - frame.p)
@@ -80,7 +80,7 @@ def sized(title: str, radius: Formula, table: dict[str, float]) -> list[Problem]
     return [Problem(f"{title}, radius", f"the radius is {r:g}.", "Expected a positive number, or 0 for a point.")]
 
 
-def beside_normal(touch: Touch, normal: UnitVector) -> list[Problem]:
+def beside_normal(touch: ContactLoad, normal: UnitVector) -> list[Problem]:
     """The problem of a plane of motion that does not contain the normal of the ground."""
     if touch.planar is None:
         return []

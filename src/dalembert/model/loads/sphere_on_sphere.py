@@ -6,18 +6,18 @@ import numpy as np
 
 from dalembert.errors import Problem
 from dalembert.model.keys import constant_length, fixed_vector
-from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.loads.base import LoadKinematics, vector_of
+from dalembert.model.loads.contact_base import ContactGeometry, ContactLoad
 from dalembert.model.loads.sphere_on_plane import sized
-from dalembert.model.loads.touching import Meeting, Touch
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places
+from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled
 from dalembert.symbolic.symbols import Formula
 
 
 @record
-class SphereOnSphere(Touch):
+class SphereOnSphere(ContactLoad):
     """Add contact of a sphere of a body with a sphere of another, or of the world; laws as in `sphere_on_plane`.
 
     The contact force acts in the middle of the overlap.
@@ -50,16 +50,16 @@ class SphereOnSphere(Touch):
         found = super().problems(table) + sized(self.title, self.radius, table)
         return found + sized(f"{self.title}, ground", self.ground_radius, table)
 
-    def meeting(self, motion: Motion) -> Meeting:
+    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
         (c, _, _), (o, _, _) = (motion.frame(name).point(vector_of(motion, x)) for name, x in self.fixed_points)
         line, r, R = c - o, motion.lower(self.radius), motion.lower(self.ground_radius)
         distance = motion.algebra.sqrt(line @ line)
         with np.errstate(all="ignore"):  # no direction where the centers coincide
             n = scaled(1 / distance, line)
         depth = r + R - distance
-        return Meeting(depth, n, c - scaled(r - motion.algebra.half * depth, n))
+        return ContactGeometry(depth, n, c - scaled(r - motion.algebra.half * depth, n))
 
-    def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """The midpoint of the two sphere points on the line through the centers."""
         c, o = (places.point(name, x) for name, x in self.fixed_points)
         r, R, line = places.lower(self.radius), places.lower(self.ground_radius), c - o

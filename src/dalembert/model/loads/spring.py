@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.model.keys import constant_length, constant_stiffness
-from dalembert.model.loads.base import Applied, Between, Motion, Span
+from dalembert.model.loads.base import Applied, Between, LoadKinematics, Span
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Places, Traced, Watch, Work, product
+from dalembert.model.reference_model import Derivatives, MotionProbe, ReferencePoses, VirtualWork, product
 from dalembert.symbolic.algebra_base import Scalar, scaled
 from dalembert.symbolic.symbols import Formula
 
@@ -21,7 +21,7 @@ class Spring(Between):
     stiffness: Formula = argument(constant_stiffness, about="a constant")
     natural_length: Formula = argument(constant_length, 0, about="a constant")
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         span, J, c = self._line(motion)
         k, length = motion.lower(self.stiffness), motion.lower(self.natural_length)
         if motion.algebra.is_zero(length):
@@ -33,21 +33,21 @@ class Spring(Between):
                 force, potential = scaled(-k * stretch / distance, span), motion.algebra.half * k * stretch * stretch
         return [Applied(self.name, force, J, c, potential, self._pull(motion, force))]
 
-    def span(self, motion: Motion) -> Span | None:
+    def span(self, motion: LoadKinematics) -> Span | None:
         """It is singular at length zero only with a natural length."""
         length = motion.lower(self.natural_length)
         return None if motion.algebra.is_zero(length) else self._span(motion, length)
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         """−k δ(½ distance²) without a natural length, also where the ends coincide."""
         if watch.number(self.natural_length).any():
-            return super().declared(watch)
+            return super().reference_work(watch)
 
-        def half_square(places: Places) -> Scalar:
+        def half_square(places: ReferencePoses) -> Scalar:
             first, second = (places.point(body, x) for body, x in self.fixed_points)
             return 0.5 * ((second - first) @ (second - first))
 
         return product(self.name, -watch.number(self.stiffness), watch.traced(half_square))
 
-    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+    def tension(self, watch: MotionProbe, length: Derivatives) -> np.ndarray:
         return watch.number(self.stiffness) * (length.value - watch.number(self.natural_length))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.model.loads.base import Applied, Between, Motion, Span
+from dalembert.model.loads.base import Applied, Between, LoadKinematics, Span
 from dalembert.model.loads.force_laws import RATE, ByLaw, law, measure
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Traced, Watch
+from dalembert.model.reference_model import Derivatives, MotionProbe
 from dalembert.symbolic.algebra_base import scaled
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula
@@ -38,7 +38,7 @@ class Strut(ByLaw, Between):
         law(LENGTH, RATE), None, saved=0, about="a formula of `length`, `rate`, parameters and `t`", absent="`0`"
     )
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         """Its tension along the vector between its ends: the conservative part, then the rest."""
         (line, J, c), lower = self._line(motion), self.lowering(motion)
         length = lower(measure(LENGTH))
@@ -46,15 +46,15 @@ class Strut(ByLaw, Between):
             pulls = [(scaled(-pull / length, line), V) for pull, V in self._pulls(lower)]
         return [Applied(self.name, force, J, c, V, self._pull(motion, force)) for force, V in pulls]
 
-    def lowering(self, motion: Motion) -> Lowering:
+    def lowering(self, motion: LoadKinematics) -> Lowering:
         line, J, c = self._line(motion)
         length = motion.algebra.sqrt(line @ line)
         with np.errstate(all="ignore"):
             rate = (line @ (J @ motion.qd + c)) / length
         return motion.lower.knowing({measure(LENGTH).name: length, measure(RATE).name: rate})
 
-    def span(self, motion: Motion) -> Span:
+    def span(self, motion: LoadKinematics) -> Span:
         return self._span(motion, motion.lower(0))
 
-    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+    def tension(self, watch: MotionProbe, length: Derivatives) -> np.ndarray:
         return self._pulled(watch, length)

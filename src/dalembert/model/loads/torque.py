@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.model.file_form import Element
+from dalembert.model.file_entries import Element
 from dalembert.model.keys import body_name, entries, fixed_vector, moving_vector
-from dalembert.model.loads.base import Applied, Load, Motion, Wrench, add, by_law, new_name, vector_of
+from dalembert.model.loads.base import Applied, Load, LoadKinematics, Wrench, add, by_law, new_name, vector_of
 from dalembert.model.loads.force import Force
 from dalembert.model.loads.force_laws import TIMES, in_words, increasing_times, rows, three_curves, timed
 from dalembert.model.python_laws import Law, Timing
-from dalembert.model.record import argument, builds, record
-from dalembert.model.reference_model import Action, Watch, Work, axes_of, in_world, turn_of
-from dalembert.model.values import WORLD, Given, Vector3, vector3
+from dalembert.model.record import argument, builder_of, record
+from dalembert.model.reference_model import Action, MotionProbe, VirtualWork, axes_of, in_world, turn_of
+from dalembert.model.values import WORLD, ArrayInput, Vector3, vector3
 from dalembert.symbolic.algebra_base import Array, zeros
 
 if TYPE_CHECKING:
@@ -46,39 +46,39 @@ class Torque(Load):
     def law(self) -> tuple[str, str]:
         return self.kind, f"{in_words(self.torque)} in axes of {self.frame}"
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         torque_W = motion.frame(self.frame).R @ vector_of(motion, self.torque)
         out = [_moment(self.name, self.body, torque_W, motion)]
         if self.reaction is not None:
             out.append(_moment(f"reaction of {self.name}", self.reaction, -torque_W, motion))
         return out
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         torque = in_world(watch, self.torque, self.frame)
         value = np.einsum("xk,xnk->nk", torque, turn_of(axes_of(watch, self.body)))
         if self.reaction is not None and self.reaction != WORLD:
             value = value - np.einsum("xk,xnk->nk", torque, turn_of(axes_of(watch, self.reaction)))
-        return Work(self.name, value, np.abs(value))
+        return VirtualWork(self.name, value, np.abs(value))
 
-    def actions(self, watch: Watch) -> Iterator[Action]:
+    def actions(self, watch: MotionProbe) -> Iterator[Action]:
         still, couple = np.zeros((3, watch.K)), in_world(watch, self.torque, self.frame)
         yield Action(self.body, still, still, couple)
         if self.reaction is not None:
             yield Action(self.reaction, still, still, -couple)
 
 
-def _moment(name: str, body: str, torque_W: Array, motion: Motion) -> Applied:
+def _moment(name: str, body: str, torque_W: Array, motion: LoadKinematics) -> Applied:
     frame = motion.frame(body)
     moment = frame.R.T @ torque_W
     wrenches = () if body == WORLD else (Wrench(body, zeros(3), moment),)
     return Applied(name, moment, frame.D, frame.E, wrenches=wrenches)
 
 
-@builds(Torque)
+@builder_of(Torque)
 def torque(
     model: Model,
     body: str,
-    torque: Given | None = None,
+    torque: ArrayInput | None = None,
     *,
     law: Law | None = None,
     period: float | None = None,
@@ -101,15 +101,15 @@ def torque(
 _ROWS = rows(fixed_vector, "rows of three", "a row of three constants for each time")
 
 
-@builds(Torque, {**Force.keys(), "times": TIMES, "force": _ROWS, "torque": _ROWS})
+@builder_of(Torque, {**Force.keys(), "times": TIMES, "force": _ROWS, "torque": _ROWS})
 def wrench_table(
     model: Model,
     body: str,
-    times: Given,
+    times: ArrayInput,
     *,
-    force: Given | None = None,
-    torque: Given | None = None,
-    point: Given | None = None,
+    force: ArrayInput | None = None,
+    torque: ArrayInput | None = None,
+    point: ArrayInput | None = None,
     frame: str = WORLD,
     name: str | None = None,
 ) -> Model:

@@ -15,10 +15,10 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from dalembert.codegen.compiled_loop import Machine
+from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.errors import InputError, SimulationError
 from dalembert.simulation._residual_forms import DaeFunctions, UnreducedFunctions
-from dalembert.simulation.integrators.explicit_steps import Surface, Taken
+from dalembert.simulation.integrators.explicit_steps import AcceptedSteps, ProjectionData
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial, powers
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
@@ -28,12 +28,12 @@ class Status(Enum):
     """How a simulation ended; the value is the message for users."""
 
     FINISHED = "The simulation reached its end."
-    TURNED = "Repartitioning of the generalized speeds is required."
-    MET = "The simulation was ended by an event."
+    REPARTITION = "Repartitioning of the generalized speeds is required."
+    EVENT = "The simulation was ended by an event."
     STOPPED = "The simulation was stopped by its progress callback before its end."
 
 
-class Halt(NamedTuple):
+class Termination(NamedTuple):
     """Where a run ends early, and which of the monitored functions ends it."""
 
     t: float
@@ -42,7 +42,7 @@ class Halt(NamedTuple):
     up: bool = True  # from below to above
 
 
-class Guide(ABC):
+class StepMonitor(ABC):
     """Monitors every step for states where the equations are singular or switch, and changes the step or ends the run."""
 
     looks_inside: bool = True  # it requires the motion within steps
@@ -52,7 +52,7 @@ class Guide(ABC):
         return np.inf
 
     @abstractmethod
-    def mend(self, stepper: Method, step: Step, end: float) -> Step:
+    def adjust_step(self, stepper: Method, step: Step, end: float) -> Step:
         """The step to take instead of this one, often the same; raises if the run cannot continue."""
 
     @property
@@ -60,14 +60,14 @@ class Guide(ABC):
         """True if the last step was cut where the run must end."""
         return False
 
-    def cut(self, burst: Burst) -> tuple[int, Halt] | None:
+    def cut(self, burst: Burst) -> tuple[int, Termination] | None:
         """Among accepted steps, the first in which the run must end, and where."""
         return None
 
-    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+    def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
         """Check accepted steps; raises if the run cannot continue."""
         for k in range(len(burst)):
-            self.mend(stepper, burst.step(k), end)
+            self.adjust_step(stepper, burst.step(k), end)
 
 
 class Clock(ABC):
@@ -83,12 +83,12 @@ class Clock(ABC):
         """Change the constants in place, at an instant and its state; called once."""
 
 
-class MachineCode(NamedTuple):
+class CompiledRates(NamedTuple):
     """The rates of a problem in machine code, and its constraints if they are machine code too."""
 
-    rates: Machine
+    rates: CallableProgram
     inputs: int  # the number of states that enter the rates
-    surface: Surface | None
+    surface: ProjectionData | None
 
 
 class TaylorIntegrator(Protocol):
@@ -134,7 +134,7 @@ class FirstOrderSystem(ABC):
         """∂ẏ/∂y at one state."""
         return None
 
-    def machine_code(self) -> MachineCode | None:
+    def machine_code(self) -> CompiledRates | None:
         """The rates as machine code, with the constraints if these are machine code too."""
         return None
 
@@ -152,13 +152,13 @@ class FirstOrderSystem(ABC):
 
 
 @dataclass(frozen=True)
-class PlainSystem(FirstOrderSystem):
+class SimpleSystem(FirstOrderSystem):
     """A system defined by its rates as a function, and optionally by their Jacobian or machine code."""
 
     function: Rates
     positions: int = 0
     slope: Rates | None = None
-    machine: MachineCode | None = None
+    machine: CompiledRates | None = None
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         """ẏ at one state."""
@@ -168,7 +168,7 @@ class PlainSystem(FirstOrderSystem):
         """∂ẏ/∂y if it was given."""
         return None if self.slope is None else self.slope(t, y)
 
-    def machine_code(self) -> MachineCode | None:
+    def machine_code(self) -> CompiledRates | None:
         """The machine code, if it was given."""
         return self.machine
 
@@ -178,7 +178,7 @@ class StepParts:
     """The parts that act on accepted steps, independent of each other and of the method."""
 
     projection: Rates | None = None  # maps (t, y) to the nearest state on the constraints
-    guides: tuple[Guide, ...] = ()
+    guides: tuple[StepMonitor, ...] = ()
     repartition: Callable[[np.ndarray, np.ndarray], int | None] | None = None  # the first of K states to stop at
     clock: Clock | None = None
 
@@ -243,7 +243,7 @@ class Step:
 class Burst:
     """Consecutive accepted steps."""
 
-    steps: Taken
+    steps: AcceptedSteps
     done: int  # number of written samples
     left: bool = False  # the last step has not been projected onto the constraints
     failure: SimulationError | None = None  # the error that ends the run
@@ -331,11 +331,11 @@ class Stepper(Method):
         """One accepted step that does not go beyond `limit`."""
 
 
-class Runner(Method):
+class BulkStepper(Method):
     """A method that takes many steps in one call, with samples and projections."""
 
     @abstractmethod
-    def head_for(self, end: float) -> None:
+    def set_target(self, end: float) -> None:
         """Let a step end at `end`, and none beyond it."""
 
     @abstractmethod

@@ -8,22 +8,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalembert.codegen.compiled_loop import Machine
+from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.errors import SimulationError
 from dalembert.simulation.integrators import explicit_steps as loop
 from dalembert.simulation.integrators.base import (
+    BulkStepper,
     Burst,
     Capabilities,
     InitialValueProblem,
-    Runner,
     Settings,
     collapse,
     not_finite,
 )
-from dalembert.simulation.integrators.explicit_steps import Control, Now, Scheme, Surface, Taken
+from dalembert.simulation.integrators.explicit_steps import AcceptedSteps, Control, Now, ProjectionData, Scheme
 
 
-class Explicit(Runner):
+class Explicit(BulkStepper):
     """A Runge–Kutta method, stepping in machine code where the right-hand side is machine code."""
 
     kind: ClassVar[int]
@@ -42,8 +42,11 @@ class Explicit(Runner):
         self._now.clock[loop.H], self.tolerance = h, rule.rtol
         keep = settings.dense or any(guide.looks_inside for guide in problem.parts.guides)
         self._control = rule._replace(kind=self.kind, start=problem.t0, end=end, inputs=n, keep=keep)
-        self._surface = unheld(loop.FREE if problem.parts.projection is None else loop.ASK)
-        self._burst, self._rates = loop.burst, Machine(_as_machine(problem.system.rates), np.zeros(0), np.zeros(0))
+        self._surface = no_constraints(loop.FREE if problem.parts.projection is None else loop.PROJECT_IN_PYTHON)
+        self._burst, self._rates = (
+            loop.burst,
+            CallableProgram(_as_machine(problem.system.rates), np.zeros(0), np.zeros(0)),
+        )
         machine = problem.system.machine_code()
         if machine is not None:
             self._burst, self._rates = loop.compiled, machine.rates
@@ -78,7 +81,7 @@ class Explicit(Runner):
         """Continue with other constants; the derivative changes too."""
         self._now.y[:], self._now.counts[loop.KNOWN] = y, 0
 
-    def head_for(self, end: float) -> None:
+    def set_target(self, end: float) -> None:
         """Let a step end at `end`; a step shortened to reach the previous target does not limit the next."""
         if end != self._control.end:
             self._control = self._control._replace(end=end)
@@ -89,7 +92,7 @@ class Explicit(Runner):
         """Take up to `most` steps; write their samples (times, states) from index `done`."""
         n, orders, now = len(self._now.y), self._scheme.P.shape[1] + 1, self._now
         now.counts[loop.SAMPLE] = done
-        taken = Taken(
+        taken = AcceptedSteps(
             np.empty(most),
             np.empty(most),
             np.empty(most),
@@ -108,7 +111,7 @@ class Explicit(Runner):
         done, failure = int(now.counts[loop.SAMPLE]), self._failure(why, taken, count)
         return Burst(taken.until(count), done, why == loop.LEFT, failure)
 
-    def _failure(self, why: int, taken: Taken, count: int) -> SimulationError | None:
+    def _failure(self, why: int, taken: AcceptedSteps, count: int) -> SimulationError | None:
         """The error that ends a burst, or None."""
         problem, (t, h) = self._problem, self._now.clock.tolist()
         if why in (loop.COLLAPSED, loop.NOT_FINITE):
@@ -142,7 +145,7 @@ class FixedStepper(Explicit):
         count = max(1, int(np.ceil(span / self._wanted - 1e-9)))
         return span / count, count
 
-    def head_for(self, end: float) -> None:
+    def set_target(self, end: float) -> None:
         """Equal steps from here to `end`, at most as long as requested."""
         if end != self._control.end:
             t = float(self._now.clock[loop.T])
@@ -151,11 +154,11 @@ class FixedStepper(Explicit):
             self._control = self._control._replace(start=t, end=end, number=count)
 
 
-def unheld(mode: int) -> Surface:
+def no_constraints(mode: int) -> ProjectionData:
     """No constraints in machine code."""
-    none, number, rows = Machine(0, np.zeros(0), np.zeros(0)), np.zeros(0), np.zeros(0, dtype=np.int64)
+    none, number, rows = CallableProgram(0, np.zeros(0), np.zeros(0)), np.zeros(0), np.zeros(0, dtype=np.int64)
     numbers = (rows, rows, number, number, number, number, np.zeros(4), 0)
-    return Surface(mode, none, none, none, True, 0, 0, 0, 0, 0, *numbers)
+    return ProjectionData(mode, none, none, none, True, 0, 0, 0, 0, 0, *numbers)
 
 
 def _as_machine(rates: Callable[[float, np.ndarray], np.ndarray]) -> Callable[..., None]:

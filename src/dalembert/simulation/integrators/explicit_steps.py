@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.codegen.compiled_loop import CompiledLoop, Machine, call
+from dalembert.codegen.compiled_loop import CallableProgram, CompiledLoop, call
 from dalembert.codegen.linear_algebra import cholesky_in_place, solve_lower, solve_lower_transposed
 
 FIXED, ODE45, HAIRER = 0, 1, 2  # step control: fixed, of MATLAB's ode45, of Hairer, Nørsett and Wanner
-FREE, HELD, ASK = 0, 1, 2  # projection after a step: none, here, in Python
+FREE, PROJECT, PROJECT_IN_PYTHON = 0, 1, 2  # projection after a step: none, here, in Python
 WENT, COLLAPSED, NOT_FINITE, LEFT = 0, 1, 2, 3  # how a burst ended
 T, H = 0, 1  # indices of `Now.clock`
 DONE, CALLS, KNOWN, SAMPLE = 0, 1, 2, 3  # indices of `Now.counts`
@@ -66,7 +66,7 @@ class Now(NamedTuple):
     counts: np.ndarray  # steps, evaluations, is the derivative known, samples
 
 
-class Taken(NamedTuple):
+class AcceptedSteps(NamedTuple):
     """Consecutive steps, on the first axis; written by a burst."""
 
     t0: np.ndarray
@@ -77,18 +77,18 @@ class Taken(NamedTuple):
     powers: np.ndarray  # (steps, states, orders) of (t − t0) / h
     calls: np.ndarray  # evaluations so far
 
-    def until(self, count: int) -> Taken:
+    def until(self, count: int) -> AcceptedSteps:
         """The first `count` steps."""
-        return Taken(*[part[:count] for part in self])
+        return AcceptedSteps(*[part[:count] for part in self])
 
 
-class Surface(NamedTuple):
+class ProjectionData(NamedTuple):
     """The constraints, and the data to project a state (q, v) onto them."""
 
     mode: int
-    constraints: Machine  # (q, q̇, t) → φ, the velocity residual, A, M
-    velocities: Machine  # (q, v, t) → q̇
-    start: Machine  # (q, q̇, t) → v and more
+    constraints: CallableProgram  # (q, q̇, t) → φ, the velocity residual, A, M
+    velocities: CallableProgram  # (q, v, t) → q̇
+    start: CallableProgram  # (q, q̇, t) → v and more
     keeps: bool  # velocities satisfy the constraints by construction
     n: int
     inputs: int
@@ -108,10 +108,10 @@ class Surface(NamedTuple):
 def burst(
     scheme: Scheme,
     control: Control,
-    rates: Machine,
-    surface: Surface,
+    rates: CallableProgram,
+    surface: ProjectionData,
     now: Now,
-    taken: Taken,
+    taken: AcceptedSteps,
     times: np.ndarray,
     samples: np.ndarray,
     stop: float,
@@ -140,7 +140,7 @@ def burst(
         counts[KNOWN] = scheme.carried
         taken.calls[count] = counts[CALLS]
         count += 1
-        if surface.mode == ASK or not _brought_back(surface, now, taken, count - 1, times, samples):
+        if surface.mode == PROJECT_IN_PYTHON or not _brought_back(surface, now, taken, count - 1, times, samples):
             return count, LEFT
     return count, WENT
 
@@ -154,7 +154,7 @@ def _finite(y: np.ndarray) -> bool:
 
 def _stages(
     scheme: Scheme,
-    rates: Machine,
+    rates: CallableProgram,
     first: int,
     after: int,
     t: float,
@@ -183,7 +183,9 @@ def _stages(
     now.counts[CALLS] += after - first
 
 
-def _attempt(scheme: Scheme, rates: Machine, t: float, h: float, now: Now, x: np.ndarray, new: np.ndarray) -> None:
+def _attempt(
+    scheme: Scheme, rates: CallableProgram, t: float, h: float, now: Now, x: np.ndarray, new: np.ndarray
+) -> None:
     """The stages of one step, and the state at its end."""
     first, after = now.counts[KNOWN], scheme.ends + 1 if scheme.carried else 1
     _stages(scheme, rates, first, after, t, h, now, x, new)
@@ -208,7 +210,7 @@ def _powers(P: np.ndarray, y: np.ndarray, h: float, K: np.ndarray, out: np.ndarr
 
 
 def _chosen(
-    scheme: Scheme, control: Control, rates: Machine, now: Now, x: np.ndarray, new: np.ndarray
+    scheme: Scheme, control: Control, rates: CallableProgram, now: Now, x: np.ndarray, new: np.ndarray
 ) -> tuple[float, float]:
     """The time at the end of the next step and its length; NaN if steps have become too short."""
     t, end = now.clock[T], control.end
@@ -223,7 +225,7 @@ def _chosen(
 
 
 def _ode45(
-    scheme: Scheme, control: Control, rates: Machine, now: Now, x: np.ndarray, new: np.ndarray
+    scheme: Scheme, control: Control, rates: CallableProgram, now: Now, x: np.ndarray, new: np.ndarray
 ) -> tuple[float, float]:
     """Control by the largest relative error; repeated rejections halve the step, and the next step is not longer."""
     t, rest, rtol = now.clock[T], control.end - now.clock[T], control.rtol
@@ -263,7 +265,7 @@ def _largest_error(scheme: Scheme, control: Control, now: Now, new: np.ndarray) 
 
 
 def _hairer(
-    scheme: Scheme, control: Control, rates: Machine, now: Now, x: np.ndarray, new: np.ndarray
+    scheme: Scheme, control: Control, rates: CallableProgram, now: Now, x: np.ndarray, new: np.ndarray
 ) -> tuple[float, float]:
     """Factors between 0.2 and 10, with a safety of 0.9; no growth after a step that failed."""
     t, failed, power = now.clock[T], False, -1 / 8
@@ -307,7 +309,9 @@ def _error_norm(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> 
 # projection onto the constraints
 
 
-def _brought_back(surface: Surface, now: Now, taken: Taken, i: int, times: np.ndarray, samples: np.ndarray) -> bool:
+def _brought_back(
+    surface: ProjectionData, now: Now, taken: AcceptedSteps, i: int, times: np.ndarray, samples: np.ndarray
+) -> bool:
     """Project the samples of step i and its end onto the constraints; False if Python has to continue."""
     t0, t1, h, counts, state, y = taken.t0[i], taken.t1[i], taken.h[i], now.counts, taken.last[i], now.y
     powers = taken.powers[i]
@@ -317,10 +321,10 @@ def _brought_back(surface: Surface, now: Now, taken: Taken, i: int, times: np.nd
             sample[k] = 0.0
             for j in range(powers.shape[1] - 1, -1, -1):
                 sample[k] = sample[k] * ((t - t0) / h) + powers[k, j]
-        if surface.mode == HELD and not _projected(surface, t, sample):
+        if surface.mode == PROJECT and not _projected(surface, t, sample):
             return False
         counts[SAMPLE] += 1
-    if surface.mode == HELD and not _projected(surface, t1, state):
+    if surface.mode == PROJECT and not _projected(surface, t1, state):
         return False
     for k in range(len(y)):
         if state[k] != y[k]:
@@ -333,7 +337,7 @@ def _brought_back(surface: Surface, now: Now, taken: Taken, i: int, times: np.nd
     return True
 
 
-def _projected(surface: Surface, t: float, y: np.ndarray) -> bool:
+def _projected(surface: ProjectionData, t: float, y: np.ndarray) -> bool:
     """Project y = (q, v, ...) onto the constraints, positions first; False, and y unchanged, if this does not converge."""
     n, m = surface.n, surface.inputs
     here = np.empty(max(2 * n, m) + 1)
@@ -360,7 +364,7 @@ def _projected(surface: Surface, t: float, y: np.ndarray) -> bool:
     return True
 
 
-def _settled(surface: Surface, t: float, q: np.ndarray, qd: np.ndarray, moving: bool) -> bool:
+def _settled(surface: ProjectionData, t: float, q: np.ndarray, qd: np.ndarray, moving: bool) -> bool:
     """Newton's method on q, or on q̇ if `moving`, as `mechanics.newton.onto` with good steps; False if it does not converge."""
     n, rounding, good = surface.n, surface.limits[0], surface.limits[1]
     rows, scale, sizes, first = surface.rows_q, surface.scale_q, surface.size_q, 0

@@ -8,16 +8,16 @@ import numpy as np
 
 from dalembert.errors import SimulationError
 from dalembert.simulation.integrators.base import (
+    BulkStepper,
     Burst,
-    Halt,
     InitialValueProblem,
     Method,
-    Runner,
     Settings,
     Solution,
     Status,
     Step,
     Stepper,
+    Termination,
     describe,
     not_finite,
 )
@@ -67,7 +67,7 @@ class _Run:
         if clock is not None and clock.next <= self._t:
             clock.tick(self._t, self._last)
             self._method.renew(self._last)
-        if isinstance(self._method, Runner):
+        if isinstance(self._method, BulkStepper):
             self._run(self._method)
         else:
             assert isinstance(self._method, Stepper)
@@ -92,7 +92,7 @@ class _Run:
             raise not_finite(problem, self._t, self._last, step.y1)
         self._require_few(step.t1, step.y1)
         for guide in problem.parts.guides:
-            step = guide.mend(stepper, step, self._end)
+            step = guide.adjust_step(stepper, step, self._end)
         self._require_pace(step.t1, step.y1)
         self._sample(step)
         if self._settings.dense:
@@ -100,11 +100,11 @@ class _Run:
         self._before = (self._t, self._last)
         self._settle(step)
         if any(guide.halted for guide in problem.parts.guides):
-            self.status = Status.MET
+            self.status = Status.EVENT
         elif problem.parts.repartition is not None and self._poor(np.array([self._t]), self._last[None]) is not None:
-            self.status = Status.TURNED
+            self.status = Status.REPARTITION
 
-    def _run(self, runner: Runner) -> None:
+    def _run(self, runner: BulkStepper) -> None:
         problem, settings, times = self._problem, self._settings, self._times
         most = min(self._burst_size, _WINDOW - self._steps % _WINDOW, settings.max_steps - self._steps)
         self._burst_size = min(2 * self._burst_size, _BURST)
@@ -112,12 +112,12 @@ class _Run:
         if settings.progress is not None:
             stop = min(goal, self._t + (self._end - self._start) / _PROGRESS_REPORTS)
         if problem.parts.clock is not None:
-            runner.head_for(goal)
+            runner.set_target(goal)
         burst = runner.burst(times, self._samples, self.done, stop, most)
         self.done, sure = burst.done, len(burst) - burst.left
         index = self._poor(burst.steps.t1[:sure], burst.steps.last[:sure])
         if index is not None:
-            steps, self.status = burst.steps.until(index + 1), Status.TURNED
+            steps, self.status = burst.steps.until(index + 1), Status.REPARTITION
             burst = Burst(steps, int(np.searchsorted(times, steps.t1[-1], side="right")))
             self.done, runner.evaluations = burst.done, int(steps.calls[-1])
         halt = self._halt(burst)
@@ -126,9 +126,9 @@ class _Run:
             if burst.left and k == len(burst) - 1:  # its samples are not written yet
                 self._sample(replace(burst.step(k), t1=float(np.nextafter(halt[1].t, np.inf))))
             burst = Burst(burst.steps.until(k + 1), int(np.searchsorted(times, halt[1].t, side="right")))
-            self.done, self.status, runner.evaluations = burst.done, Status.MET, int(burst.steps.calls[-1])
+            self.done, self.status, runner.evaluations = burst.done, Status.EVENT, int(burst.steps.calls[-1])
         for guide in problem.parts.guides:
-            guide.watch(runner, burst, self._end)
+            guide.check_steps(runner, burst, self._end)
         self._steps += len(burst)
         if settings.dense:
             self._pieces += [burst.piece(k) for k in range(len(burst))]
@@ -142,18 +142,18 @@ class _Run:
             self._sample(step)
             self._settle(step)
             if self._poor(np.array([self._t]), self._last[None]) is not None:
-                self.status = Status.TURNED
+                self.status = Status.REPARTITION
         if burst.failure is not None:
             raise burst.failure
         self._require_few(self._t, self._last)
         self._require_pace(self._t, self._last)
 
-    def _halt(self, burst: Burst) -> tuple[int, Halt] | None:
+    def _halt(self, burst: Burst) -> tuple[int, Termination] | None:
         """The first step of a burst in which a guide ends the run."""
         found = [halt for guide in self._problem.parts.guides if (halt := guide.cut(burst)) is not None]
         return min(found, key=lambda halt: halt[1].t, default=None)
 
-    def _stop(self, burst: Burst, halt: Halt) -> None:
+    def _stop(self, burst: Burst, halt: Termination) -> None:
         """End the run within the last step of a burst."""
         k, project = len(burst) - 1, self._problem.parts.projection
         if k > 0:

@@ -15,14 +15,22 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.codegen.compiled_loop import CompiledLoop, call, call_many
-from dalembert.simulation.integrators.explicit_steps import HAIRER, HELD, Control, Scheme, Surface, _finite, _projected
+from dalembert.simulation.integrators.explicit_steps import (
+    HAIRER,
+    PROJECT,
+    Control,
+    ProjectionData,
+    Scheme,
+    _finite,
+    _projected,
+)
 
 WAITS, DONE, LEFT = 0, 1, 2  # outcome of a run
 _CLOSE = 1e-3  # independence of constraints relative to its maximum, below which a run is repeated as a single run
 _INNER = 3  # points within a step at which constraints are checked
 
 
-class Crowd(NamedTuple):
+class BatchRates(NamedTuple):
     """The rates of many states: machine code, its tables, and the layout of inputs and outputs, a row for each stage."""
 
     many: int
@@ -44,7 +52,7 @@ class Runs(NamedTuple):
     steps: np.ndarray  # written
 
 
-class Lanes(NamedTuple):
+class LaneStates(NamedTuple):
     """The state of all lanes."""
 
     y: np.ndarray  # states × lanes
@@ -77,14 +85,14 @@ class Lanes(NamedTuple):
     near: np.ndarray  # (1,) distance from gimbal lock in radians, below which a run is repeated as a single run
 
 
-def fly(
+def integrate_lanes(
     scheme: Scheme,
     control: Control,
-    rates: Crowd,
-    surface: Surface,
+    rates: BatchRates,
+    surface: ProjectionData,
     guarded: bool,
     runs: Runs,
-    lanes: Lanes,
+    lanes: LaneStates,
     times: np.ndarray,
     most: int,
 ) -> int:
@@ -120,7 +128,9 @@ def fly(
     return rounds
 
 
-def _board(surface: Surface, guarded: bool, runs: Runs, lanes: Lanes, times: np.ndarray, b: int, run: int) -> None:
+def _board(
+    surface: ProjectionData, guarded: bool, runs: Runs, lanes: LaneStates, times: np.ndarray, b: int, run: int
+) -> None:
     """Start a run in a lane."""
     count = len(lanes.t)
     for k in range(len(lanes.row)):
@@ -143,7 +153,7 @@ def _board(surface: Surface, guarded: bool, runs: Runs, lanes: Lanes, times: np.
         lanes.before[b] = _independence(surface, lanes, b)
 
 
-def _load(surface: Surface, lanes: Lanes, b: int) -> None:
+def _load(surface: ProjectionData, lanes: LaneStates, b: int) -> None:
     """Load the constants of a lane, for functions of one state."""
     count, held, whole, start = len(lanes.t), surface.constraints.p, surface.velocities.p, surface.start.p
     for k in range(len(whole)):
@@ -152,7 +162,7 @@ def _load(surface: Surface, lanes: Lanes, b: int) -> None:
         held[k] = start[k] = whole[k]
 
 
-def _aim(control: Control, lanes: Lanes) -> None:
+def _aim(control: Control, lanes: LaneStates) -> None:
     """The end of the next step of every lane."""
     for b in range(len(lanes.t)):
         t = lanes.t[b]
@@ -164,7 +174,7 @@ def _aim(control: Control, lanes: Lanes) -> None:
             lanes.h[b] = lanes.t1[b] - t
 
 
-def _stage(scheme: Scheme, rates: Crowd, lanes: Lanes, i: int) -> None:
+def _stage(scheme: Scheme, rates: BatchRates, lanes: LaneStates, i: int) -> None:
     """Stage i of every lane."""
     count, stage, K = len(lanes.t), lanes.stage, lanes.K
     for k in range(len(stage)):
@@ -183,7 +193,7 @@ def _stage(scheme: Scheme, rates: Crowd, lanes: Lanes, i: int) -> None:
     call_many(rates.many, rates.inputs, rates.none, rates.tables, rates.outputs[i], count)
 
 
-def _attempt(scheme: Scheme, rates: Crowd, lanes: Lanes) -> None:
+def _attempt(scheme: Scheme, rates: BatchRates, lanes: LaneStates) -> None:
     """The stages of one step of every lane, and the state at its end."""
     count, unknown, first, last = len(lanes.t), 0, lanes.K[0], len(scheme.c)
     for b in range(count):
@@ -205,7 +215,7 @@ def _attempt(scheme: Scheme, rates: Crowd, lanes: Lanes) -> None:
         lanes.new[k] = lanes.stage[k]
 
 
-def _weigh(scheme: Scheme, control: Control, lanes: Lanes) -> None:
+def _weigh(scheme: Scheme, control: Control, lanes: LaneStates) -> None:
     """|e₅|² / √(n (|e₅|² + |e₃|²/100)) h relative to the tolerances, of every lane."""
     count, h, error = len(lanes.t), lanes.h, lanes.error
     n, first, second, fifth, third = len(lanes.row), lanes.sums[0], lanes.sums[1], lanes.sums[2], lanes.sums[3]
@@ -232,7 +242,7 @@ def _weigh(scheme: Scheme, control: Control, lanes: Lanes) -> None:
         error[b] = h[b] * error[b]
 
 
-def _ends_behind_samples(lanes: Lanes, times: np.ndarray) -> bool:
+def _ends_behind_samples(lanes: LaneStates, times: np.ndarray) -> bool:
     """True if an accepted step of a lane contains samples."""
     found = False
     for b in range(len(lanes.t)):
@@ -241,7 +251,7 @@ def _ends_behind_samples(lanes: Lanes, times: np.ndarray) -> bool:
     return found
 
 
-def _powers(scheme: Scheme, lanes: Lanes) -> None:
+def _powers(scheme: Scheme, lanes: LaneStates) -> None:
     """The motion within the steps as powers of (t − t0) / h."""
     P, powers, K, count = scheme.P, lanes.powers, lanes.K, len(lanes.t)
     for j in range(P.shape[1]):
@@ -262,10 +272,10 @@ def _powers(scheme: Scheme, lanes: Lanes) -> None:
 def _landed(
     scheme: Scheme,
     control: Control,
-    surface: Surface,
+    surface: ProjectionData,
     guarded: bool,
     runs: Runs,
-    lanes: Lanes,
+    lanes: LaneStates,
     times: np.ndarray,
     b: int,
     most: int,
@@ -288,7 +298,7 @@ def _landed(
         return True
     if not _away_from_gimbal_lock(lanes, b):
         return True
-    if surface.mode == HELD or guarded:
+    if surface.mode == PROJECT or guarded:
         _load(surface, lanes, b)
     if guarded and not _clear(scheme, surface, lanes, b):
         return True
@@ -300,7 +310,7 @@ def _landed(
     return _moved_on(scheme, runs, lanes, times, b)
 
 
-def _away_from_gimbal_lock(lanes: Lanes, b: int) -> bool:
+def _away_from_gimbal_lock(lanes: LaneStates, b: int) -> bool:
     """True if all second angles stay away from gimbal lock; a step must not cross it."""
     count = len(lanes.t)
     for i in range(len(lanes.seconds)):
@@ -311,7 +321,7 @@ def _away_from_gimbal_lock(lanes: Lanes, b: int) -> bool:
     return True
 
 
-def _moved_on(scheme: Scheme, runs: Runs, lanes: Lanes, times: np.ndarray, b: int) -> bool:
+def _moved_on(scheme: Scheme, runs: Runs, lanes: LaneStates, times: np.ndarray, b: int) -> bool:
     """Continue from the end of the step; True at the end of the run."""
     run, count, first, last = lanes.who[b], len(lanes.t), lanes.K[0], lanes.K[scheme.ends]
     lanes.known[b] = 1
@@ -331,7 +341,7 @@ def _moved_on(scheme: Scheme, runs: Runs, lanes: Lanes, times: np.ndarray, b: in
     return True
 
 
-def _sampled(surface: Surface, runs: Runs, lanes: Lanes, times: np.ndarray, b: int) -> bool:
+def _sampled(surface: ProjectionData, runs: Runs, lanes: LaneStates, times: np.ndarray, b: int) -> bool:
     """Project the samples within a step, and its end, onto the constraints; False if this does not converge."""
     run, count, t0, t1, h, powers = lanes.who[b], len(lanes.t), lanes.t[b], lanes.t1[b], lanes.h[b], lanes.powers
     while lanes.sample[b] < len(times) and times[lanes.sample[b]] < t1:
@@ -340,16 +350,16 @@ def _sampled(surface: Surface, runs: Runs, lanes: Lanes, times: np.ndarray, b: i
             sample[k] = 0.0
             for j in range(powers.shape[0] - 1, -1, -1):
                 sample[k] = sample[k] * ((t - t0) / h) + powers[j, k * count + b]
-        if surface.mode == HELD and not _projected(surface, t, sample):
+        if surface.mode == PROJECT and not _projected(surface, t, sample):
             return False
         lanes.sample[b] += 1
-    return surface.mode != HELD or _projected(surface, t1, lanes.row)
+    return surface.mode != PROJECT or _projected(surface, t1, lanes.row)
 
 
 # independence of the constraints
 
 
-def _clear(scheme: Scheme, surface: Surface, lanes: Lanes, b: int) -> bool:
+def _clear(scheme: Scheme, surface: ProjectionData, lanes: LaneStates, b: int) -> bool:
     """True if the constraints stay independent along a step, where q is the cubic Hermite interpolant."""
     n, count, t0, h = surface.n, len(lanes.t), lanes.t[b], lanes.h[b]
     first, last, place = lanes.K[0], lanes.K[scheme.ends], lanes.place
@@ -372,7 +382,7 @@ def _clear(scheme: Scheme, surface: Surface, lanes: Lanes, b: int) -> bool:
     return not dips
 
 
-def _independence(surface: Surface, lanes: Lanes, b: int) -> float:
+def _independence(surface: ProjectionData, lanes: LaneStates, b: int) -> float:
     """The minimum distance of a constraint from the span of the preceding ones; rows and columns are dimensionless.
 
     Columns are scaled by diag(M)^(−1/2), rows by their maximum norm so far, as in `Independence`.
@@ -409,4 +419,4 @@ def _independence(surface: Surface, lanes: Lanes, b: int) -> float:
     return least
 
 
-compiled = CompiledLoop(fly)  # the same in machine code
+compiled = CompiledLoop(integrate_lanes)  # the same in machine code

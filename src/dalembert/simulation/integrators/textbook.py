@@ -10,14 +10,14 @@ from dalembert.errors import InputError
 from dalembert.simulation.integrators.base import Capabilities, InitialValueProblem, Settings
 from dalembert.simulation.integrators.explicit import FixedStepper
 from dalembert.simulation.integrators.explicit_steps import Scheme
-from dalembert.symbolic.symbols import Kind, kind_of
+from dalembert.symbolic.symbols import SymbolKind, kind_of
 
 
 class _Printed(FixedStepper):
     """One evaluation of the rates per step, linear interpolation; for velocity variables of one kind."""
 
     capabilities = Capabilities(adaptive=False, rigid_contacts=False)
-    variables: ClassVar[Kind]
+    variables: ClassVar[SymbolKind]
     steps: ClassVar[str]
     formalisms: ClassVar[str]  # that have these variables
     bend: ClassVar[float] = 0.0
@@ -44,7 +44,7 @@ class Algorithm3(_Printed):
     """q̇ + q̈Δt and q + q̇Δt + ½q̈Δt²: Algorithm 3, for formalisms whose velocity variables are q̇."""
 
     name = "algorithm3"
-    variables = Kind.RATE
+    variables = SymbolKind.RATE
     steps, formalisms = "q with q̇ and q̈", "a formalism in q̇, such as dalembert or lagrange"
     bend = 0.5  # lines 5 and 6 of the algorithm
 
@@ -59,5 +59,5 @@ class Algorithm5(_Printed):
     """p + ṗΔt and q + q̇Δt: Algorithm 5, for Hamilton's equations."""
 
     name = "algorithm5"
-    variables = Kind.MOMENTUM
+    variables = SymbolKind.MOMENTUM
     steps, formalisms = "momenta", "the formalism hamilton or dirac"

@@ -9,22 +9,22 @@ from functools import lru_cache
 import symengine as se
 
 import dalembert as dl
-from dalembert.analysis.model_summary import Understanding, understood
-from dalembert.api.equation_reader import Reading
+from dalembert.analysis.model_summary import ModelSummary, summarize
+from dalembert.api.equation_display import DerivationDisplay
 from dalembert.display.math import html, latex, line_breaking
 from dalembert.display.math.line_breaking import LINE
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.errors import DalembertError, ModelError, Problem
 from dalembert.evidence import report
-from dalembert.evidence.report import Part
-from dalembert.formalisms import catalogue
+from dalembert.evidence.report import ReportSection
+from dalembert.formalisms import catalog
 from dalembert.io.file_formats import READERS, loads, read
 from dalembert.io.toml_source import read_text
 from dalembert.io.toml_writer import to_toml
-from dalembert.mechanics.assembly import assembled
+from dalembert.mechanics.assembly import assemble_model
 from dalembert.model.description import Description
-from dalembert.model.frozen import Frozen
+from dalembert.model.immutable import Frozen
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
@@ -34,7 +34,7 @@ from dalembert.studio.tasks.message_lines import Text
 from dalembert.tables import Table
 
 _SOURCE = "the model"
-_MAP = f"${latex.words_in_latex('u = Y q̇ + Z')}$"
+_MAP = f"${latex.formula_to_latex('u = Y q̇ + Z')}$"
 
 
 def describe(given: Given, folder: Folder | None, tell: Tell) -> Answer:
@@ -106,7 +106,7 @@ def _with_original_name(text: str, path: str, name: str) -> str:
 def model_of(given: Given) -> Model:
     """Return the model of the source, assembled if the file requests it."""
     model = loads(given.text("text"), _SOURCE)
-    return assembled(model) if model.assemble_start else model
+    return assemble_model(model) if model.assemble_start else model
 
 
 @lru_cache(maxsize=8)
@@ -122,7 +122,7 @@ def description_of(given: Given) -> Description:
 def declared(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Return the tree and the declarations, without further computation."""
     model = description_of(given)
-    return {"parts": _data([*report.drawn(model), *report.declared(model)])}
+    return {"parts": _data([*report.tree_section(model), *report.declaration_section(model)])}
 
 
 def understand(given: Given, folder: Folder, tell: Tell) -> Answer:
@@ -130,79 +130,79 @@ def understand(given: Given, folder: Folder, tell: Tell) -> Answer:
     tell(0.0, "finding independent constraints and ignorable coordinates")
     known = _understood(given.text("text"))
     return {
-        "parts": _data([*report.followed(known), *_speeds(known), _formalisms(known)]),
+        "parts": _data([*report.properties_sections(known), *_speeds(known), _formalisms(known)]),
         "formalisms": [
             {"key": m.ABOUT.key, "title": m.ABOUT.title, "refused": known.refused.get(m.ABOUT.key, "")}
-            for m in catalogue.FORMALISMS
+            for m in catalog.FORMALISMS
         ],
     }
 
 
 @lru_cache(maxsize=4)
-def _understood(text: str) -> Understanding:
+def _understood(text: str) -> ModelSummary:
     model = description_of(Given({"text": text}))
-    model.require_sound()
-    return understood(model)
+    model.require_valid()
+    return summarize(model)
 
 
-def _data(parts: list[Part]) -> list[Answer]:
+def _data(parts: list[ReportSection]) -> list[Answer]:
     return [asdict(part) for part in parts]
 
 
-def _speeds(known: Understanding) -> Iterator[Part]:
+def _speeds(known: ModelSummary) -> Iterator[ReportSection]:
     """Yield the quasi-velocities as formulas, and whether they were declared or chosen automatically."""
     facts = known.known
     if not facts.speeds:
         return
     if facts.chosen:
         words = "None are declared; velocities that best determine all others were chosen automatically."
-    elif facts.given < len(facts.speeds):
-        words = f"The first {facts.given} are declared; the others were added automatically."
+    elif facts.n_user_speeds < len(facts.speeds):
+        words = f"The first {facts.n_user_speeds} are declared; the others were added automatically."
     else:
         words = "As declared."
     pairs = zip(facts.speed_names, facts.speeds, strict=True)
     lines = line_breaking.broken(
         [(latex.expression(se.Symbol(u)), latex.expression(formula)) for u, formula in pairs], 300
     )
-    yield Part("speeds", "Speeds", f"<p>{words}</p>\n{html.equations(_MAP, '(3)', lines)}")
+    yield ReportSection("speeds", "Speeds", f"<p>{words}</p>\n{html.equations(_MAP, '(3)', lines)}")
 
 
-def _formalisms(known: Understanding) -> Part:
+def _formalisms(known: ModelSummary) -> ReportSection:
     """Return a table of all formulations with their number of equations, or the reason why they do not apply."""
     n, d, s = len(known.model.coordinate_names), known.known.d, known.known.s
     counts = {"n": n, "d": d, "n − s": n - s, "d − s": d - s, "6N": 6 * len(known.model.bodies)}
     rows = []
-    for about in (module.ABOUT for module in catalogue.FORMALISMS):
+    for about in (module.ABOUT for module in catalog.FORMALISMS):
         why = known.refused.get(about.key)
         equations = "–" if why else f"{about.count} = {counts[about.count]}"
         rows.append((about.title, equations, about.velocities.value, f"does not apply: {why}" if why else "applies"))
     table = Table(("formalism", "equations", "variables", ""), tuple(rows))
-    return Part("formalisms", "Formalisms", table.html())
+    return ReportSection("formalisms", "Formalisms", table.html())
 
 
 def equations(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Return the equations of a formulation or its derivation steps (`view`), with lines of width `line` in points."""
-    key = given.choice("formalism", catalogue.KEYS)
+    key = given.choice("formalism", catalog.KEYS)
     view = given.choice("view", ("page", "steps"), "page")
     line = given.number("line", LINE, least=80, most=2 * LINE)
     budget = given.number("budget", BUDGET, least=0, most=600)
     tell(0.0, f"deriving by {key}")
     reading = _reading(given.text("text"), key, given.switch("numbers"), budget)
-    reading.shortening.watched(lambda fraction: tell(fraction, "simplifying"))
-    about = catalogue.find(key).ABOUT
+    reading.simplifier.report_progress(lambda fraction: tell(fraction, "simplifying"))
+    about = catalog.find(key).ABOUT
     written = _page(reading, line) if view == "page" else _steps(reading, line)
-    return {"title": about.title, "source": named(about.source), **written, "unfinished": reading.unfinished}
+    return {"title": about.title, "source": named(about.source), **written, "unfinished": reading.budget_message}
 
 
 @lru_cache(maxsize=6)
-def _reading(text: str, key: str, numbers: bool, budget: float) -> Reading:
+def _reading(text: str, key: str, numbers: bool, budget: float) -> DerivationDisplay:
     """Derive the equations; cached for other widths and views."""
     model = description_of(Given({"text": text}))
     derivation = dl.derive(model, key).derivation
-    return Reading(derivation, Frozen(model.parameter_values if numbers else {}), budget)
+    return DerivationDisplay(derivation, Frozen(model.parameter_values if numbers else {}), budget)
 
 
-def _page(reading: Reading, line: float) -> Answer:
+def _page(reading: DerivationDisplay, line: float) -> Answer:
     """Return the final equations of the formulation and their terms."""
     page, parts = reading.page, []
     for section in page.sections:
@@ -214,7 +214,7 @@ def _page(reading: Reading, line: float) -> Answer:
     return {"counts": page.counts, "notes": notes, "parts": parts, "latex": latex.page(page)}
 
 
-def _steps(reading: Reading, line: float) -> Answer:
+def _steps(reading: DerivationDisplay, line: float) -> Answer:
     """Return the derivation step by step."""
     steps, parts = tuple(reading.steps()), []
     for step in steps:

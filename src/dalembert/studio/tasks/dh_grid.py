@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 import dalembert as dl
-from dalembert.analysis.dh_table import Row
+from dalembert.analysis.dh_table import DHRow
 from dalembert.errors import DalembertError, InputError, NotApplicableError
-from dalembert.io.robot_rows import CONVENTIONS, KINDS, OWN, UNITS, coordinates
+from dalembert.io.robot_rows import CONVENTIONS, KINDS, TABLE_KEYS, UNITS, coordinates
 from dalembert.io.toml_writer import lines_of
 from dalembert.model.description import Elements
 from dalembert.model.evaluation import at_start, value
@@ -59,7 +59,9 @@ def write_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
         "gravity": [_number(part, "gravity", known) for part in _three(given.text("gravity", "0 0 -9.81", most=200))],
     }
     blocks = [lines_of(head), *(f"[[link]]\n{lines_of(link)}" for link in links)]
-    rest = {key: part for key, part in old.items() if key not in head and key not in OWN} if "link" in old else {}
+    rest = (
+        {key: part for key, part in old.items() if key not in head and key not in TABLE_KEYS} if "link" in old else {}
+    )
     if "coordinates" in rest:  # initial values are in the rows now
         moving = set(coordinates(links))
         entries = {name: _without_start(part) if name in moving else part for name, part in rest["coordinates"].items()}
@@ -225,7 +227,7 @@ def read_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     }
 
 
-def _found_row(row: Row, i: int, model: Elements) -> dict[str, str]:
+def _found_row(row: DHRow, i: int, model: Elements) -> dict[str, str]:
     """Return a row computed from axes, without masses: its frame is not that of a body."""
     limits = model.limits.get(row.coordinate)
     start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True)).get(row.coordinate)

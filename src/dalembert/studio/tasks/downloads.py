@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 
 import dalembert as dl
-from dalembert.api.equation_reader import Reading
+from dalembert.api.equation_display import DerivationDisplay
 from dalembert.api.trajectory import Trajectory
 from dalembert.display.math import html, latex
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.display.plots import plot
 from dalembert.errors import InputError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.io.code.languages import TARGETS
-from dalembert.io.files import complete, write_text
+from dalembert.io.files import atomic_write, write_text
 from dalembert.io.urdf.urdf_writer import to_urdf
 from dalembert.model.description import Description
 from dalembert.studio.folder import Folder
@@ -61,7 +61,7 @@ def kinds(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Return all kinds of files and their options."""
     panels = [{"name": name, "text": panel.text} for name, panel in plot.PANELS.items()]
     found = [{"kind": key, "title": each.title, "group": each.group} for key, each in KINDS.items()]
-    names = [{"name": key, "text": catalogue.find(key).ABOUT.title} for key in catalogue.KEYS]
+    names = [{"name": key, "text": catalog.find(key).ABOUT.title} for key in catalog.KEYS]
     return {"kinds": found, "panels": panels, "overview": list(plot.OVERVIEW), "formalisms": names}
 
 
@@ -93,11 +93,11 @@ def _script(given: Given, folder: Folder, tell: Tell) -> list[Path]:
 # the equations
 
 
-def _readings(given: Given, tell: Tell) -> Iterator[Reading]:
-    keys = given.words("formalisms", catalogue.KEYS) or ["lagrange"]
+def _readings(given: Given, tell: Tell) -> Iterator[DerivationDisplay]:
+    keys = given.words("formalisms", catalog.KEYS) or ["lagrange"]
     for key in keys:
         tell(0.0, f"deriving by {key}")
-        yield Reading(
+        yield DerivationDisplay(
             dl.derive(description_of(given), key).derivation, budget=given.number("budget", BUDGET, least=0, most=3600)
         )
 
@@ -122,7 +122,7 @@ def _code(target: str) -> Maker:
 
     def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
         model = description_of(given)
-        keys = given.words("formalisms", catalogue.KEYS) or ["lagrange"]
+        keys = given.words("formalisms", catalog.KEYS) or ["lagrange"]
         equations = dl.derive(model, keys[0])
         chosen = TARGETS[target]
         plain = "".join(x if x.isalnum() and x.isascii() else "_" for x in model.name).strip("_") or "model"
@@ -133,7 +133,7 @@ def _code(target: str) -> Maker:
             if chosen.ending and len(written) == 1:
                 return [_copied(written[0], folder)]
             path = folder.free(f"{plain}-{target}", ".zip")
-            with complete(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
+            with atomic_write(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
                 for each in written:
                     packed.write(each, each.relative_to(name).as_posix())
             return [path]
@@ -143,7 +143,7 @@ def _code(target: str) -> Maker:
 
 def _copied(path: Path, folder: Folder) -> Path:
     to = folder.free(path.stem, path.suffix)
-    with complete(to) as part:
+    with atomic_write(to) as part:
         shutil.copyfile(path, part)
     return to
 
@@ -164,7 +164,7 @@ def _stem(run: Trajectory) -> str:
 def _report(given: Given, folder: Folder, tell: Tell) -> list[Path]:
     run = _run(given, folder)
     path = folder.free(f"{_stem(run)}-report", ".html")
-    keys = given.words("formalisms", catalogue.KEYS)
+    keys = given.words("formalisms", catalog.KEYS)
     dl.report(run, path, formalisms=keys, evidence=given.switch("evidence", True), progress=lambda done: tell(done))
     return [path]
 
@@ -189,7 +189,7 @@ def _plot(suffix: str) -> Maker:
     def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
         run = _run(given, folder)
         path = folder.free(f"{_stem(run)}-plots", suffix)
-        names, missing = plot.drawable(run, given.words("panels", plot.PANELS) or plot.OVERVIEW)
+        names, missing = plot.available_panels(run, given.words("panels", plot.PANELS) or plot.OVERVIEW)
         if not names:
             raise InputError(f"there is nothing to plot: {' '.join(missing)} Choose other panels.")
         run.plot(*names, path=path)

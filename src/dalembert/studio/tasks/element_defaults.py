@@ -42,7 +42,7 @@ _MORE: dict[str, Values] = {
     "sphere_on_box": {"radius": 0.1, **_PRESS},
     "disk_on_plane": _PRESS,
     "ellipsoid_on_plane": _PRESS,
-    "tyre": {"mu": 1},
+    "tire": {"mu": 1},
     "shape": {"kind": "box", "size": [0.1, 0.1, 0.1]},
     "event": {"when": "t - 1"},
     "rolling_disk": {"axis": [0, 0, 1], "normal": [0, 1, 0], "point": [0, -0.1, 0]},

@@ -18,7 +18,7 @@ from dalembert.model.description import Description
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.simulate_task import valued
-from dalembert.tables import Table, short
+from dalembert.tables import Table, format_cell
 
 _MAX_STARTS = 2_000
 _MAX_RESULTS = 100
@@ -33,11 +33,11 @@ def equilibria(given: Given, folder: Folder, tell: Tell) -> Answer:
     tell(0.0, "searching for equilibria")
     found = dl.equilibrium(
         model,
-        keep=given.words("keep", names),
+        fixed=given.words("keep", names),
         at=_at(given),
         starts=given.whole("starts", 30, most=_MAX_STARTS),
         speeds=given.numbers("speeds") or None,
-        seek=given.words("seek", [*names, *parameters]),
+        unknowns=given.words("seek", [*names, *parameters]),
     )
     return {
         "found": [_result(each) for each in found[:_MAX_RESULTS]],
@@ -73,8 +73,8 @@ def _reactions(found: Equilibrium) -> Table:
     rows, reactions = [], found.joint_reactions()
     for name, each in reactions.items():
         force, moment = (np.round(np.asarray(x, dtype=float).ravel(), _DIGITS) + 0.0 for x in (each.force, each.moment))
-        sizes = [short(float(np.linalg.norm(x))) for x in (force, moment)]
-        parts = [", ".join(short(float(x)) for x in vector) for vector in (force, moment)]
+        sizes = [format_cell(float(np.linalg.norm(x))) for x in (force, moment)]
+        parts = [", ".join(format_cell(float(x)) for x in vector) for vector in (force, moment)]
         rows.append((name, sizes[0], parts[0], sizes[1], parts[1]))
     return Table(
         ("joint", "|F|", "F in the world", "|M|", "M in the world"),
@@ -94,7 +94,7 @@ def modes(given: Given, folder: Folder, tell: Tell) -> Answer:
         "kind": linear.kind,
         "reason": linear.reason,
         "stable": linear.stable,
-        "followers": list(linear.followers),
+        "followers": list(linear.decoupled_states),
         "modes": [{**data, "moves": row[-1]} for data, row in zip(found.to_dict()[:_MAX_MODES], words, strict=False)],
     }
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import dalembert as dl
 from dalembert.evidence.agreement import Agreement
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.about import FACTS
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
@@ -21,7 +21,7 @@ def prove(given: Given, folder: Folder, tell: Tell) -> Answer:
     tell(0.0, "deriving every formalism")
     found = dl.prove(
         description_of(given),
-        given.words("formalisms", catalogue.KEYS) or None,
+        given.words("formalisms", catalog.KEYS) or None,
         seed=given.whole("seed", 0, most=2**31) if "seed" in given else None,
         progress=tell,
     )
@@ -67,7 +67,7 @@ def compare(given: Given, folder: Folder, tell: Tell) -> Answer:
     tell(0.0, "deriving and simulating")
     found = dl.compare(
         description_of(given),
-        given.words("formalisms", catalogue.KEYS) or None,
+        given.words("formalisms", catalog.KEYS) or None,
         duration=given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
         integrator=given.text("integrator", most=40) if "integrator" in given else None,
         samples=given.whole("samples", 101, least=2, most=100_000),

@@ -15,7 +15,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import InlineTable
 
-from dalembert.errors import InputError, WorkError
+from dalembert.errors import ComputationError, InputError
 from dalembert.io import toml_reader
 from dalembert.model.keys import Keys
 from dalembert.studio.folder import Folder
@@ -42,7 +42,7 @@ def edit(given: Given, folder: Folder | None, tell: Tell) -> Answer:
         after, place = act[do](text, given)
         tomllib.loads(after)
     except (TOMLKitError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise WorkError(f"a form cannot edit this source ({error}). Correct it or edit it under Text.") from None
+        raise ComputationError(f"a form cannot edit this source ({error}). Correct it or edit it under Text.") from None
     return {"text": after, "place": place}
 
 

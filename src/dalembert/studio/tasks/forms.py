@@ -9,9 +9,9 @@ from functools import cache
 
 from dalembert.io import toml_reader
 from dalembert.model import constraints, contacts, keys, loads
-from dalembert.model.contacts.base import Held
+from dalembert.model.contacts.base import PositionContact
 from dalembert.model.keys import Key, Keys
-from dalembert.model.loads.touching import Touch
+from dalembert.model.loads.contact_base import ContactLoad
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell, Toml
@@ -20,8 +20,8 @@ MOST_SHOWN = 2_000  # characters of one value
 
 HEAD: Keys = {
     "name": Key(keys.name, required=True),
-    "description": Key(keys.text),
-    "gravity": Key(keys.fixed_vector, usual=[0, 0, 0]),
+    "description": Key(keys.string),
+    "gravity": Key(keys.fixed_vector, default_in_file=[0, 0, 0]),
 }
 TABLES: dict[str, Keys] = {
     "parameters": toml_reader.PARAMETER,
@@ -47,12 +47,12 @@ def families() -> dict[str, list[str]]:
     return {
         "Bodies": ["body"],
         "Loops": ["loop"],
-        "Loads": [kind for kind, load in pushing.items() if not issubclass(load, Touch)],
+        "Loads": [kind for kind, load in pushing.items() if not issubclass(load, ContactLoad)],
         "Contacts": [
-            *(kind for kind, load in pushing.items() if issubclass(load, Touch)),
-            *(kind for kind, contact in holding.items() if not issubclass(contact, Held)),
+            *(kind for kind, load in pushing.items() if issubclass(load, ContactLoad)),
+            *(kind for kind, contact in holding.items() if not issubclass(contact, PositionContact)),
         ],
-        "Constraints": [*(kind for kind, contact in holding.items() if issubclass(contact, Held)), *stated],
+        "Constraints": [*(kind for kind, contact in holding.items() if issubclass(contact, PositionContact)), *stated],
         "Others": ["rotor", "point", "event", "shape"],
     }
 
@@ -92,8 +92,8 @@ def _about(of: Keys) -> dict[str, Answer]:
         out[name] = {"expects": about, "required": key.required, "form": form}
         if form == "choice":
             out[name]["options"] = re.findall(r"'([^']*)'", about)
-        if key.usual not in (None, "", [], {}):
-            out[name]["usual"] = shown(key.usual)
+        if key.default_in_file not in (None, "", [], {}):
+            out[name]["usual"] = shown(key.default_in_file)
     return out
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.api import load
 from dalembert.codegen import disk_cache
 from dalembert.display.scene.scene_builder import scene_of
-from dalembert.display.video import Film
+from dalembert.display.video import Video
 from dalembert.display.webpage import markdown
 from dalembert.errors import InputError
 from dalembert.io import gallery
@@ -60,7 +60,7 @@ def _source(name: str) -> str:
 
 
 def _title(name: str) -> str:
-    return gallery.story(name).splitlines()[0].lstrip("# ")
+    return gallery.read_description(name).splitlines()[0].lstrip("# ")
 
 
 def examples(given: Given, folder: Folder, tell: Tell) -> Answer:
@@ -73,7 +73,7 @@ def example(given: Given, folder: Folder, tell: Tell) -> Answer:
     name = given.choice("name", gallery.names())
     path = gallery.path(name) / "model.toml"
     text = path.read_text("utf-8") if path.is_file() else to_toml(gallery.load(name))
-    return {"text": text, "title": _title(name), "story": markdown(gallery.story(name).partition("\n")[2])}
+    return {"text": text, "title": _title(name), "story": markdown(gallery.read_description(name).partition("\n")[2])}
 
 
 def draft(given: Given, folder: Folder, tell: Tell) -> Answer:
@@ -89,10 +89,10 @@ def picture(given: Given, folder: Folder, tell: Tell) -> Answer:
     name = given.choice("name", gallery.names())
     source = _source(name)
     digest = hashlib.sha256(f"{_VERSION} {_PIXELS} {name} {source}".encode()).hexdigest()
-    data = disk_cache.stored(digest, _PICTURE)
+    data = disk_cache.read_entry(digest, _PICTURE)
     if data is None:
         data = _render(load.load(name))
-        disk_cache.keep(digest, _PICTURE, data)
+        disk_cache.write_entry(digest, _PICTURE, data)
     return {"address": f"data:image/png;base64,{b64encode(data).decode()}" if data else ""}
 
 
@@ -102,9 +102,9 @@ def _render(model: Model) -> bytes:
     if not model.bodies:
         return b""
     scene = scene_of(model.description)
-    film = Film(scene)
+    film = Video(scene)
     figure = Plot(figsize=(_PIXELS / 100, _PIXELS / 100), dpi=100)
-    film.painter.draw(figure.add_axes((0, 0, 1, 1)), next(film.moments(np.zeros(1))))
+    film.renderer.draw(figure.add_axes((0, 0, 1, 1)), next(film.moments(np.zeros(1))))
     data = BytesIO()
     figure.savefig(data, format="png", transparent=True)
     return data.getvalue()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from dalembert.display.math import html
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
 
@@ -262,7 +262,7 @@ def entries() -> Iterator[tuple[str, str, Entry]]:
     """
     for key, entry in QUANTITIES.items():
         yield "Quantities", key, entry
-    for module in catalogue.FORMALISMS:
+    for module in catalog.FORMALISMS:
         about, idea = module.ABOUT, (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
         yield (
             "Formalisms",

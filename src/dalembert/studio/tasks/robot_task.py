@@ -24,7 +24,7 @@ from dalembert.model.model import Model
 from dalembert.model.profiles import (
     Profile,
     cycloidal,
-    in_turn,
+    piecewise_in_time,
     quintic,
     spline,
     trapezoidal,
@@ -33,7 +33,7 @@ from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.describe_task import description_of
 from dalembert.symbolic.lookup_tables import cubic_points, piecewise_cubic
-from dalembert.tables import Table, short
+from dalembert.tables import Table, format_cell
 
 LAWS = {"quintic": quintic, "cycloidal": cycloidal, "trapezoidal": trapezoidal}
 PATHS = ("line", "circle")
@@ -172,7 +172,7 @@ def drive_along(given: Given, folder: Folder, tell: Tell) -> Answer:
     deviation = np.abs(run.q[rows] - desired).max(axis=1)
     table = Table(
         ("coordinate", "largest deviation from the motion"),
-        tuple((name, short(float(x))) for name, x in zip(driven, deviation, strict=True)),
+        tuple((name, format_cell(float(x))) for name, x in zip(driven, deviation, strict=True)),
         "Tracking error",
     )
     return _saved(run, model, folder, [table, *run.tables()])
@@ -193,7 +193,8 @@ def _saved(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Ta
 
 def _drive_table(run: Trajectory) -> Table:
     rows = tuple(
-        (name, short(float(np.abs(x).max())), short(float(np.sqrt(np.mean(x**2))))) for name, x in run.drives.items()
+        (name, format_cell(float(np.abs(x).max())), format_cell(float(np.sqrt(np.mean(x**2)))))
+        for name, x in run.drives.items()
     )
     return Table(("drive", "largest", "root mean square"), rows, "Torques and forces of the drives")
 
@@ -228,7 +229,7 @@ def _with_payload(given: Given) -> Model:
         body, point = _hand(given, model)
         model.body(PAYLOAD, parent=body, joint=model.fixed(tuple(point)), mass=mass)
     if not given.switch("gravity", True):
-        model.gravity_given = (0, 0, 0)
+        model.gravity_input = (0, 0, 0)
     return model
 
 
@@ -245,7 +246,7 @@ def _through(kind: str, q: np.ndarray, times: np.ndarray, names: tuple[str, ...]
     formulas = legs[0].formulas
     if len(legs) > 1:
         ends = enumerate(q[-1].tolist())
-        formulas = tuple(in_turn([(leg.formulas[i], leg.end) for leg in legs], x) for i, x in ends)
+        formulas = tuple(piecewise_in_time([(leg.formulas[i], leg.end) for leg in legs], x) for i, x in ends)
     return Profile(tuple(formulas), 0.0, float(times[-1]), names=names)
 
 

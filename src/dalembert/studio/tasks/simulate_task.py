@@ -17,7 +17,7 @@ from dalembert.display.math.symbol_names import for_text
 from dalembert.display.scene.recorded_motion import histories_of
 from dalembert.display.scene.scene_values import FORMAT
 from dalembert.errors import InputError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.model.description import Description
 from dalembert.model.initial_state import Start
 from dalembert.model.integrator_names import METHODS
@@ -38,7 +38,7 @@ def choices(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     model = model_of(given)
     q, qd = model.initial
     return {
-        "formalisms": [{"key": m.ABOUT.key, "title": m.ABOUT.title} for m in catalogue.FORMALISMS],
+        "formalisms": [{"key": m.ABOUT.key, "title": m.ABOUT.title} for m in catalog.FORMALISMS],
         "integrators": {name: sorted(settings) for name, settings in METHODS.items()},
         "integrator": model.integrator or QUICK,
         "duration": model.duration,
@@ -68,7 +68,7 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> Answer:
     With `keep` the run is saved to the folder for later tasks; without it, as while a slider is dragged, it is only displayed.
     """
     begun, model = time.perf_counter(), description_of(given)
-    key = given.choice("formalism", catalogue.KEYS, "lagrange")
+    key = given.choice("formalism", catalog.KEYS, "lagrange")
     values = changed_values(model, given)
     tell(0.0, f"deriving by {key}")
     equations = _equations(model, key, values)
@@ -110,7 +110,7 @@ def prepare(given: Given, folder: Folder, tell: Tell) -> Answer:
     model = description_of(given)
     if len(model.coordinate_names) > _MAX_PREPARED:
         return {}
-    key = given.choice("formalism", catalogue.KEYS, "lagrange")
+    key = given.choice("formalism", catalog.KEYS, "lagrange")
     integrator = given.choice("integrator", METHODS, model.integrator or QUICK)
     run = dl.derive(model, key).simulate(1e-3 * model.duration, samples=2, integrator=integrator)
     if model.bodies:
@@ -150,7 +150,7 @@ def start_of(model: Description, given: Given, other_values: bool) -> tuple[Star
     if not assemble or model.canonical_constraints or not model.constraint_names:
         return q0 or None, qd0 or None, ""
     weights = dict.fromkeys((*q0, *qd0), _FIXED_WEIGHT) if len(q0) < len(model.coordinate_names) else {}
-    found = dl.assemble(model, q0 or None, qd0 or None, weights=weights)
+    found = dl.assemble_state(model, q0 or None, qd0 or None, weights=weights)
     moved = any(found.moved.values()) or any(found.moved_rates.values())
     return found.q, found.qd, f"The initial state was projected onto the constraints: {found}." if moved else ""
 

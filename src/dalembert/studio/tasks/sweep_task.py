@@ -12,7 +12,7 @@ from dalembert.analysis.sweeps import sweep_result, worker_pool
 from dalembert.analysis.sweeps.sweep_spec import REDUCTIONS, SAMPLES
 from dalembert.display.plots.plot import sweep_panels
 from dalembert.errors import InputError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import start_state
 from dalembert.model.integrator_names import METHODS
@@ -21,7 +21,7 @@ from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.describe_task import description_of
 from dalembert.studio.tasks.simulate_task import QUICK, changed_values, start_of
-from dalembert.tables import Table, short
+from dalembert.tables import Table, format_cell
 
 if TYPE_CHECKING:
     import xarray
@@ -46,7 +46,7 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
     suffix = f".{given.choice('format', ('csv', 'nc'), 'csv')}"
     address = given.text("cluster", "", most=300)
     tell(0.0, f"connecting to the cluster at {address}" if address else "deriving and compiling")
-    with worker_pool.joined(address) if address else nullcontext() as client:
+    with worker_pool.dask_client(address) if address else nullcontext() as client:
         found = dl.sweep(
             model,
             vary,
@@ -56,7 +56,7 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
             seed=given.whole("seed", 0, most=2**31),
             duration=given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
             times=given.whole("samples", least=2, most=100_000) if "samples" in given else None,
-            formalism=given.choice("formalism", catalogue.KEYS, "lagrange"),
+            formalism=given.choice("formalism", catalog.KEYS, "lagrange"),
             integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
             executor=client,
             progress=lambda fraction: tell(fraction),
@@ -134,7 +134,7 @@ def _summary(found: xarray.Dataset) -> Table:
     summary = dl.sweep_summary(found)
     names = [str(name) for name in summary["statistic"].values]
     rows = [
-        (str(name), *(short(float(x)) for x in summary[name].values))
+        (str(name), *(format_cell(float(x)) for x in summary[name].values))
         for name in summary.data_vars
         if summary[name].dims == ("statistic",)
     ]

@@ -8,14 +8,14 @@
 | κ, tan α | longitudinal and lateral slip: −V_s·e_x / U and −V_s·e_y / U, with U = √(V_x² + low_speed²) |
 | s | normalized slip (c_x κ, c_y tan α): the force per load at small slip, with the stiffnesses c |
 
-The linear tire has the force load × s. By the Magic Formula of Pacejka and Bakker (The Magic Formula Tyre Model, Vehicle System
+The linear tire has the force load × s. By the Magic Formula of Pacejka and Bakker (The Magic Formula Tire Model, Vehicle System
 Dynamics 21 S1, 1992, 1–18), y = D sin(C arctan(B x − E (B x − arctan(B x)))), it is
 
     load × μ × sin(C arctan(φ − E (φ − arctan φ))) s/|s|,    φ = |s| / (C μ),
 
 with the friction μ, shape C, curvature E, D = μ × load, and B such that the slope at zero slip is that of the linear tire.
 Longitudinal and lateral slip are combined by the norm of the normalized slip, the simplest form of Sharp and Bettella
-(Tyre Shear Force and Moment Descriptions by Normalisation of Parameters and the "Magic Formula", Vehicle System Dynamics 39,
+(Tire Shear Force and Moment Descriptions by Normalisation of Parameters and the "Magic Formula", Vehicle System Dynamics 39,
 2003, 27–56).
 
 Deviates: U instead of |V_x|, so that slip is defined at rest, and |s| is √(s·s + 10⁻¹²). Camber thrust, aligning moment,
@@ -41,12 +41,12 @@ from dalembert.model.keys import (
     one_or_two,
     optional_constant,
 )
-from dalembert.model.loads.base import Applied, Load, Motion, at_point, vector_of
+from dalembert.model.loads.base import Applied, Load, LoadKinematics, at_point, vector_of
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
+from dalembert.model.reference_model import Action, MotionProbe, ReferencePoses, VirtualWork, axes_of, point_of
 from dalembert.model.values import ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
-from dalembert.symbolic.formula_writer import written_out
+from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.rotations import cross, skew
 from dalembert.symbolic.symbols import Formula
 
@@ -55,7 +55,7 @@ _SLIP_REGULARIZATION = Fraction(1, 10**12)  # added to |s|²
 
 
 @record
-class Tyre(Load):
+class Tire(Load):
     """Add tire forces of a wheel on a plane through the world's origin, from the slip of its lowest point.
 
     `load` is a formula of the normal load of the wheel; it is not applied as a force. `stiffness` is force per load and slip,
@@ -67,12 +67,12 @@ class Tyre(Load):
     >>> model = Model("wheel").parameters(N=3000.0).coordinate("x", 0.0, 10.0).coordinate("turn", 0.0, 30.0)
     >>> joints = [model.prismatic((1, 0, 0), "x", position=(0, 0, 0.3)), model.revolute((0, 1, 0), "turn")]
     >>> _ = model.body("wheel", joint=joints, mass=300, inertia=(1, 2, 1))
-    >>> _ = model.tyre("wheel", radius=0.3, load="N", stiffness=(20, 15), mu=0.9)
+    >>> _ = model.tire("wheel", radius=0.3, load="N", stiffness=(20, 15), mu=0.9)
     >>> model.check()
     []
     """
 
-    kind = "tyre"
+    kind = "tire"
 
     body: str = argument(body_name, positional=True, about="the body of the wheel, which spins with it")
     radius: Formula = argument(constant_length, about="a constant")
@@ -99,15 +99,15 @@ class Tyre(Load):
         return [(self.body, self.center)]
 
     def law(self) -> tuple[str, str]:
-        along, across = map(written_out, self.stiffness)
-        top = "linear" if self.mu is None else f"friction {written_out(self.mu)}"
-        return self.kind, f"{top}, stiffness {along} along and {across} across, per load {written_out(self.load)}"
+        along, across = map(formula_string, self.stiffness)
+        top = "linear" if self.mu is None else f"friction {formula_string(self.mu)}"
+        return self.kind, f"{top}, stiffness {along} along and {across} across, per load {formula_string(self.load)}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         keys = ("radius", "low_speed", *(() if self.mu is None else ("mu", "shape")))
         return self._not_positive(keys, table)
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         """The tire force at the material point at the lowest point."""
         frame, algebra, n = motion.frame(self.body), motion.algebra, vector(list(self.normal))
         axis, center = frame.R @ vector(list(self.axis)), vector_of(motion, self.center)
@@ -129,7 +129,7 @@ class Tyre(Load):
         wrenches = at_point(motion, self.body, center + frame.R.T @ arm, force)
         return [Applied(self.name, force, sliding, drift, wrenches=wrenches)]
 
-    def _share(self, motion: Motion, slip: Scalar) -> Scalar:
+    def _share(self, motion: LoadKinematics, slip: Scalar) -> Scalar:
         """The force per load and normalized slip: 1 at zero slip."""
         if self.mu is None:
             return 1
@@ -140,13 +140,13 @@ class Tyre(Load):
 
     # verification
 
-    def _down(self, places: Places) -> Array:
+    def _down(self, places: ReferencePoses) -> Array:
         """The vector from the center to the lowest point, in the plane of the wheel."""
         n, axis = vector(list(self.normal)), places.frames[self.body].along(self.axis)
         down = scaled(n @ axis, axis) - n
         return scaled(places.lower(self.radius) / places.algebra.sqrt(down @ down), down)
 
-    def _acting(self, watch: Watch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _acting(self, watch: MotionProbe) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The force, the lowest point, and the variation of the material point there."""
         center, axes, arm = point_of(watch, self.body, self.center), axes_of(watch, self.body), watch.traced(self._down)
         x = np.einsum("yak,yk->ak", axes.value, arm.value)  # the arm in body axes
@@ -167,11 +167,11 @@ class Tyre(Load):
         force = size * (s[0] * along + s[1] * across)
         return force, center.value + arm.value, center.change + np.einsum("yank,ak->ynk", axes.change, x)
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         force, _, change = self._acting(watch)
         value = np.einsum("xk,xnk->nk", force, change)
-        return Work(self.name, value, np.linalg.norm(force, axis=0) * np.linalg.norm(change, axis=0))
+        return VirtualWork(self.name, value, np.linalg.norm(force, axis=0) * np.linalg.norm(change, axis=0))
 
-    def actions(self, watch: Watch) -> Iterator[Action]:
+    def actions(self, watch: MotionProbe) -> Iterator[Action]:
         force, place, _ = self._acting(watch)
         yield Action(self.body, force, place, np.zeros((3, watch.K)))

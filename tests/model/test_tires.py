@@ -16,7 +16,7 @@ def wheel(**law) -> Model:
     axes = [model.prismatic(e, c) for e, c in (((1, 0, 0), "x"), ((0, 1, 0), "y"))]
     joints = [*axes, model.revolute((0, 0, 1), "heading", position=(0, 0, RADIUS)), model.revolute((0, 1, 0), "turn")]
     model.body("wheel", joint=joints, mass=MASS, inertia=(0.6, 1.2, 0.6))
-    return model.tyre("wheel", radius=RADIUS, load="N", **law)
+    return model.tire("wheel", radius=RADIUS, load="N", **law)
 
 
 def force(model: Model, qd, heading=0.0) -> np.ndarray:
@@ -74,7 +74,7 @@ def test_sideslip_dies_out_exponentially_at_constant_speed():
     model = Model("trailer").coordinate("y", 0.0, 0.5)
     joints = [model.prismatic((1, 0, 0), "15*t"), model.prismatic((0, 1, 0), "y"), model.revolute((0, 1, 0), "50*t")]
     model.body("wheel", joint=joints, mass=MASS, inertia=(0.6, 1.2, 0.6))
-    model.tyre("wheel", radius=RADIUS, load=LOAD, stiffness=15, low_speed=2)
+    model.tire("wheel", radius=RADIUS, load=LOAD, stiffness=15, low_speed=2)
     run = dl.derive(model, engine="python").simulate(0.5, samples=6, integrator="dop853", rtol=1e-12, atol=1e-13)
     assert np.allclose(run.qd[0], 0.5 * np.exp(-15 * LOAD / MASS / np.hypot(15, 2) * run.t), atol=1e-11)
 
@@ -97,5 +97,5 @@ def test_invalid_tire_arguments():
             wheel(**law)
         assert message in str(caught.value)
     for key in ("mu", "shape", "low_speed"):
-        with pytest.raises(ModelError, match=f"tyre 'tyre1', {key}: it is 0. Expected a positive number."):
-            wheel(**{"stiffness": 1, "mu": 0.9, key: 0}).require_sound()
+        with pytest.raises(ModelError, match=f"tire 'tire1', {key}: it is 0. Expected a positive number."):
+            wheel(**{"stiffness": 1, "mu": 0.9, key: 0}).require_valid()

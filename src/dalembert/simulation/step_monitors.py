@@ -8,35 +8,35 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.codegen.compiled_loop import Machine
-from dalembert.codegen.function import Function
+from dalembert.codegen.compiled_loop import CallableProgram
+from dalembert.codegen.function import CompiledFunction
 from dalembert.errors import SimulationError
-from dalembert.formalisms import catalogue
+from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.about import Velocities
 from dalembert.mechanics import newton, rank
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation import constraint_manifold
-from dalembert.simulation._closed_contacts import Resting
-from dalembert.simulation._compiled_laws import Sizes, with_law
+from dalembert.simulation._closed_contacts import ClosedContactManifold
+from dalembert.simulation._compiled_laws import RateSizes, with_law
 from dalembert.simulation._spring_lengths import Lengths
 from dalembert.simulation.constraint_manifold import Manifold
-from dalembert.simulation.integrators.base import MachineCode
-from dalembert.simulation.integrators.explicit_steps import HELD, Surface
-from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.integrators.base import CompiledRates
+from dalembert.simulation.integrators.explicit_steps import PROJECT, ProjectionData
+from dalembert.simulation.right_hand_side import RightHandSide
 
 
 @dataclass(frozen=True)
-class Mechanics:
+class StateMechanics:
     """Constraints, velocities and energies at states y = (q, v[, work]) of one form of the equations."""
 
-    kernel: Kernel
+    kernel: RightHandSide
     manifold: Manifold
     lengths: Lengths
     energy: Callable[[float, np.ndarray, np.ndarray], tuple[float, float]]  # at (t, q, q̇), and its magnitude
     values: np.ndarray  # of the parameters
     constants: np.ndarray  # the same with the constants of the motion; a run may write other inputs into them
     inputs: Inputs | None = None  # if continuous laws in Python compute some of them
-    resting: Resting | None = None  # the constraints with closed contacts, if any
+    closed_contacts: ClosedContactManifold | None = None  # the constraints with closed contacts, if any
 
     @property
     def positions(self) -> int:
@@ -45,7 +45,7 @@ class Mechanics:
 
     @cached_property
     def _velocities(self) -> Velocities:
-        return catalogue.find(self.kernel.form.formalism).ABOUT.velocities
+        return catalog.find(self.kernel.form.formalism).ABOUT.velocities
 
     @cached_property
     def _rows(self) -> list[int]:
@@ -93,20 +93,20 @@ class Mechanics:
         """True if steps drift from the constraints and must be projected."""
         known = self._velocities
         return bool(
-            self.resting
+            self.closed_contacts
             or self.manifold.holonomic
             or known.exceed_rates
-            or (self.manifold.rows and not known.keep_constraints)
+            or (self.manifold.rows and not known.satisfy_constraints)
         )
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray:
         """The nearest state on the constraints; quasi-velocities satisfy the velocity constraints by construction."""
         n, out = self.positions, y.copy()
-        out[:n] = constraint_manifold.onto_positions(self.resting or self.manifold, y[:n], t, self.values)
-        done = self._velocities.keep_constraints and self.resting is None
+        out[:n] = constraint_manifold.onto_positions(self.closed_contacts or self.manifold, y[:n], t, self.values)
+        done = self._velocities.satisfy_constraints and self.closed_contacts is None
         return out if done else self._with_velocities(t, out, self.velocities(t, out))
 
-    def settled(self, t: float, y: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:
+    def projected(self, t: float, y: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:
         """The state on the constraints nearest to y with velocities q̇, and the relative correction of the velocities."""
         n, out = self.positions, y.copy()
         try:
@@ -122,34 +122,34 @@ class Mechanics:
 
     def _with_velocities(self, t: float, y: np.ndarray, qd: np.ndarray) -> np.ndarray:
         n, size, out = self.positions, self.kernel.form.n_states, y.copy()
-        allowed = constraint_manifold.onto_velocities(self.resting or self.manifold, y[:n], qd, t, self.values)
+        allowed = constraint_manifold.onto_velocities(self.closed_contacts or self.manifold, y[:n], qd, t, self.values)
         out[n:size], _ = self.kernel.start(y[:n], allowed, t, self.values)
         return out
 
     @cached_property
-    def machine(self) -> MachineCode | None:
+    def machine(self) -> CompiledRates | None:
         """The rates in machine code, and the constraints for projection; None if the engine has no machine code."""
         rates = self._rates()
         if rates is None:
             return None
-        projects = self.kernel.phase is None and self.drifts and self.resting is None
+        projects = self.kernel.phase is None and self.drifts and self.closed_contacts is None
         surface = self.surface() if projects else None
-        return MachineCode(rates, self.kernel.form.n_states, surface)
+        return CompiledRates(rates, self.kernel.form.n_states, surface)
 
-    def _rates(self) -> Machine | None:
+    def _rates(self) -> CallableProgram | None:
         """The rates in machine code, with laws in machine code; None if one of them is not."""
         rates = _machine(self.kernel.rates_function, self.constants)
         if self.inputs is None or rates is None:
             return rates
         velocities = None if self._velocities.are_rates else _machine(self.kernel.velocities_function, self.constants)
-        sizes = Sizes(self.positions, self.kernel.form.n_states, len(self.constants))
+        sizes = RateSizes(self.positions, self.kernel.form.n_states, len(self.constants))
         for controller, rows in self.inputs.continuous:
             if not controller.native or (velocities is None and not self._velocities.are_rates):
                 return None
             rates = with_law(controller.law, rows, rates, velocities, sizes)
         return rates
 
-    def surface(self) -> Surface | None:
+    def surface(self) -> ProjectionData | None:
         """The constraints in machine code; None if the engine has no machine code."""
         kernel, manifold, facts = self.kernel, self.manifold, self.manifold.system.facts
         padded = np.concatenate([self.values, np.zeros(len(self.constants) - len(self.values))])
@@ -160,16 +160,16 @@ class Mechanics:
             return None
         sizes, scales = np.array(facts.sizes, dtype=float), facts.scales
         rows_q, rows_v = (np.array(rows, dtype=np.int64) for rows in (manifold.holonomic, manifold.rows))
-        return Surface(
-            mode=HELD,
+        return ProjectionData(
+            mode=PROJECT,
             constraints=constraints,
             velocities=velocities,
             start=start,
-            keeps=self._velocities.keep_constraints,
+            keeps=self._velocities.satisfy_constraints,
             n=self.positions,
             inputs=kernel.form.n_states,
             started=kernel.start_function.n_outputs,
-            n_phi=facts.levels.held,
+            n_phi=facts.levels.n_holonomic,
             n_rows=len(facts.levels.names),
             rows_q=rows_q,
             rows_v=rows_v,
@@ -177,7 +177,7 @@ class Mechanics:
             scale_v=np.array(scales.velocities, dtype=float),
             size_q=sizes[rows_q],
             size_v=sizes[rows_v] / scales.time,
-            limits=np.array([newton.ROUNDING, newton.GOOD, rank.TOLERANCE, rank.MASSLESS]),
+            limits=np.array([newton.ROUNDING, newton.FULL_STEP_REDUCTION, rank.TOLERANCE, rank.MASSLESS]),
             rounds=constraint_manifold.ROUNDS,
         )
 
@@ -187,9 +187,9 @@ class Mechanics:
         return energy - float(y[self.kernel.form.n_states :].sum()), size
 
 
-def _machine(function: Function, parameters: np.ndarray) -> Machine | None:
+def _machine(function: CompiledFunction, parameters: np.ndarray) -> CallableProgram | None:
     """A function with its parameters; None if it is not machine code."""
     native = function.native
     if native is None:
         return None
-    return Machine(native.address, np.asarray(parameters, dtype=float), np.array(native.tables, dtype=float))
+    return CallableProgram(native.address, np.asarray(parameters, dtype=float), np.array(native.tables, dtype=float))

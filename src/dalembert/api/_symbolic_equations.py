@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dalembert.api.equation_reader import Blocks, Reading
+from dalembert.api.equation_display import Blocks, DerivationDisplay
 from dalembert.display.math import html, latex, plain_text
-from dalembert.display.math.quantity_blocks import Step, WrittenLaw
+from dalembert.display.math.quantity_blocks import DerivationStep, DisplayedLaw
 from dalembert.display.math.sheet import notes_of
 from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, NotApplicableError
@@ -31,7 +31,7 @@ _MAX_PRINTED_COORDINATES = 8  # larger models print a summary instead of the equ
 
 @documented_class
 @dataclass(frozen=True, repr=False)
-class ReadableEquations(BoundEquations):
+class SymbolicEquations(BoundEquations):
     """The symbolic part of `Equations`: properties of a derivation and its display."""
 
     @property
@@ -70,8 +70,8 @@ class ReadableEquations(BoundEquations):
         out = list(notes_of(self.form))
         if known.chosen and self.speeds:
             out.append(f"speeds chosen automatically: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
-        added = {u: f for u, f in self.speeds.items() if u in known.speed_names[known.given :]}
-        if known.given and added:
+        added = {u: f for u, f in self.speeds.items() if u in known.speed_names[known.n_user_speeds :]}
+        if known.n_user_speeds and added:
             out.append(f"the declared speeds were completed by {', '.join(f'{u} = {f}' for u, f in added.items())}")
         if known.reduced_note and self.about.velocities.are_reduced:
             out.append(known.reduced_note)
@@ -126,9 +126,9 @@ class ReadableEquations(BoundEquations):
         return latex.to_sympy_matrix(self.model, array, self.workspace.facts.speed_names)
 
     @cached_property
-    def reading(self) -> Reading:
+    def _display(self) -> DerivationDisplay:
         """The display form of the derivation: its quantities and its final equations."""
-        return Reading(self.derivation)
+        return DerivationDisplay(self.derivation)
 
     @property
     def blocks(self) -> Blocks:
@@ -138,14 +138,14 @@ class ReadableEquations(BoundEquations):
         >>> dl.derive("robot-2-link", "denoc").blocks["N_l"].equation
         '(9b)'
         """
-        return self.reading.blocks
+        return self._display.blocks
 
     @property
-    def laws(self) -> tuple[WrittenLaw, ...]:
+    def laws(self) -> tuple[DisplayedLaw, ...]:
         """The final equations of the formalism in the notation of its paper, row by row."""
-        return self.reading.laws
+        return self._display.laws
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[DerivationStep]:
         """Iterate over the steps of the derivation, each with its equation numbers.
 
         Returns
@@ -153,7 +153,7 @@ class ReadableEquations(BoundEquations):
         iterator of Step
             Title, equation numbers and formulas of each step.
         """
-        return self.reading.steps()
+        return self._display.steps()
 
     def latex(self, *, standalone: bool = False) -> str:
         """The equations in LaTeX for a document with amsmath; long lines are wrapped.
@@ -168,7 +168,7 @@ class ReadableEquations(BoundEquations):
         str
             LaTeX source.
         """
-        found = latex.page(self.reading.page)
+        found = latex.page(self._display.page)
         return latex.document([found]) if standalone else found
 
     def html(self) -> str:
@@ -179,7 +179,7 @@ class ReadableEquations(BoundEquations):
         str
             HTML source.
         """
-        return html.document(f"{self.model.name} by {self.formalism}", [html.page(self.reading.page)])
+        return html.document(f"{self.model.name} by {self.formalism}", [html.page(self._display.page)])
 
     def to_sympy(self) -> SympyEquations:
         """The equations with the interface of SymPy's `KanesMethod`.
@@ -225,15 +225,15 @@ class ReadableEquations(BoundEquations):
 
     def _repr_latex_(self) -> str:
         overview = self._overview
-        return latex.display(self.reading.page) if overview is None else overview._repr_latex_()
+        return latex.display(self._display.page) if overview is None else overview._repr_latex_()
 
     def _repr_html_(self) -> str:
         overview = self._overview
-        return html.fragment([html.page(self.reading.page) if overview is None else overview._repr_html_()])
+        return html.fragment([html.page(self._display.page) if overview is None else overview._repr_html_()])
 
     def __str__(self) -> str:
         overview = self._overview
-        return plain_text.page(self.reading.page) if overview is None else str(overview)
+        return plain_text.page(self._display.page) if overview is None else str(overview)
 
     @cached_property
     def hamiltonian(self) -> sympy.Expr:
@@ -330,7 +330,7 @@ def sympy_equations(form: LinearForm, values: Mapping[str, float], symbols: Mapp
 
     from dalembert.symbolic.sympy_trees import time_symbol
 
-    if form.behind is not None:
+    if form.extra_unknowns is not None:
         raise NotApplicableError(
             f"to_sympy: formalism '{form.formalism}' has unknowns besides the state rates and the multipliers. "
             "Derive with kane, lagrange or another formalism."

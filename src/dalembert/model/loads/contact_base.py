@@ -31,29 +31,29 @@ import symengine as se
 from dalembert.errors import Problem
 from dalembert.model.elements import Parameter
 from dalembert.model.keys import body_name
-from dalembert.model.loads.base import Applied, Load, Motion, at_point
+from dalembert.model.loads.base import Applied, Load, LoadKinematics, at_point
 from dalembert.model.loads.contact_laws import DEPTH, ONSET, SLIP, SLOWEST, SQUARE, Laws
 from dalembert.model.loads.force_laws import RATE, measure, numbers_but
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
+from dalembert.model.reference_model import Action, MotionProbe, ReferencePoses, VirtualWork, axes_of, point_of
 from dalembert.model.scales import onset, slowest_slip
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.symbols import Formula, Kind
+from dalembert.symbolic.symbols import Formula, SymbolKind
 
 if TYPE_CHECKING:
-    from dalembert.model.loads.base import Motion
+    from dalembert.model.loads.base import LoadKinematics
     from dalembert.model.loads.contact_laws import Impact
 
 
 ORIGIN = (0, 0, 0)
-FORCES = (Kind.PRESS, Kind.RUB, Kind.SLIDE)
+FORCES = (SymbolKind.PRESS, SymbolKind.RUB, SymbolKind.SLIDE)
 
 
 @dataclass(frozen=True)
-class Meeting:
+class ContactGeometry:
     """Contact geometry: depth, unit normal from the ground to the body, and contact point, in world axes."""
 
     depth: Scalar
@@ -62,7 +62,7 @@ class Meeting:
 
 
 @record
-class Touch(Laws, Load):
+class ContactLoad(Laws, Load):
     """Base class of contacts of a body with the ground, which is the world or another body."""
 
     body: str = argument(body_name, positional=True, about="the body in contact")
@@ -70,11 +70,11 @@ class Touch(Laws, Load):
     held_laws: tuple[Formula, ...] = field(default=(), kw_only=True)  # the laws with frozen conditions
 
     @abstractmethod
-    def meeting(self, motion: Motion) -> Meeting:
+    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
         """The contact geometry."""
 
     @abstractmethod
-    def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """For verification: depth, normal and contact point by other formulas."""
 
     @property
@@ -97,7 +97,7 @@ class Touch(Laws, Load):
         about = f"of the rigid contact {rigid.title}"
         return tuple(Parameter(name, 0.0, about, units[name]) for name in rigid.parameters)
 
-    def opening(self, motion: Motion) -> Opening:
+    def opening(self, motion: LoadKinematics) -> GapState:
         """The gap, the slip and their directions; the slip is zero without `planar`."""
         meeting = self.meeting(motion)
         J, c = self._velocity(motion, meeting.place)
@@ -105,7 +105,7 @@ class Touch(Laws, Load):
         if self.planar is not None:
             direction, measured = self._slip(motion, n, velocity)
             slip = measured[SLIP]
-        return Opening(-meeting.depth, n @ velocity, slip, n, direction)
+        return GapState(-meeting.depth, n @ velocity, slip, n, direction)
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
@@ -124,15 +124,15 @@ class Touch(Laws, Load):
             found.append(Problem(self.title, fact, "Give `body` and `ground` two different names."))
         return found
 
-    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+    def frozen(self, hold: Callable[[Formula], Formula]) -> Self:
         return replace(self, held_laws=tuple(map(hold, self.laws)))
 
-    def _matter(self, motion: Motion, place: Array) -> list[Array]:
+    def _matter(self, motion: LoadKinematics, place: Array) -> list[Array]:
         """The material points of body and ground at a world point, each in its own axes."""
         frames = [motion.frame(name) for name in (self.body, self.ground)]
         return [frame.R.T @ (place - frame.p) for frame in frames]
 
-    def _velocity(self, motion: Motion, place: Array) -> tuple[Array, Array]:
+    def _velocity(self, motion: LoadKinematics, place: Array) -> tuple[Array, Array]:
         """J and c of the velocity of the body relative to the ground at a world point."""
         first, second = self._matter(motion, place)
         _, J1, c1 = motion.frame(self.body).point(first)
@@ -141,7 +141,7 @@ class Touch(Laws, Load):
         _, J2, c2 = motion.frame(self.ground).point(second)
         return J1 - J2, c1 - c2
 
-    def _slip(self, motion: Motion, normal: Array, velocity: Array) -> tuple[Array, Mapping[str, Scalar]]:
+    def _slip(self, motion: LoadKinematics, normal: Array, velocity: Array) -> tuple[Array, Mapping[str, Scalar]]:
         """The vector that the drag multiplies, and the measures of the drag law."""
         if self.planar is not None:
             across = cross(vector(list(self.planar)), normal)
@@ -150,11 +150,11 @@ class Touch(Laws, Load):
         slip = velocity - scaled(normal @ velocity, normal)
         return slip, {SQUARE: slip @ slip}
 
-    def more(self, motion: Motion) -> dict[str, Scalar]:
+    def more(self, motion: LoadKinematics) -> dict[str, Scalar]:
         """Additional measures of its laws."""
         return {}
 
-    def lowering(self, motion: Motion) -> Lowering:
+    def lowering(self, motion: LoadKinematics) -> Lowering:
         meeting = self.meeting(motion)
         J, c = self._velocity(motion, meeting.place)
         velocity, model = J @ motion.qd + c, motion.model.description
@@ -163,7 +163,7 @@ class Touch(Laws, Load):
         known = {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **bounds, **self.more(motion)}
         return motion.lower.knowing({measure(name).name: x for name, x in known.items()})
 
-    def applied(self, motion: Motion) -> list[Applied]:
+    def applied(self, motion: LoadKinematics) -> list[Applied]:
         meeting, lower = self.meeting(motion), self.lowering(motion)
         J, c = self._velocity(motion, meeting.place)
         press, drag = self.laws[:2]
@@ -177,14 +177,14 @@ class Touch(Laws, Load):
 
     # verification
 
-    def _forces(self, watch: Watch) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _forces(self, watch: MotionProbe) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The contact point, normal force, friction, and the variation (3, n, K) of the body relative to the ground there.
 
         The material point x at the contact point is fixed on its body: v = ṗ + Ṙ x, δr = δp + δR x.
         """
 
-        def flat(places: Places) -> Array:
-            depth, normal, place = self.seen(places)
+        def flat(places: ReferencePoses) -> Array:
+            depth, normal, place = self.reference_geometry(places)
             return vector([depth, *normal, *place])
 
         met = watch.traced(flat)
@@ -202,7 +202,7 @@ class Touch(Laws, Load):
         press = self.pressed(watch, depth, met.rate[0])
         return place, press * normal, self.dragged(watch, press, slip, normal), np.asarray(change)
 
-    def _rubbed(self, watch: Watch, press: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    def _rubbed(self, watch: MotionProbe, press: np.ndarray, normal: np.ndarray) -> np.ndarray:
         """Friction of a rigid contact from its parameters."""
         rigid = self.unilateral
         if rigid is None or not rigid.rubs or self.planar is None:
@@ -213,13 +213,13 @@ class Touch(Laws, Load):
         w = np.array([out[1] * z - out[2] * y, out[2] * x - out[0] * z, out[0] * y - out[1] * x])
         return -(rub + mu * side * press) * w / np.sqrt(np.sum(w * w, axis=0))
 
-    def declared(self, watch: Watch) -> Work:
+    def reference_work(self, watch: MotionProbe) -> VirtualWork:
         """F·(δr of the body − δr of the ground)."""
         _, press, drag, change = self._forces(watch)
         value = np.einsum("xk,xnk->nk", press + drag, change)
-        return Work(self.name, value, np.linalg.norm(press + drag, axis=0) * np.linalg.norm(change, axis=0))
+        return VirtualWork(self.name, value, np.linalg.norm(press + drag, axis=0) * np.linalg.norm(change, axis=0))
 
-    def actions(self, watch: Watch) -> Iterator[Action]:
+    def actions(self, watch: MotionProbe) -> Iterator[Action]:
         place, press, drag, _ = self._forces(watch)
         for name, sign in ((self.body, 1.0), (self.ground, -1.0)):
             if name != WORLD:
@@ -227,14 +227,14 @@ class Touch(Laws, Load):
 
 
 @dataclass(frozen=True)
-class Opening:
+class GapState:
     """The gap, its rate, the slip, and the directions of both, in world axes."""
 
     gap: Scalar
     rate: Scalar
     slip: Scalar
     normal: Array
-    way: Array
+    slip_direction: Array
 
 
 @dataclass(frozen=True)
@@ -256,17 +256,17 @@ class Unilateral:
     @property
     def press(self) -> str:
         """The parameter of N."""
-        return Kind.PRESS.of(self.load)
+        return SymbolKind.PRESS.of(self.load)
 
     @property
     def rub(self) -> str:
         """The parameter of the sticking friction force."""
-        return Kind.RUB.of(self.load)
+        return SymbolKind.RUB.of(self.load)
 
     @property
     def slide(self) -> str:
         """The parameter of the sign of the slip."""
-        return Kind.SLIDE.of(self.load)
+        return SymbolKind.SLIDE.of(self.load)
 
     @property
     def parameters(self) -> Iterator[str]:
@@ -283,14 +283,14 @@ class Unilateral:
 
 
 @dataclass(frozen=True)
-class KeptRate:
+class ConstrainedRate:
     """A rate of a rigid contact that is constrained to zero, and the parameter of the constraint force."""
 
     load: str
     slips: bool  # True: the slip; False: the rate of the gap
     parameter: str
 
-    def at(self, motion: Motion) -> Scalar:
+    def at(self, motion: LoadKinematics) -> Scalar:
         """Its value, a function of (q, q̇, t)."""
         load = next(load for load in motion.model.loads if load.name == self.load)
         opening = load.opening(motion)

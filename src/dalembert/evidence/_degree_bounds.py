@@ -19,19 +19,19 @@ _NONE: Below = {}
 
 
 @dataclass(frozen=True)
-class Degrees:
+class DegreeBounds:
     """Degree bounds of the numerators and of their common denominator."""
 
-    above: int
-    below: int
+    numerator: int
+    denominator: int
 
     @property
     def total(self) -> int:
         """Sum of both bounds."""
-        return self.above + self.below
+        return self.numerator + self.denominator
 
 
-def degrees_of(outputs: Sequence[Node], part: int = 1) -> Degrees:
+def degrees_of(outputs: Sequence[Node], part: int = 1) -> DegreeBounds:
     """Return the degree bounds of all outputs together; angles are drawn for 1/part of a symbol.
 
     >>> from dalembert.symbolic.graph import GRAPH
@@ -46,7 +46,7 @@ def degrees_of(outputs: Sequence[Node], part: int = 1) -> Degrees:
     for y in outputs:
         common = _join(common, bounds.below[y])
     above = max((bounds.above[y] + bounds.size(_cofactor(common, bounds.below[y])) for y in outputs), default=0)
-    return Degrees(above, bounds.size(common))
+    return DegreeBounds(above, bounds.size(common))
 
 
 class _DegreeBounds:

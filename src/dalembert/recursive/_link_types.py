@@ -13,31 +13,31 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.codegen.link_sweeps import Place, Step, Storage, step_of
+from dalembert.codegen.link_sweeps import Location, Storage, SweepStep, step_of
 from dalembert.model.joints.base import HERE
 from dalembert.model.joints.spherical import Quaternion
 from dalembert.recursive._inertias import NO_BODY, Articulated, Rigid
 from dalembert.recursive._transforms import (
     NONE,
     UNITS,
+    AxisRotationMatrix,
     Matrix,
-    Planar,
+    Rotation,
     Three,
     Transform,
-    Turn,
     absent,
-    nothing,
+    is_absent,
     plus,
     three,
     times,
 )
-from dalembert.recursive.forward import Block, Body, Velocity, accelerated, block_of, eliminated
-from dalembert.recursive.inverse import Motion, carried, effort, newton_euler
+from dalembert.recursive.forward import ArticulatedBody, FactoredBlock, LinkVelocity, accelerated, block_of, eliminated
+from dalembert.recursive.inverse import LinkMotion, carried, effort, newton_euler
 from dalembert.recursive.joint_speeds import part_rates
-from dalembert.recursive.link_states import Axis, Fixture
-from dalembert.recursive.tree import Attitude
+from dalembert.recursive.link_states import LinkConstants, MotionAxis
+from dalembert.recursive.tree import QuaternionIndices
 from dalembert.symbolic.algebra_base import Scalar, Scalars, identity, vector
-from dalembert.symbolic.floats import plain
+from dalembert.symbolic.floats import to_numeric
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import Node, node
 
@@ -47,10 +47,10 @@ _BALL = Quaternion(HERE, HERE, (*HERE, HERE[0]))
 _MOMENT, _INERTIA = ("h_x", "h_y", "h_z"), tuple(f"I_{k}" for k in range(6))
 
 
-class Move(Enum):
+class MotionType(Enum):
     """Motion type of a link."""
 
-    TURN = "turn"
+    ROTATION = "turn"
     SLIDE = "slide"
     SCREW = "screw"
     FREE = "free turn"
@@ -58,27 +58,27 @@ class Move(Enum):
     @property
     def coordinates(self) -> int:
         """The number of coordinates."""
-        return 4 if self is Move.FREE else 1
+        return 4 if self is MotionType.FREE else 1
 
     @property
     def speeds(self) -> int:
         """The number of speeds."""
-        return 3 if self is Move.FREE else 1
+        return 3 if self is MotionType.FREE else 1
 
 
-def _move(fixture: Fixture) -> Move:
+def _move(fixture: LinkConstants) -> MotionType:
     if len(fixture.axes) == 3:
-        return Move.FREE
+        return MotionType.FREE
     (axis,) = fixture.axes
-    if nothing(axis.about):
-        return Move.SLIDE
-    return Move.TURN if nothing(axis.along) else Move.SCREW
+    if is_absent(axis.about):
+        return MotionType.SLIDE
+    return MotionType.ROTATION if is_absent(axis.along) else MotionType.SCREW
 
 
-def _angles(way: Transform) -> list[Planar | None]:
+def _angles(way: Transform) -> list[AxisRotationMatrix | None]:
     """The constant rotations of a transform by γ about z, β about x and φ about z, None where absent."""
-    out: list[Planar | None] = [None, None, None]
-    turns = [turn for turn in way.turns if isinstance(turn, Planar)]
+    out: list[AxisRotationMatrix | None] = [None, None, None]
+    turns = [turn for turn in way.rotations if isinstance(turn, AxisRotationMatrix)]
     tilted = any(turn.axis == 0 for turn in turns)
     for turn in turns:
         out[1 if turn.axis == 0 else 0 if tilted and out[1] is None else 2] = turn
@@ -90,7 +90,7 @@ def _wrench(entries: Scalars) -> Wrench:
 
 
 @dataclass(frozen=True, order=True)
-class Kind:
+class LinkType:
     """A link type."""
 
     move: str
@@ -99,48 +99,48 @@ class Kind:
     rotors: bool
 
     @classmethod
-    def of(cls, fixture: Fixture) -> Kind:
+    def of(cls, fixture: LinkConstants) -> LinkType:
         """The type of a link in its own frame."""
-        _, y, z = fixture.way.before
-        first, _, _ = _angles(fixture.way)
+        _, y, z = fixture.transform.before
+        first, _, _ = _angles(fixture.transform)
         normal = first is None and absent(y) and absent(z)
-        body, rotors = fixture.body, plain(vector(fixture.armature))
-        massive = plain(vector([body.m, *body.h, *body.inertia])).any()
+        body, rotors = fixture.body, to_numeric(vector(fixture.armature))
+        massive = to_numeric(vector([body.m, *body.h, *body.inertia])).any()
         return cls(_move(fixture).value, normal, bool(massive), bool(rotors.any()))
 
     @cached_property
-    def moves(self) -> Move:
+    def moves(self) -> MotionType:
         """The motion type."""
-        return Move(self.move)
+        return MotionType(self.move)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of its numbers in the table."""
-        has_angle = self.moves in (Move.TURN, Move.SCREW)
+        has_angle = self.moves in (MotionType.ROTATION, MotionType.SCREW)
         out = ["cos β", "sin β", *(["offset"] if has_angle else ["cos φ", "sin φ"]), "x", "d"]
         out += [] if self.normal else ["y", "z", "cos γ", "sin γ"]
-        out += ["lead"] if self.moves is Move.SCREW else []
+        out += ["lead"] if self.moves is MotionType.SCREW else []
         out += [f"armature {k}" for k in range(self.moves.speeds)] if self.rotors else []
         return tuple([*out, "m", *_MOMENT, *_INERTIA] if self.massive else out)
 
-    def numbers(self, fixture: Fixture) -> np.ndarray:
+    def numbers(self, fixture: LinkConstants) -> np.ndarray:
         """The numbers of a link of this type."""
-        way, body = fixture.way, fixture.body
+        way, body = fixture.transform, fixture.body
         known: dict[str, Scalar] = {"offset": fixture.offset, "d": way.after[2]}
         for name, turn in zip("γβφ", _angles(way), strict=True):
             known |= {f"cos {name}": 1 if turn is None else turn.c, f"sin {name}": 0 if turn is None else turn.s}
         known |= dict(zip("xyz", way.before, strict=True)) | {"m": body.m}
         known |= {f"armature {k}": x for k, x in enumerate(fixture.armature)}
         known |= dict(zip(_MOMENT, body.h, strict=True)) | dict(zip(_INERTIA, body.inertia, strict=True))
-        if self.moves is Move.SCREW:
+        if self.moves is MotionType.SCREW:
             known["lead"] = fixture.axes[0].along[2]
-        return plain(vector([known[name] for name in self.columns]))
+        return to_numeric(vector([known[name] for name in self.columns]))
 
     # the link over symbols
 
     def number(self, name: str) -> Node:
         """The symbol of a number."""
-        return Place(Storage.NUMBER, self.columns.index(name)).symbol
+        return Location(Storage.NUMBER, self.columns.index(name)).symbol
 
     @cached_property
     def body(self) -> Rigid:
@@ -152,67 +152,73 @@ class Kind:
         return Rigid(self.number("m"), h, tuple(inertia))  # type: ignore[arg-type]
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[MotionAxis, ...]:
         """The motion axes."""
-        if self.moves is Move.FREE:
-            return tuple(Axis(unit, NONE) for unit in UNITS)
-        along: dict[Move, Three] = {Move.SLIDE: _UP}
-        if self.moves is Move.SCREW:
-            along[Move.SCREW] = (0, 0, self.number("lead"))
-        about = NONE if self.moves is Move.SLIDE else _UP
-        return (Axis(about, along.get(self.moves, NONE)),)
+        if self.moves is MotionType.FREE:
+            return tuple(MotionAxis(unit, NONE) for unit in UNITS)
+        along: dict[MotionType, Three] = {MotionType.SLIDE: _UP}
+        if self.moves is MotionType.SCREW:
+            along[MotionType.SCREW] = (0, 0, self.number("lead"))
+        about = NONE if self.moves is MotionType.SLIDE else _UP
+        return (MotionAxis(about, along.get(self.moves, NONE)),)
 
     @cached_property
     def armature(self) -> list[Scalar]:
         """The rotor inertias of its motions."""
         return [self.number(f"armature {k}") if self.rotors else 0 for k in range(self.moves.speeds)]
 
-    def way(self, q: Sequence[Node], angle: tuple[Node, Node] | None) -> Transform:
+    def transform(self, q: Sequence[Node], angle: tuple[Node, Node] | None) -> Transform:
         """The transform from its parent at coordinates q; `angle` is the cosine and sine of its rotation."""
-        turns: list[Turn] = [] if self.normal else [Planar(2, self.number("cos γ"), self.number("sin γ"))]
-        turns.append(Planar(0, self.number("cos β"), self.number("sin β")))
-        turns.append(Planar(2, *angle) if angle else Planar(2, self.number("cos φ"), self.number("sin φ")))
+        turns: list[Rotation] = (
+            [] if self.normal else [AxisRotationMatrix(2, self.number("cos γ"), self.number("sin γ"))]
+        )
+        turns.append(AxisRotationMatrix(0, self.number("cos β"), self.number("sin β")))
+        turns.append(
+            AxisRotationMatrix(2, *angle)
+            if angle
+            else AxisRotationMatrix(2, self.number("cos φ"), self.number("sin φ"))
+        )
         before = (self.number("x"), 0, 0) if self.normal else three([self.number(name) for name in "xyz"])
         after: Three = (0, 0, self.number("d"))
-        if self.moves is Move.FREE:
+        if self.moves is MotionType.FREE:
             after = NONE
-            turns.append(Matrix(Quaternion(HERE, HERE, HERE).turn(GRAPH, q)))  # type: ignore[arg-type]
+            turns.append(Matrix(Quaternion(HERE, HERE, HERE).rotation_matrix(GRAPH, q)))  # type: ignore[arg-type]
         else:
             after = plus(after, times(q[0], self.axes[0].along))
         return Transform(before, tuple(turns), after)
 
     def angle(self, q: Sequence[Node]) -> tuple[Node, Node] | None:
         """The cosine and sine of its rotation angle."""
-        if self.moves not in (Move.TURN, Move.SCREW):
+        if self.moves not in (MotionType.ROTATION, MotionType.SCREW):
             return None
         total = q[0] + self.number("offset")
         return GRAPH.function("cos", total), GRAPH.function("sin", total)
 
 
 class Steps:
-    """The steps of one link type. Its rows are coordinates, speeds, `given` accelerations or forces if any, and results.
+    """The steps of one link type. Its rows are coordinates, speeds, `has_inputs` accelerations or forces if any, and results.
 
     Results are forces or accelerations, preceded by the `rates` of the coordinates if requested.
     """
 
-    def __init__(self, kind: Kind, *, given: bool, rates: bool = False) -> None:
+    def __init__(self, kind: LinkType, *, has_inputs: bool, rates: bool = False) -> None:
         self._kind, moves = kind, kind.moves
         n, k = moves.coordinates, moves.speeds
-        self.rows = n + (3 if given else 2) * k + (n if rates else 0)
-        places = [Place(Storage.ROW, i) for i in range(self.rows)]
+        self.rows = n + (3 if has_inputs else 2) * k + (n if rates else 0)
+        places = [Location(Storage.ROW, i) for i in range(self.rows)]
         symbols = [place.symbol for place in places]
         self._q, self._s = symbols[:n], symbols[n : n + k]
-        self._given: list[Scalar] = [*symbols[n + k : n + 2 * k]] if given else [0] * k
+        self._given: list[Scalar] = [*symbols[n + k : n + 2 * k]] if has_inputs else [0] * k
         self._results = places[self.rows - k :]
         self._rates = places[self.rows - k - n : self.rows - k] if rates else []
-        self._has_angle = moves in (Move.TURN, Move.SCREW)
-        self._angle = [Place(Storage.KEPT, i) for i in range(2 if self._has_angle else 0)]
+        self._has_angle = moves in (MotionType.ROTATION, MotionType.SCREW)
+        self._angle = [Location(Storage.LINK, i) for i in range(2 if self._has_angle else 0)]
 
     # stored values: cosine and sine of the angle, then six more, or as many as forward dynamics needs
 
-    def _kept(self, count: int) -> list[Place]:
+    def _kept(self, count: int) -> list[Location]:
         first = len(self._angle)
-        return [Place(Storage.KEPT, first + i) for i in range(count)]
+        return [Location(Storage.LINK, first + i) for i in range(count)]
 
     @property
     def kept_inverse(self) -> int:
@@ -224,12 +230,12 @@ class Steps:
         """The number of values stored by forward dynamics."""
         return len(self._angle) + max(6 if self._kind.massive else 0, len(self._block_kept))
 
-    def outwards(self, *, accelerated: bool) -> Step:
+    def outwards(self, *, accelerated: bool) -> SweepStep:
         """ω, ω̇ and v̇, and the inertial wrench (n, f) of the link; accelerations are inputs, or zero."""
         kind, angle = self._kind, self._kind.angle(self._q)
         w, wd, vd = (three([_passed(3 * i + k) for k in range(3)]) for i in range(3))
         given: list[Scalar] = self._given if accelerated else [0] * kind.moves.speeds
-        motion = carried(kind.way(self._q, angle), kind.axes, vector(self._s), given, Motion.of(w, wd, vd))
+        motion = carried(kind.transform(self._q, angle), kind.axes, vector(self._s), given, LinkMotion.of(w, wd, vd))
         out = _all_passed([*motion.w, *motion.wd, *motion.vd])
         out |= _stored(self._angle, angle or ())
         if kind.massive:
@@ -245,9 +251,9 @@ class Steps:
     def _way(self) -> Transform:
         """The transform, from the stored cosine and sine."""
         kept = [place.symbol for place in self._angle]
-        return self._kind.way(self._q, (kept[0], kept[1]) if kept else None)
+        return self._kind.transform(self._q, (kept[0], kept[1]) if kept else None)
 
-    def inwards(self, *, accelerated: bool) -> Step:
+    def inwards(self, *, accelerated: bool) -> SweepStep:
         """τ from the wrench of the link with its subtree."""
         kind, (n, f) = self._kind, self._wrench()
         given = self._given if accelerated else [0] * kind.moves.speeds
@@ -259,10 +265,10 @@ class Steps:
     # forward dynamics, with the velocity terms in the wrenches of the first sweep, as in (27)
 
     @cached_property
-    def _eliminated(self) -> tuple[Block, Body]:
+    def _eliminated(self) -> tuple[FactoredBlock, ArticulatedBody]:
         """The block of D, and the link with its subtree after elimination: (28)-(31)."""
         kind, (n, f) = self._kind, self._wrench()
-        body = Body(_articulated([_passed(6 + i) for i in range(21)]), n, f)
+        body = ArticulatedBody(_articulated([_passed(6 + i) for i in range(21)]), n, f)
         if kind.massive:
             body = replace(body, M=body.M + kind.body.articulated())
         push = self._given
@@ -276,19 +282,19 @@ class Steps:
         return [*block.L.ravel(), *(x for row in block.rows for x in row), *block.reduced]
 
     @property
-    def _block_kept(self) -> list[tuple[int, Place]]:
+    def _block_kept(self) -> list[tuple[int, Location]]:
         """Storage of those entries that are not structural constants."""
         used = [i for i, x in enumerate(self._block) if not isinstance(x, int)]
         return [*zip(used, self._kept(len(used)), strict=True)]
 
-    def eliminate(self) -> Step:
+    def eliminate(self) -> SweepStep:
         """M̂ and the wrench of the link with its subtree, passed to the parent after elimination of its own motions."""
         _, body = self._eliminated
         body, found = body.inwards(self._way()), self._block
         out = {place: node(found[i]) for i, place in self._block_kept}
         return step_of(out | _all_passed([*body.n, *body.f, *_entries(body.M)]))
 
-    def accelerate(self) -> Step:
+    def accelerate(self) -> SweepStep:
         """ṡ, and the resulting twist rates μ: (32), (33)."""
         kind, (block, _), entries = self._kind, self._eliminated, self._block
         for i, place in self._block_kept:
@@ -301,27 +307,27 @@ class Steps:
         (wd, vd), found = accelerated(GRAPH, self._way(), kind.axes, block, _AT_REST, parent)
         return step_of(_all_passed([*wd, *vd]) | _stored(self._results, list(found)) | self._coordinate_rates())
 
-    def _coordinate_rates(self) -> dict[Place, Node]:
+    def _coordinate_rates(self) -> dict[Location, Node]:
         """q̇ = H(q) s, if requested."""
         if not self._rates:
             return {}
-        free = self._kind.moves is Move.FREE
-        H = part_rates(GRAPH, Attitude("", _BALL, (0, 1, 2, 3), 0), self._q) if free else identity(1)
+        free = self._kind.moves is MotionType.FREE
+        H = part_rates(GRAPH, QuaternionIndices("", _BALL, (0, 1, 2, 3), 0), self._q) if free else identity(1)
         return _stored(self._rates, list(H @ vector(self._s)))
 
 
-_AT_REST = Velocity(NONE, (0, 0, 0, 0, 0, 0), NONE, NONE)
+_AT_REST = LinkVelocity(NONE, (0, 0, 0, 0, 0, 0), NONE, NONE)
 
 
 def _passed(i: int) -> Node:
-    return Place(Storage.PASSED, i).symbol
+    return Location(Storage.PASSED, i).symbol
 
 
-def _all_passed(values: Scalars) -> dict[Place, Node]:
-    return {Place(Storage.PASSED, i): node(x) for i, x in enumerate(values)}
+def _all_passed(values: Scalars) -> dict[Location, Node]:
+    return {Location(Storage.PASSED, i): node(x) for i, x in enumerate(values)}
 
 
-def _stored(places: Sequence[Place], values: Scalars) -> dict[Place, Node]:
+def _stored(places: Sequence[Location], values: Scalars) -> dict[Location, Node]:
     return {place: node(x) for place, x in zip(places, values, strict=True)}
 
 

@@ -54,7 +54,7 @@ class Frozen(Mapping[K, V]):
         return f"Frozen({self._items!r})"
 
 
-class Value:
+class FrozenValue:
     """A frozen dataclass that pickles and copies only its fields, without cached properties."""
 
     def __getstate__(self: DataclassInstance) -> dict[str, object]:
@@ -64,10 +64,12 @@ class Value:
 T = TypeVar("T")
 
 
-def mapped(value: T, turn: Callable[[Formula], Formula], enter: Callable[[object], None] = lambda record: None) -> T:
+def map_formulas(
+    value: T, turn: Callable[[Formula], Formula], enter: Callable[[object], None] = lambda record: None
+) -> T:
     """Apply a function to every formula of a record, sequence or mapping; `enter` is called with every record.
 
-    >>> mapped((se.Symbol("x"), "text", 3), lambda formula: 2 * formula)
+    >>> map_formulas((se.Symbol("x"), "text", 3), lambda formula: 2 * formula)
     (2*x, 'text', 3)
     """
 

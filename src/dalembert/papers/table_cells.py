@@ -67,7 +67,7 @@ class Cell:
         return not self.compared or self.same or (bool(self.mark) and not self.missing)
 
     @property
-    def shown_mark(self) -> str:
+    def note_letter(self) -> str:
         """The letter of its note if it deviates."""
         return "" if self.same else self.mark
 
@@ -99,7 +99,7 @@ class Cell:
     @property
     def printed_text(self) -> str:
         """The printed entry for display."""
-        return (shown(self.printed) if isinstance(self.computed, str) else self.printed) or "-"
+        return (format_formula(self.printed) if isinstance(self.computed, str) else self.printed) or "-"
 
     @property
     def computed_text(self) -> str:
@@ -107,10 +107,10 @@ class Cell:
         if self.computed is None:
             return "-"
         if isinstance(self.computed, str):
-            return shown(self.computed)
+            return format_formula(self.computed)
         if isinstance(self.computed, int):
             return str(self.computed)
-        return written(self.computed, _digits(self.printed) + (not self.same))
+        return format_number(self.computed, _digits(self.printed) + (not self.same))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the cell as a JSON-compatible dict."""
@@ -144,10 +144,10 @@ def printed_value(text: str) -> float | None:
         return None
 
 
-def written(value: float, digits: int) -> str:
+def format_number(value: float, digits: int) -> str:
     """Return a number with this many significant digits, in the format of the papers.
 
-    >>> written(0.00060521, 3), written(0.5, 1), written(2000.0, 4), written(3.0625, 4)
+    >>> format_number(0.00060521, 3), format_number(0.5, 1), format_number(2000.0, 4), format_number(3.0625, 4)
     ('6.05e-4', '0.5', '2000', '3.063')
     """
     if value == 0:
@@ -202,10 +202,10 @@ def same_formula(a: str, b: str) -> bool:
     return sympy.simplify(difference.subs([(x, sympy.Symbol(x.name, positive=True)) for x in names])) == 0
 
 
-def shown(text: str) -> str:
+def format_formula(text: str) -> str:
     """Return a formula in mathematical notation; any other string unchanged.
 
-    >>> shown("-l**2*sin(phi)/sqrt(1 + l**2)"), shown("m*x_ddot - M1*q2_dot"), shown("a1*s12")
+    >>> format_formula("-l**2*sin(phi)/sqrt(1 + l**2)"), format_formula("m*x_ddot - M1*q2_dot"), format_formula("a1*s12")
     ('−ℓ²·sin(φ)/√(1 + ℓ²)', 'm·ẍ − M₁·q̇₂', 'a₁·s₁₂')
     """
     try:

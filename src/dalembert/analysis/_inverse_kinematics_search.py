@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.codegen.compiled_loop import CompiledLoop, Machine, call
+from dalembert.codegen.compiled_loop import CallableProgram, CompiledLoop, call
 from dalembert.codegen.linear_algebra import cholesky_in_place, solve_lower, solve_lower_transposed
 
 _LEAST = 1e-15  # relative damping against rounding errors of dependent rows
@@ -30,7 +30,7 @@ _TRIALS = 8  # steps with increasing damping
 _LEAPS, _NEAR, _FAR = 3, 1e-4, 1e-1
 
 
-class Task(NamedTuple):
+class SearchTask(NamedTuple):
     """The targets, and the coordinates that may change."""
 
     kinds: np.ndarray  # (targets, 2): whether its position and its orientation are targets
@@ -52,7 +52,7 @@ class Effort(NamedTuple):
     starts: int
 
 
-class Room(NamedTuple):
+class WorkArrays(NamedTuple):
     """Work arrays of one search."""
 
     x: np.ndarray  # (n + 1,): coordinates and time
@@ -68,9 +68,9 @@ class Room(NamedTuple):
     free: np.ndarray
 
 
-def reach(
-    machine: Machine,
-    task: Task,
+def search_configuration(
+    machine: CallableProgram,
+    task: SearchTask,
     effort: Effort,
     targets: np.ndarray,
     starts: np.ndarray,
@@ -89,7 +89,7 @@ def reach(
         m += 3 * (task.kinds[k, 0] + task.kinds[k, 1])
         outputs += task.kinds[k, 0] * (3 + 3 * n) + task.kinds[k, 1] * (9 + 3 * n)
     k = min(m, n)
-    room = Room(
+    room = WorkArrays(
         np.empty(n + 1),
         np.empty(n + 1),
         np.empty(outputs),
@@ -105,7 +105,7 @@ def reach(
     for i in range(len(targets)):
         left[i], counts[i, 0], counts[i, 1] = np.inf, 0, 0
         for search in range(effort.starts):
-            _begin(task, starts[i], search, room.x)
+            _start_configuration(task, starts[i], search, room.x)
             room.x[n] = t
             rest, steps = _searched(machine, task, effort, targets[i], room)
             counts[i, 0] += steps
@@ -118,7 +118,7 @@ def reach(
                 break
 
 
-def _begin(task: Task, start: np.ndarray, search: int, x: np.ndarray) -> None:
+def _start_configuration(task: SearchTask, start: np.ndarray, search: int, x: np.ndarray) -> None:
     """Write the first configuration of a search: the start, then points of the additive sequence."""
     for j in range(len(start)):
         x[j] = start[j]
@@ -128,10 +128,12 @@ def _begin(task: Task, start: np.ndarray, search: int, x: np.ndarray) -> None:
         x[j] = min(max(x[j], task.lower[j]), task.upper[j]) if task.units[j] > 0.0 else x[j]
 
 
-def _searched(machine: Machine, task: Task, effort: Effort, target: np.ndarray, room: Room) -> tuple[float, int]:
+def _searched(
+    machine: CallableProgram, task: SearchTask, effort: Effort, target: np.ndarray, room: WorkArrays
+) -> tuple[float, int]:
     """The largest entry of |e| after one search and the number of its steps; x, e and J are those at its end."""
     n, e = len(task.units), room.e
-    rest = _look(machine, task, target, room.x, room.there, e, room.J)
+    rest = _evaluate(machine, task, target, room.x, room.there, e, room.J)
     size, mu, idle, step, leaps = _squared(e), 0.1, 0, 0, 0
     while step < effort.steps and rest > _ROUNDING and idle < _PATIENCE:
         taken, done, new, new_rest = False, rest <= effort.tolerance, size, rest
@@ -140,7 +142,7 @@ def _searched(machine: Machine, task: Task, effort: Effort, target: np.ndarray, 
             if not _stepped(task, room, mu * 0.5 * size):
                 return np.inf, step
             room.trial[n] = room.x[n]
-            new_rest = _look(machine, task, target, room.trial, room.there, room.new_e, room.new_J)
+            new_rest = _evaluate(machine, task, target, room.trial, room.there, room.new_e, room.new_J)
             new = _squared(room.new_e)
             if new < size:
                 taken = True
@@ -174,8 +176,14 @@ def _squared(e: np.ndarray) -> float:
     return total
 
 
-def _look(
-    machine: Machine, task: Task, target: np.ndarray, x: np.ndarray, there: np.ndarray, e: np.ndarray, J: np.ndarray
+def _evaluate(
+    machine: CallableProgram,
+    task: SearchTask,
+    target: np.ndarray,
+    x: np.ndarray,
+    there: np.ndarray,
+    e: np.ndarray,
+    J: np.ndarray,
 ) -> float:
     """Write e and J = −∂e/∂q in the units of the coordinates; return the largest entry of |e|, infinite for NaN."""
     n, at, row, length = len(task.units), 0, 0, task.length
@@ -188,7 +196,7 @@ def _look(
                     J[row + i, j] = there[at + 3 + i * n + j] * task.units[j] / length
             at, row = at + 3 + 3 * n, row + 3
         if task.kinds[k, 1]:
-            _turned(there[at : at + 9], target[12 * k + 3 : 12 * k + 12], e[row : row + 3])
+            _rotation_error(there[at : at + 9], target[12 * k + 3 : 12 * k + 12], e[row : row + 3])
             for i in range(3):
                 for j in range(n):
                     J[row + i, j] = there[at + 9 + i * n + j] * task.units[j]
@@ -203,7 +211,7 @@ def _look(
     return largest
 
 
-def _turned(R: np.ndarray, wanted: np.ndarray, out: np.ndarray) -> None:
+def _rotation_error(R: np.ndarray, wanted: np.ndarray, out: np.ndarray) -> None:
     """Write the rotation vector of Rᵀ R*, in body axes."""
     E = np.empty((3, 3))
     for i in range(3):
@@ -235,7 +243,7 @@ def _turned(R: np.ndarray, wanted: np.ndarray, out: np.ndarray) -> None:
             out[i] *= factor
 
 
-def _stepped(task: Task, room: Room, damping: float) -> bool:
+def _stepped(task: SearchTask, room: WorkArrays, damping: float) -> bool:
     """Write the trial after one step; coordinates at a limit do not pass it. False if the step cannot be computed."""
     n, free, x = len(task.units), room.free, room.x
     for j in range(n):
@@ -257,7 +265,7 @@ def _stepped(task: Task, room: Room, damping: float) -> bool:
     return True
 
 
-def _solved(room: Room, damping: float) -> bool:
+def _solved(room: WorkArrays, damping: float) -> bool:
     """Write the damped step of the free coordinates, using the smaller of J Jᵀ and JᵀJ."""
     J, e, S, b, free, step = room.J, room.e, room.square, room.right, room.free, room.step
     m, n = J.shape
@@ -300,4 +308,4 @@ def _solved(room: Room, damping: float) -> bool:
     return True
 
 
-compiled = CompiledLoop(reach)  # the search as machine code
+compiled = CompiledLoop(search_configuration)  # the search as machine code

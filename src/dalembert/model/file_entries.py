@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from dalembert.errors import InputError
 from dalembert.model.values import unit_vector
-from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.surds import Component, Surd
 from dalembert.symbolic.symbols import Formula
 
@@ -34,20 +34,22 @@ class Urdf:
     unlimited: str | None = None
 
 
-def unsaid(what: str, fact: str, instead: str = "Export the model to TOML, which supports all elements.") -> InputError:
+def unsupported_in_urdf(
+    what: str, fact: str, instead: str = "Export the model to TOML, which supports all elements."
+) -> InputError:
     """The error for an element that URDF does not support."""
     return InputError(f"{what}: {fact}. {instead}")
 
 
 def vector(formulas: Iterable[Formula], where: str) -> list[int | float | str]:
     """A vector of formulas."""
-    return [written(formula, where) for formula in formulas]
+    return [write_formula(formula, where) for formula in formulas]
 
 
-def place(position: Iterable[Formula], rotation: Iterable[Formula], where: str) -> Element:
+def placement_entries(position: Iterable[Formula], rotation: Iterable[Formula], where: str) -> Element:
     """Position and rotation, omitted if they are zero."""
     at, angles = vector(position, where), vector(rotation, where)
-    return {"position": unless(at, ORIGIN), "rotation": unless(angles, ORIGIN)}
+    return {"position": omit_default(at, ORIGIN), "rotation": omit_default(angles, ORIGIN)}
 
 
 def _integer_direction(axis: Sequence[Component]) -> list[int] | None:
@@ -77,7 +79,7 @@ def direction(axis: Sequence[Component]) -> Sequence[float]:
     return near
 
 
-def unless(value: Value | None, usual: Value | None) -> Value | None:
+def omit_default(value: Value | None, usual: Value | None) -> Value | None:
     """The value, or None if it equals the default exactly."""
     return None if _same(value, usual) else value
 
@@ -88,6 +90,6 @@ def _same(a: object, b: object) -> bool:
     return type(a) is type(b) and a == b
 
 
-def given(entries: Element) -> dict[str, Value]:
+def without_none(entries: Element) -> dict[str, Value]:
     """The entries without None values."""
     return {key: value for key, value in entries.items() if value is not None}

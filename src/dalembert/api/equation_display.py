@@ -10,31 +10,31 @@ from typing import TypeVar
 
 import numpy as np
 
-from dalembert.arguments import shown
-from dalembert.codegen.function import Function, compile_function
-from dalembert.display.math.pages import Page, page_of, sheet_page, unwritten_page
-from dalembert.display.math.quantity_blocks import Block, Step, WrittenLaw, block_of, written_law
+from dalembert.arguments import short_repr
+from dalembert.codegen.function import CompiledFunction, compile_function
+from dalembert.display.math.pages import Page, long_equations_page, page_of, sheet_page
+from dalembert.display.math.quantity_blocks import Block, DerivationStep, DisplayedLaw, block_of, displayed_law
 from dalembert.display.math.sheet import prepare
-from dalembert.display.math.short_forms import BUDGET, Shortening, TooLong
+from dalembert.display.math.short_forms import BUDGET, DisplayNotation, TooLong
 from dalembert.display.math.symbol_names import Letters, letters_in, letters_of
-from dalembert.errors import EngineError, InputError, nearest
-from dalembert.formalisms import catalogue
+from dalembert.errors import EngineError, InputError, suggest_name
+from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.quantities import Derived, Quantity
 from dalembert.formalisms.shared.recursive_stages import stages
 from dalembert.mechanics.system import System, system_of
-from dalembert.model.frozen import Frozen, Value
+from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.simulation.derivation import Derivation
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
 from dalembert.symbolic.formula_writer import exact
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.symbols import SymbolKind
 
 Found = TypeVar("Found")
 _MAX_OPERATIONS = 1_000_000  # longer formulas are not printed
 
 
 @dataclass(frozen=True)
-class Reading(Value):
+class DerivationDisplay(FrozenValue):
     """A derivation over SymEngine, with numerical values for some parameters."""
 
     derivation: Derivation
@@ -53,7 +53,7 @@ class Reading(Value):
     @property
     def _readable(self) -> System:
         """The same system with simplified expressions."""
-        return replace(self.system, notation=self.shortening)
+        return replace(self.system, notation=self.simplifier)
 
     @cached_property
     def form(self) -> LinearForm:
@@ -64,14 +64,14 @@ class Reading(Value):
     @cached_property
     def derived(self) -> Derived:
         """The simplified quantities, laws and linear form of the formalism."""
-        return self.derivation.machine.derive(self._readable, **self.derivation.told)
+        return self.derivation.machine.derive(self._readable, **self.derivation.derive_options)
 
     @cached_property
     def _over_graph(self) -> Derived:
         """The same over the expression graph, without expansion."""
         space = self.derivation.workspace
         system = system_of(space.model, "graph", space.facts, numbers=self.numbers)
-        return self.derivation.machine.derive(system, **self.derivation.told)
+        return self.derivation.machine.derive(system, **self.derivation.derive_options)
 
     def look_up(self, find: Callable[[Derived], Found]) -> Found:
         """Apply `find` to the derivation, or to its expression graph if the formulas are too long."""
@@ -91,9 +91,11 @@ class Reading(Value):
         return Blocks(self)
 
     @cached_property
-    def laws(self) -> tuple[WrittenLaw, ...]:
+    def laws(self) -> tuple[DisplayedLaw, ...]:
         """The final equations of the formalism."""
-        return tuple(written_law(law, self.shortening, self.letters) for law in self.look_up(lambda found: found.laws))
+        return tuple(
+            displayed_law(law, self.simplifier, self.letters) for law in self.look_up(lambda found: found.laws)
+        )
 
     @cached_property
     def page(self) -> Page:
@@ -106,25 +108,25 @@ class Reading(Value):
         except TooLong as found:
             if found.operations > _MAX_OPERATIONS:
                 reason = str(found).rstrip(".")
-                return unwritten_page(self.derivation.machine.form, self.laws, self.blocks, self.letters, reason)
-            return sheet_page(prepare(self.form, self.shortening.left), self.letters)
+                return long_equations_page(self.derivation.machine.form, self.laws, self.blocks, self.letters, reason)
+            return sheet_page(prepare(self.form, self.simplifier.left), self.letters)
 
     @property
-    def unfinished(self) -> str:
+    def budget_message(self) -> str:
         """Message about an exceeded budget, or an empty str. `block.raw` is the form before simplification."""
-        count, forms = len(self.shortening.late), "form" if len(self.shortening.late) == 1 else "forms"
+        count, forms = len(self.simplifier.late), "form" if len(self.simplifier.late) == 1 else "forms"
         return f"the budget of {self.budget:g} s was exceeded; {count} {forms} may not be simplified." if count else ""
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[DerivationStep]:
         """Iterate over the steps of the derivation; without stages, over quantities and then laws."""
         if not self.derivation.about.recursive:
             for block in self.blocks.values():
-                yield Step(block.heading, (block,))
+                yield DerivationStep(block.heading, (block,))
             for law in self.laws:
-                yield Step(law.heading, (law,))
+                yield DerivationStep(law.heading, (law,))
             return
         for stage in stages(self._readable, self.derivation.modules):
-            yield Step(stage.heading, tuple(self.block(q) for q in stage.quantities))
+            yield DerivationStep(stage.heading, tuple(self.block(q) for q in stage.quantities))
 
     @cached_property
     def letters(self) -> Letters:
@@ -132,25 +134,27 @@ class Reading(Value):
         known = self.derivation
         derived = known.derived  # only names are needed, without simplification
         model, facts = known.workspace.model, known.facts
-        declared = (*model.coordinate_names, *model.parameter_values, *facts.speed_names[: facts.given])
-        moving = (kind.of(name) for kind in (Kind.MOMENTUM, Kind.CONSTANT) for name in model.coordinate_names)
-        words = (token for law in derived.laws for token in letters_in(law.words))
+        declared = (*model.coordinate_names, *model.parameter_values, *facts.speed_names[: facts.n_user_speeds])
+        moving = (
+            kind.of(name) for kind in (SymbolKind.MOMENTUM, SymbolKind.CONSTANT) for name in model.coordinate_names
+        )
+        words = (token for law in derived.laws for token in letters_in(law.formula))
         ours = (*derived.quantities, *map(str, derived.form.velocity.v), *moving, *words)
         return letters_of(declared, (*ours, *(f"z{k}" for k in range(1, 100))))
 
     @cached_property
-    def shortening(self) -> Shortening:
+    def simplifier(self) -> DisplayNotation:
         """The simplification with its time budget."""
         names = self.derivation.workspace.model.coordinate_names
-        moving = [kind.of(name) for kind in (Kind.RATE, Kind.ACCELERATION) for name in names]
+        moving = [kind.of(name) for kind in (SymbolKind.RATE, SymbolKind.ACCELERATION) for name in names]
         speeds = self.derivation.facts.speed_names
         parameters = self.derivation.workspace.model.parameter_values
-        return Shortening([*moving, *speeds], names, [*names, *speeds, *parameters], self.budget)
+        return DisplayNotation([*moving, *speeds], names, [*names, *speeds, *parameters], self.budget)
 
     def block(self, quantity: Quantity) -> Block:
         """A quantity with its value."""
         space = self.derivation.workspace
-        return block_of(quantity, space.model, self.derivation.facts.speed_names, self.shortening, self.letters)
+        return block_of(quantity, space.model, self.derivation.facts.speed_names, self.simplifier, self.letters)
 
 
 class Blocks(Mapping[str, Block]):
@@ -161,7 +165,7 @@ class Blocks(Mapping[str, Block]):
     ['B', 'p', 'N_l', 'N_d']
     """
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: DerivationDisplay) -> None:
         self._reading = reading
         self._known: dict[str, Block] = {}
 
@@ -169,7 +173,7 @@ class Blocks(Mapping[str, Block]):
         if key not in self._known:
             quantity = self._reading.look_up(lambda found: found.find(key))
             if quantity is None:
-                raise KeyError(missing(self._reading.derivation, key, self._quantities))
+                raise KeyError(unknown_block_message(self._reading.derivation, key, self._quantities))
             self._known[key] = self._reading.block(quantity)
         return self._known[key]
 
@@ -189,22 +193,23 @@ class Blocks(Mapping[str, Block]):
 
 def with_modules(derivation: Derivation, modules: Mapping[str, Sequence[str]]) -> Derivation:
     """The derivation grouped by kinematic modules: serial chains of bodies by name."""
-    if "modules" not in signature(catalogue.find(derivation.formalism).derive).parameters:
+    if "modules" not in signature(catalog.find(derivation.formalism).derive).parameters:
         raise InputError(
             f"modules: formalism '{derivation.formalism}' has no modules. Expected 'denoc'. Omit `modules`."
         )
     for name, bodies in modules.items():
         if isinstance(bodies, str) or not bodies:
-            raise InputError(f"modules: '{name}' is {shown(bodies)}. Expected the names of one or more bodies.")
+            raise InputError(f"modules: '{name}' is {short_repr(bodies)}. Expected the names of one or more bodies.")
     found = replace(derivation, modules=Frozen({name: tuple(bodies) for name, bodies in modules.items()}))
     found.derived.quantities  # noqa: B018 (raises for invalid modules)
     return found
 
 
-def missing(derivation: Derivation, key: str, known: Mapping[str, object]) -> str:
+def unknown_block_message(derivation: Derivation, key: str, known: Mapping[str, object]) -> str:
     """The message for an unknown block."""
     model = derivation.workspace.model.name
-    return f"there is no block '{key}' of '{model}' by {derivation.formalism}. {nearest(key, known)} Blocks: {', '.join(known)}."
+    where = f"of '{model}' by {derivation.formalism}"
+    return f"there is no block '{key}' {where}. {suggest_name(key, known)} Blocks: {', '.join(known)}."
 
 
 class BlockValues:
@@ -215,7 +220,7 @@ class BlockValues:
 
     def __init__(self, derivation: Derivation) -> None:
         self._derivation, self._derived = derivation, derivation.derived
-        self._known: dict[str, tuple[Function, tuple[int, ...], bool] | EngineError] = {}
+        self._known: dict[str, tuple[CompiledFunction, tuple[int, ...], bool] | EngineError] = {}
 
     def at(
         self, keys: tuple[str, ...], state: np.ndarray, accelerations: Callable[[], np.ndarray], parameters: np.ndarray
@@ -224,7 +229,7 @@ class BlockValues:
         quantities = self._derived.quantities
         for key in keys:
             if key not in quantities:
-                raise InputError(missing(self._derivation, key, quantities))
+                raise InputError(unknown_block_message(self._derivation, key, quantities))
         out: dict[str, np.ndarray] = {}
         for key in keys or tuple(quantities):
             value = quantities[key].value
@@ -242,7 +247,7 @@ class BlockValues:
             out[key] = function(inputs, parameters).reshape((*shape, *state.shape[1:]))
         return out
 
-    def _prepared(self, value: Array) -> tuple[Function, tuple[int, ...], bool] | EngineError:
+    def _prepared(self, value: Array) -> tuple[CompiledFunction, tuple[int, ...], bool] | EngineError:
         """The function, its shape, and whether it depends on q̈; or the error if it depends on other unknowns."""
         value, qdd = _in_rates(self._derived.form, value), self._derivation.workspace.system.qdd
         try:
@@ -253,7 +258,7 @@ class BlockValues:
             except EngineError as error:
                 return error
 
-    def _function(self, value: Array, more: Array) -> Function:
+    def _function(self, value: Array, more: Array) -> CompiledFunction:
         """Prepare a function for the Python engine, because it is called only a few times."""
         space = self._derivation.workspace
         system, names = space.system, list(space.model.parameter_values)
@@ -267,5 +272,5 @@ def _in_rates(form: LinearForm, value: Array) -> Array:
     if v.v is system.qd:
         return value
     moving = zip(v.v, v.v_from_qd, system.derivative(v.v_from_qd), strict=True)
-    table = {name: x for u, by, rate in moving for name, x in ((str(u), by), (Kind.RATE.of(str(u)), rate))}
+    table = {name: x for u, by, rate in moving for name, x in ((str(u), by), (SymbolKind.RATE.of(str(u)), rate))}
     return system.algebra.substitute(value, {a: b for a, b in table.items() if a not in map(str, system.qd)})

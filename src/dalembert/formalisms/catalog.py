@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError, suggest_name
 from dalembert.formalisms import (
     boltzmann_hamel,
     dalembert,
@@ -50,7 +50,7 @@ FORMALISMS: tuple[ModuleType, ...] = (
     denoc,
 )
 # maximum number of coordinates and constraints that every formulation compiles quickly; see `About.compiles`
-LARGE = 60
+MAX_QUICK_COMPILE = 60
 KEYS: tuple[str, ...] = tuple(module.ABOUT.key for module in FORMALISMS)
 
 
@@ -63,10 +63,10 @@ def find(key: str) -> ModuleType:
     for module in FORMALISMS:
         if key == module.ABOUT.key:
             return module
-    raise InputError(f"there is no formalism '{key}'. {nearest(key, KEYS)}")
+    raise InputError(f"there is no formalism '{key}'. {suggest_name(key, KEYS)}")
 
 
-def refusal(about: About, model: Elements, known: Facts) -> str | None:
+def unsupported_reason(about: About, model: Elements, known: Facts) -> str | None:
     """Return why a formulation does not support a model, or None if it does."""
     if about.needs == "bodies" and model.energies is not None:
         return "the model is defined by energies, and this formalism needs the momenta of bodies"
@@ -97,14 +97,14 @@ def refusal(about: About, model: Elements, known: Facts) -> str | None:
 
 def applicable(model: Elements, known: Facts) -> tuple[str, ...]:
     """Return the keys of the formulations that support a model."""
-    return tuple(m.ABOUT.key for m in FORMALISMS if refusal(m.ABOUT, model, known) is None)
+    return tuple(m.ABOUT.key for m in FORMALISMS if unsupported_reason(m.ABOUT, model, known) is None)
 
 
-def too_large(about: About, model: Elements) -> str | None:
+def slow_compilation_reason(about: About, model: Elements) -> str | None:
     """Return why the equations of a formulation would take minutes to compile, or None if they would not."""
     n, rows = len(model.generalized_coordinates), len(model.constraint_names) + len(model.canonical_constraints)
     quick = about.compiles == "large" or (about.compiles == "large open" and not rows)
-    if quick or n + rows <= LARGE:
+    if quick or n + rows <= MAX_QUICK_COMPILE:
         return None
     return f"{n} coordinates and {rows} constraints make its equations too long to compile quickly"
 
