@@ -142,7 +142,7 @@ def same(eom, key, expected):
 
 def without_names(eom, side):
     """A side of a law with the names of entries substituted."""
-    meanings, out = {sp.Symbol(a): sp.sympify(b) for a, b in eom.reading.meanings.items()}, []
+    meanings, out = {sp.Symbol(a): sp.sympify(b) for a, b in eom._display.meanings.items()}, []
     for x in map(sp.sympify, side):
         while not x.free_symbols.isdisjoint(meanings):
             x = x.xreplace(meanings)
