@@ -264,7 +264,7 @@ class Equations(SymbolicEquations):
         >>> import dalembert as dl
         >>> model = dl.load("slider-crank-2")
         >>> here = dl.derive(model, "poincare").quasi_accelerations(*model.initial)
-        >>> bool((here.gaussian(here.possible(100)) > here.gaussian()).all())
+        >>> bool((here.gaussian(here.random_admissible(100)) > here.gaussian()).all())
         True
         """
         if self.about.velocities is not Velocities.SQUARE_SPEEDS:
