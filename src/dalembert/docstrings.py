@@ -81,6 +81,7 @@ ARGUMENTS: Mapping[str, Entry] = {
     "kp": ("float", "Proportional gain."),
     "kd": ("float", "Derivative gain."),
     "who": ("str", "The caller, for the message."),
+    "keep": ("sequence of str", "Coordinates whose initial values do not change with the differentiation variables."),
 }
 RETURNS: Mapping[str, Entry] = {
     "tables": ("tuple of Table", "The tables that `print` and notebooks display."),
@@ -89,6 +90,10 @@ RETURNS: Mapping[str, Entry] = {
         ("Profile", "Positions, rates and accelerations as functions of time."),
     ),
     "to_dict": ("dict or list", "Numbers, str, lists and dicts, which `json.dump` accepts."),
+    **dict.fromkeys(
+        ("fixed", "revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "spherical", "free"),
+        ("Joint", "The joint, for the argument `joint` of `body` or `loop`."),
+    ),
 }
 _WRONG_STATE = "If an argument has a wrong shape or contains values that are not finite."
 _WRONG_TYPE = "If an argument is unknown, missing or of a wrong type."
@@ -129,20 +134,25 @@ def documented(
 
 
 def documented_class(cls: C, arguments: Mapping[str, Entry] | None = None, itself: Entry | None = None) -> C:
-    """Complete the docstring of a class and of its public methods; `itself` describes the result of those that return self."""
+    """Complete the docstring of a class and of its public methods; `itself` describes the result of those that return self.
+
+    Entries of Attributes of the base classes are included.
+    """
     for name, member in vars(cls).items():
         method = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if inspect.isfunction(method) and not name.startswith("_"):
             returned = inspect.signature(method).return_annotation
-            documented(method, arguments, itself if returned == "Self" else None)
-    if cls.__doc__ and "__init__" in vars(cls) and "__dataclass_fields__" not in vars(cls):
+            documented(method, arguments, itself if itself and returned in ("Self", itself[0]) else None)
+    if not cls.__doc__:
+        return cls
+    parts = sections(cls.__doc__)
+    if "__init__" in vars(cls) and "__dataclass_fields__" not in vars(cls):
         known = dict(list(inspect.signature(vars(cls)["__init__"]).parameters.items())[1:])
-        parts = sections(cls.__doc__)
         if entries := _parameters(parts.get("Parameters", ""), known, {**ARGUMENTS, **(arguments or {})}):
             parts["Parameters"] = entries
-        cls.__doc__ = joined(parts)
-    elif cls.__doc__:
-        cls.__doc__ = joined(sections(cls.__doc__))
+    if attributes := _attributes(cls):
+        parts["Attributes"] = attributes
+    cls.__doc__ = joined(parts)
     return cls
 
 
@@ -201,6 +211,15 @@ def _parameters(section: str, known: Mapping[str, inspect.Parameter], shared: Ma
     for entry in own.values():
         out[entry] = None
     return "\n".join(out)
+
+
+def _attributes(cls: type) -> str:
+    """The entries of Attributes of a class and its bases, those of the bases first."""
+    entries: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith("dalembert"):
+            entries |= described_parameters(sections(base.__doc__ or "").get("Attributes", ""))
+    return "\n".join(dict.fromkeys(entries.values()))
 
 
 def _default(parameter: inspect.Parameter) -> str:

@@ -31,10 +31,29 @@ _RANK = 1e-9  # relative: Λ excludes directions in which the point cannot move
 
 @documented_class
 class PD:
-    """u = kp e + kd ė for a target that is a number, a profile, or a function of time; continuous or sampled.
+    """Proportional-derivative (PD) control of one coordinate: u = kp e + kd ė; continuous or sampled.
 
-    A function of time returns the position, with zero rate and acceleration, or (position, rate, acceleration).
+    The error is e = target − coordinate. Without integral action or feedforward, loads such as gravity cause a steady-state
+    error. A function of time that returns only the position has zero rate and acceleration.
 
+    Parameters
+    ----------
+    coordinate : str
+        The name of the controlled coordinate.
+    target : float, Profile or callable
+        The target: a number, a profile, or a function of time that returns the position, or (position, rate, acceleration).
+    kp : float
+        Proportional gain, force or torque per unit of the coordinate.
+    kd : float, default 0.0
+        Derivative gain, force or torque per unit of the rate.
+
+    Raises
+    ------
+    InputError
+        If an argument is not of the expected type.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> model = dl.load("simple-pendulum").copy()
     >>> _ = model.actuator("bob", law=PD("theta", 0.5, kp=200, kd=25))
@@ -63,11 +82,33 @@ class PD:
 
 @documented_class
 class PID(PD):
-    """u = kp e + kd ė + ki ∫ e dt, sampled; saturated at ±`limit` or at `limit` = (lowest, highest), with anti-windup.
+    """Proportional-integral-derivative (PID) control of one coordinate: u = kp e + ki ∫ e dt + kd ė; sampled.
 
-    The integral uses the error of each sample until the next. In saturation it only includes errors that reduce the
-    saturation.
+    The integral uses the error of each sample until the next. Anti-windup: in saturation it only includes errors that reduce the
+    saturation. An actuator with this law needs a `period`.
 
+    Parameters
+    ----------
+    coordinate : str
+        The name of the controlled coordinate.
+    target : float, Profile or callable
+        The target: a number, a profile, or a function of time that returns the position, or (position, rate, acceleration).
+    kp : float
+        Proportional gain, force or torque per unit of the coordinate.
+    ki : float, default 0.0
+        Integral gain, force or torque per unit of the coordinate and second.
+    kd : float, default 0.0
+        Derivative gain, force or torque per unit of the rate.
+    limit : float or sequence of float, optional
+        Saturation of the effort: one number for ±limit, or (lowest, highest).
+
+    Raises
+    ------
+    InputError
+        If an argument is not of the expected type, or lowest > highest.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> model = dl.load("simple-pendulum").copy()
     >>> _ = model.actuator("bob", law=PID("theta", 0.5, kp=200, ki=400, kd=25, limit=60), period=0.01)
@@ -91,7 +132,15 @@ class PID(PD):
         self._sum, self._last, self._counted = 0.0, 0.0, 0.0
 
     def reset(self, t0: float, state: State) -> None:
-        """Reset the integral to zero."""
+        """Reset the integral to zero, at the start of a simulation.
+
+        Parameters
+        ----------
+        t0 : float
+            Initial time of the simulation, s.
+        state : State
+            Initial state, which is not used.
+        """
         self._sum, self._last, self._counted = 0.0, t0, 0.0
 
     def __call__(self, t: float, state: State) -> float:
@@ -194,11 +243,37 @@ class ComputedTorque:
 
         τ = M(q) (q̈_d + kd ė + kp e) + c(q, q̇) + g(q) − loads,     e = q_d − q
 
-    The motion is specified as for `dl.feedforward`: a profile for all coordinates, or a law for each moving one; the others stay
-    at their initial values. Errors decay by ë + kd ė + kp e = 0 if the model matches the simulated one. The law uses the
-    model at construction, so an actuator can be added to the same model later. For a constrained model, `actuated` names the
-    actuated coordinates, as for `dl.inverse_dynamics`.
+    Coordinates without a desired motion stay at their initial values. Errors decay by ë + kd ė + kp e = 0 if the model matches
+    the simulated one. The law uses the model at construction, so an actuator can be added to the same model later. For a
+    constrained model, `actuated` names the actuated coordinates, as for `dl.inverse_dynamics`.
 
+    Parameters
+    ----------
+    model : Model or Description
+        The model of the law.
+    motion : Profile or mapping of str to law
+        The desired motion q_d(t), as for `feedforward`: a profile for all coordinates, or a formula of time, profile or function
+        for each moving coordinate.
+    kp : float, default 100.0
+        Proportional gain, 1/s².
+    kd : float, default 20.0
+        Derivative gain, 1/s; 2 √kp damps the error critically.
+
+    Attributes
+    ----------
+    bodies : tuple of str
+        The bodies whose joints are actuated: the first argument of `model.actuator`.
+    coordinates : tuple of str
+        The actuated coordinates, in the order of `bodies`.
+
+    Raises
+    ------
+    InputError
+        If a coordinate is unknown, the model has quaternion joints, or an actuated coordinate is not the first motion of the
+        first joint of a body.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> robot = dl.load("two-link-robot").copy().start([0, 0], [0, 0])
     >>> law = ComputedTorque(robot, {"q1": "0.1*t**2", "q2": "0.2*t**2"}, kp=100, kd=20)
@@ -257,11 +332,43 @@ class OperationalSpace:
         τ = Jᵀ Λ (a − J̇ q̇) + c + g − loads + (1 − Jᵀ Λ J M⁻¹) M (−damping q̇)
         Λ = (J M⁻¹ Jᵀ)⁺,     a = ẍ_d + kd (ẋ_d − ẋ) + kp (x_d − x)
 
-    as Khatib (1987), A unified approach for motion and force control of robot manipulators.
+    All joints are actuated. Directions in which the point cannot move are excluded.
 
-    The target is a point in world axes, a profile of three values, or a function of time that returns x or (x, ẋ, ẍ). All joints
-    are actuated. Directions in which the point cannot move are excluded. `damping`, in 1/s, damps the null-space motion.
+    Parameters
+    ----------
+    model : Model or Description
+        The model of the law.
+    body : str
+        The name of the controlled body.
+    target : array_like, shape (3,), Profile or callable
+        The desired position of the point in world axes: three numbers, a profile of three values, or a function of time that
+        returns x or (x, ẋ, ẍ).
+    kp : float, default 100.0
+        Proportional gain, 1/s².
+    kd : float, default 20.0
+        Derivative gain, 1/s.
+    damping : float, default 0.0
+        Damping of the null-space motion, 1/s.
 
+    Attributes
+    ----------
+    bodies : tuple of str
+        The bodies whose joints are actuated: the first argument of `model.actuator`.
+    coordinates : tuple of str
+        The actuated coordinates, in the order of `bodies`.
+
+    Raises
+    ------
+    InputError
+        If the body is unknown, `target` does not have three components, or the model has quaternion joints.
+
+    References
+    ----------
+    O. Khatib, A unified approach for motion and force control of robot manipulators: the operational space formulation, IEEE
+    Journal on Robotics and Automation 3 (1987) 43–53.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> robot = dl.load("robot-2-link").copy().start([0.3, 1.0], [0, 0])
     >>> law = OperationalSpace(robot, "lower", (0.2, 0.4, 0.0), point=(0.25, 0, 0))
@@ -307,12 +414,41 @@ class OperationalSpace:
 
 @documented_class
 class LQR:
-    """LQR, u = u₀ − K (x − x₀) with x = (q, q̇): minimizes ∫ xᵀQx + uᵀRu dt for ẋ = A x + B u; continuous or sampled.
+    """Linear-quadratic regulator (LQR): u = u₀ − K (x − x₀) minimizes ∫ xᵀQx + uᵀRu dt; continuous or sampled.
 
         K = R⁻¹ Bᵀ P,   Aᵀ P + P A − P B R⁻¹ Bᵀ P + Q = 0
 
-    `Q` and `R` are matrices, their diagonals, or one number. `LQR.about(model, ...)` linearizes a model for A and B.
+    `LQR.about(model, ...)` linearizes a model for A and B, with x = (q, q̇).
 
+    Parameters
+    ----------
+    A : array_like, shape (n, n)
+        State matrix of ẋ = A x + B u.
+    B : array_like, shape (n, m)
+        Input matrix.
+    Q : array_like, shape (n, n), (n,) or ()
+        Weights of the states, positive semidefinite: a matrix, its diagonal, or one number.
+    R : array_like, shape (m, m), (m,) or ()
+        Weights of the inputs, positive definite.
+    x0 : array_like, shape (n,), optional
+        The state x₀ at which the system is held; zero by default.
+    u0 : array_like, shape (m,), optional
+        The inputs u₀ at that state; zero by default.
+
+    Attributes
+    ----------
+    K : ndarray, shape (m, n)
+        Feedback gain; of a law from `LQR.about`, shape (m, 2n) by (q, q̇).
+    bodies : tuple of str
+        The bodies whose joints are actuated, if the law comes from `LQR.about`.
+
+    Raises
+    ------
+    InputError
+        If a shape is wrong, (A, B) is not stabilizable, or (A, Q) is not detectable.
+
+    Examples
+    --------
     >>> law = LQR([[0, 1], [0, 0]], [[0], [1]], Q=1.0, R=1.0)  # a double integrator
     >>> law.K.round(6).tolist()  # (1, √3)
     [[1.0, 1.732051]]
@@ -360,9 +496,31 @@ class LQR:
     ) -> Self:
         """The regulator of a model about an equilibrium, by default its initial position, with forces along `actuated`.
 
-        A and B are those of `dl.linearize` without joint friction, on the constraints. The equilibrium forces are u₀; a
-        position that needs forces along coordinates without actuators raises InputError. `Q` weights x = (q, q̇).
+        A and B are those of `dl.linearize` without joint friction, on the constraints. The equilibrium forces are u₀.
 
+        Parameters
+        ----------
+        model : Model or Description
+            The model, which is not changed.
+        Q : array_like, shape (2n, 2n), (2n,) or ()
+            Weights of x = (q, q̇): a matrix, its diagonal, or one number.
+        R : array_like, shape (m, m), (m,) or ()
+            Weights of the efforts.
+        q : array_like, shape (n,), optional
+            The position; the initial position of the model by default.
+
+        Returns
+        -------
+        LQR
+            The law, for `model.actuator(law.bodies, law=law)`.
+
+        Raises
+        ------
+        InputError
+            If the position is not an equilibrium for any forces along `actuated`, or the model cannot be stabilized by them.
+
+        Examples
+        --------
         >>> import dalembert as dl, numpy as np
         >>> arm = dl.load("robot-2-link").copy().start([np.pi / 2, 0.0], [0, 0])  # upright
         >>> law = LQR.about(arm, Q=[1, 1, 0.1, 0.1], R=0.01, actuated=["q1"])

@@ -37,8 +37,44 @@ _MAX_STARTS = 100_000
 class Equilibrium(FrozenValue, Tabular):
     """An equilibrium or a steady motion, with the forces there.
 
-    `stability` is stable, unstable, marginal or undecided, for the `reason`. `multipliers` are by constraint, `holding_forces`
-    the forces along the fixed coordinates, `unknowns` the values of the unknowns in `unknowns`, `loads` the forces of every load.
+    Attributes
+    ----------
+    model : Description
+        The model.
+    q : ndarray, shape (n,)
+        Coordinates.
+    qd : ndarray, shape (n,)
+        Rates; zero for an equilibrium.
+    t : float
+        Time.
+    stability : {'stable', 'unstable', 'marginal', 'undecided'}
+        Stability.
+    reason : str
+        The criterion that decided the stability.
+    multipliers : mapping of str to float
+        Lagrange multipliers by constraint.
+    holding_forces : mapping of str to float
+        Generalized forces along the coordinates in `fixed`, by coordinate.
+    unknowns : mapping of str to float
+        Values of the names in `unknowns`.
+    loads : mapping of str to ndarray
+        Force of every load, by name.
+    family : int
+        Dimension of the family of equilibria; 0 if the equilibrium is isolated.
+    distance : float
+        Distance from the start, in scales of the model.
+    residual : float
+        Residual of the equations, in scales of the model.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> lowest = dl.equilibrium("simple-pendulum", at=[0.1])[0]
+    >>> lowest.kind, lowest.stability, round(lowest["theta"], 9)
+    ('equilibrium', 'stable', 0.0)
+    >>> inclined = dl.equilibrium("simple-pendulum", ["theta"], at=[0.5])[0]  # held by a torque m g l sin θ
+    >>> round(inclined.holding_forces["theta"], 6)
+    4.703165
     """
 
     model: Description
@@ -68,7 +104,20 @@ class Equilibrium(FrozenValue, Tabular):
         return float(self.q[names.index(name)])
 
     def joint_reactions(self, frame: str = "world") -> JointForces:
-        """The force and moment in the joints; see `Trajectory.joint_reactions`. Holding forces act along their coordinates."""
+        """The forces and moments in the joints; see `Trajectory.joint_reactions`.
+
+        Holding forces act along their coordinates.
+
+        Returns
+        -------
+        JointForces
+            Forces and moments by joint, in the axes of `frame`.
+
+        Raises
+        ------
+        InputError
+            If `frame` is unknown, or the model has no bodies.
+        """
         space = workspace_of(setup(self.model))
         if not self.model.bodies or frame not in ("world", "parent", "child"):
             raise InputError(
@@ -127,7 +176,22 @@ class Equilibrium(FrozenValue, Tabular):
 @documented_class
 @dataclass(frozen=True, repr=False)
 class Equilibria(Tabular, Sequence[Equilibrium]):
-    """All equilibria found, the nearest to the start first; `q`, `qd` and `t` are those of the nearest."""
+    """All equilibria that were found, the nearest to the start first.
+
+    `q`, `qd` and `t` are those of the nearest. The result can be the argument `at` of other functions.
+
+    Attributes
+    ----------
+    found : tuple of Equilibrium
+        The equilibria, the nearest first; `len`, an index and iteration refer to them.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> found = dl.equilibrium("simple-pendulum", at=[0.1])
+    >>> len(found), [each.stability for each in found], round(found.stable[0]["theta"], 9)
+    (2, ['stable', 'unstable'], 0.0)
+    """
 
     found: tuple[Equilibrium, ...]
 

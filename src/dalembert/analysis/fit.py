@@ -72,7 +72,7 @@ def fit(
         Lower and upper bounds by name.
     t0 : float, optional
         Start of the run; the first time of the data if None.
-    most : int, default 100
+    max_runs : int, default 100
         Largest number of runs.
 
     Returns
@@ -288,7 +288,47 @@ class Estimate(NamedTuple):
 @documented_class
 @dataclass(frozen=True, repr=False)
 class Fit(FrozenValue, Tabular):
-    """The result of `fit`: parameters with uncertainties."""
+    """The result of `fit`: fitted values with uncertainties, the fitted run and its residuals.
+
+    `result[name]` is a value with its standard deviation.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The fitted parameters and initial values.
+    x : ndarray, shape (k,)
+        Fitted values in the order of `names`.
+    covariance : ndarray, shape (k, k)
+        Covariance of the fitted values; infinite variances of values that cannot be identified.
+    start : ndarray, shape (k,)
+        First guesses.
+    run : Sensitivity
+        The run with the fitted values, at the times of the data.
+    data : Measured
+        The measurements: times `t`, column `names` and `values`, shape (columns, samples).
+    residuals : ndarray, shape (columns, samples)
+        Measurements minus model.
+    sigma : dict of str to float
+        Standard deviations of the measurements, by column.
+    chi2 : float
+        Σ (residual / σ)².
+    degrees_of_freedom : int
+        Number of measurements minus number of fitted values.
+    evaluations : int
+        Number of runs.
+    notes : tuple of str
+        Notes on identifiability, correlation and bounds.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> oscillator = dl.Model("oscillator").parameters(m=1.0, k=3.0).coordinates("x").start([1.0], [0.0])
+    >>> _ = oscillator.body("mass", joint=oscillator.prismatic((1, 0, 0), "x"), mass="m").force("mass", ("-k*x", 0, 0))
+    >>> t = np.linspace(0, 3, 31)
+    >>> found = dl.fit(oscillator, {"t": t, "x": np.cos(2 * t)}, ["k"], sigma=0.01)
+    >>> found["k"], found.degrees_of_freedom, round(found.model.parameter_values["k"], 9)
+    (4 ± 0.0057, 30, 4.0)
+    """
 
     names: tuple[str, ...]
     x: np.ndarray  # values in the order of the names

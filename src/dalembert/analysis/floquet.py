@@ -40,10 +40,32 @@ _ON_CIRCLE = 1e-7  # distance from the unit circle below which a multiplier lies
 @documented_class
 @dataclass(frozen=True, repr=False)
 class Floquet(FrozenValue, Tabular):
-    """The map of small deviations over one period: x(T) = `monodromy` x(0).
+    """The monodromy matrix of a periodic motion, x(T) = `monodromy` x(0) for small deviations x, and its multipliers.
 
-    `multipliers` are its eigenvalues, the largest first. A motion of an autonomous system has one multiplier 1, with a deviation
-    along the motion itself. `closing` is the distance of the final from the initial state, in scales of the model.
+    A motion of an autonomous system has one multiplier 1, with a deviation along the motion itself.
+
+    Attributes
+    ----------
+    model : Description
+        The model.
+    period : float
+        The period T, s.
+    states : tuple of str
+        Names of the independent coordinates and speeds.
+    monodromy : ndarray, shape (states, states)
+        The monodromy matrix.
+    closing : float
+        Distance of the final from the initial state, in scales of the model.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> shaken = dl.Model("shaken").parameters(e=0.3).coordinates("x").start([0.0], [0.0])
+    >>> _ = shaken.body("mass", joint=shaken.prismatic((1, 0, 0), "x"), mass=1)
+    >>> _ = shaken.force("mass", ("-(1 + e*cos(2*t))*x", 0, 0))  # Mathieu's equation in its first tongue
+    >>> found = dl.floquet(shaken, np.pi)
+    >>> found.stable, found.states, round(float(abs(found.multipliers[0])), 3)
+    (False, ('x', 'dot(x)'), 1.265)
     """
 
     model: Description

@@ -58,9 +58,53 @@ class Descriptor:
 class Linearization(FrozenValue, Tabular):
     """Linear equations about a state of a model: δẋ = A δx + B δu, δy = C δx + D δu.
 
-    The states are independent coordinates and speeds; a nonholonomic system has more coordinates than speeds. `kind` is the kind
-    of the state; `decoupled_states` are the decoupled coordinates, on which no state but other decoupled coordinates depends.
+    The states are independent coordinates and speeds; a nonholonomic system has more coordinates than speeds.
 
+    Attributes
+    ----------
+    model : Description
+        The model.
+    kind : str
+        The kind of the state, such as 'equilibrium'.
+    reason : str
+        Why the equations are valid only momentarily; empty if they are time-invariant.
+    states : tuple of str
+        Names of the s states: independent coordinates, then independent speeds.
+    inputs, outputs : tuple of str
+        Names of the m inputs and of the p outputs.
+    decoupled_states : tuple of str
+        Decoupled coordinates, on which no state but other decoupled coordinates depends.
+    A : ndarray, shape (s, s)
+        State matrix.
+    B : ndarray, shape (s, m)
+        Input matrix.
+    C : ndarray, shape (p, s)
+        Output matrix.
+    D : ndarray, shape (p, m)
+        Feedthrough matrix.
+    q, qd : ndarray, shape (n,)
+        Coordinates and rates about which the equations were linearized.
+    t : float
+        Time.
+    u0 : ndarray, shape (m,)
+        Values of the inputs there: equilibrium forces, or values of parameters.
+    y0 : ndarray, shape (p,)
+        Values of the outputs there.
+    multipliers : ndarray
+        Lagrange multipliers there.
+    mass : ndarray, shape (speeds, speeds)
+        Mass matrix of the speeds among the states, WᵀMW.
+    shapes : ndarray, shape (2n, s)
+        (δq, δq̇) of a unit value of every state.
+    onto : ndarray, shape (s, 2n)
+        The states of given (δq, δq̇).
+    unit : ndarray, shape (n,)
+        Scale of every coordinate.
+    full : Descriptor
+        The equations in all coordinates and multipliers: E ẋ = A x + B u.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> linear = dl.linearize("simple-pendulum", at=[0.0])
     >>> linear.states, linear.A.round(2).tolist()
@@ -111,7 +155,13 @@ class Linearization(FrozenValue, Tabular):
         return -self.mass @ self.A[self.coordinates :, self.coordinates :]
 
     def reduced(self) -> Linearization:
-        """The reduced equations without decoupled coordinates and without outputs that depend on them."""
+        """The equations without decoupled coordinates and without outputs that depend on them.
+
+        Returns
+        -------
+        Linearization
+            The equations of the remaining states and outputs.
+        """
         coupled = [i for i, name in enumerate(self.states) if name not in self.decoupled_states]
         decoupled = [i for i in range(len(self.states)) if i not in coupled]
         outputs = [j for j in range(len(self.C)) if not np.abs(self.C[j, decoupled]).max(initial=0.0)]
@@ -159,6 +209,13 @@ class Linearization(FrozenValue, Tabular):
     def modes(self) -> Modes:
         """The modes, slowest first: frequencies, damping ratios and shapes in all coordinates.
 
+        Returns
+        -------
+        Modes
+            The modes as a sequence.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> mode = dl.linearize("simple-pendulum", at=[0.0]).modes()[0]
         >>> round(mode.frequency**2, 9), mode.damping_ratio
@@ -168,8 +225,20 @@ class Linearization(FrozenValue, Tabular):
         return Modes(self.model, self.q, self.t, found, self.unit)
 
     def transfer(self, s: npt.ArrayLike) -> npt.NDArray[np.complex128]:
-        """C (s − A)⁻¹ B + D at complex s, a scalar or an array: (outputs, inputs) or (outputs, inputs, *s.shape).
+        """The transfer matrix C (s − A)⁻¹ B + D at complex frequencies s.
 
+        Parameters
+        ----------
+        s : complex or array_like
+            Complex frequencies, rad/s.
+
+        Returns
+        -------
+        ndarray, shape (outputs, inputs, ...)
+            The transfer matrix; the last axes are those of `s`, none for a scalar.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> linear = dl.linearize("simple-pendulum", at=[0.0], inputs=["theta"], outputs=["theta"])
         >>> linear.transfer(2j).round(9).tolist()  # 1/(9.81 − 4)
@@ -180,11 +249,37 @@ class Linearization(FrozenValue, Tabular):
         return np.moveaxis(np.array(each), 0, -1).reshape(*self.D.shape, *points.shape)
 
     def frequency_response(self, omega: npt.ArrayLike) -> npt.NDArray[np.complex128]:
-        """The transfer functions at s = iω."""
+        """The frequency response: the transfer matrix at s = iω.
+
+        Parameters
+        ----------
+        omega : float or array_like
+            Angular frequencies, rad/s.
+
+        Returns
+        -------
+        ndarray, shape (outputs, inputs, ...)
+            The complex frequency response; the last axes are those of `omega`.
+        """
         return self.transfer(1j * as_finite_array(omega, "frequency_response, omega"))
 
     def poles_and_zeros(self, output: str, input: str) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:
-        """The poles and zeros of one transfer function; all eigenvalues are poles, and cancellations are not removed."""
+        """The poles and zeros of one transfer function.
+
+        All eigenvalues are poles; cancellations are not removed.
+
+        Parameters
+        ----------
+        output : str
+            The name of the output.
+        input : str
+            The name of the input.
+
+        Returns
+        -------
+        tuple of two ndarray
+            Poles and zeros, rad/s.
+        """
         i, j = _index(self.outputs, output, "output"), _index(self.inputs, input, "input")
         both = np.block([[self.A, self.B[:, [j]]], [self.C[[i]], self.D[[i]][:, [j]]]])
         return self.eigenvalues, finite_eigenvalues(both, np.diag([1.0] * len(self.A) + [0.0]))
@@ -192,8 +287,18 @@ class Linearization(FrozenValue, Tabular):
     def symbolic(self, state: Mapping[str, Written] | None = None) -> SymbolicLinearization:
         """A and B with the parameters as symbols, for models of up to eight coordinates.
 
-        `state` defines coordinates and rates that depend on parameters as formulas; the others are constant numbers.
+        Parameters
+        ----------
+        state : mapping of str to formula, optional
+            Coordinates and rates that depend on parameters, as formulas; the others are constant numbers.
 
+        Returns
+        -------
+        SymbolicLinearization
+            A and B as SymPy matrices.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.linearize("simple-pendulum", at=[0.0]).symbolic().A
         Matrix([
@@ -205,14 +310,33 @@ class Linearization(FrozenValue, Tabular):
         return symbolic_of(self, state)
 
     def to_scipy(self) -> StateSpace:
-        """The equations as `scipy.signal.StateSpace`; requires inputs and outputs."""
+        """The equations as `scipy.signal.StateSpace`; requires inputs and outputs.
+
+        Returns
+        -------
+        scipy.signal.StateSpace
+            A continuous-time state-space system.
+        """
         from scipy.signal import StateSpace
 
         self._require_both("to_scipy")
         return StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
-        """The equations as `control.ss` of python-control, with the names of states, inputs and outputs."""
+        """The equations as `control.ss` of python-control, with the names of states, inputs and outputs.
+
+        Returns
+        -------
+        control.StateSpace
+            A continuous-time state-space system with named signals.
+
+        Raises
+        ------
+        EngineError
+            If python-control is not installed.
+        InputError
+            If there are no inputs or no outputs.
+        """
         try:
             import control  # pyright: ignore[reportMissingImports]
         except ImportError:
@@ -275,7 +399,28 @@ def _index(names: tuple[str, ...], name: str, what: str) -> int:
 @documented_class
 @dataclass(frozen=True, repr=False)
 class Modes(Tabular, Sequence[VibrationMode]):
-    """All modes about a state, slowest first."""
+    """The modes of small vibrations about a state, slowest first.
+
+    Attributes
+    ----------
+    model : Description
+        The model.
+    q : ndarray, shape (n,)
+        Coordinates about which the equations were linearized.
+    t : float
+        Time.
+    found : tuple of VibrationMode
+        The modes, each with `eigenvalue`, `frequency`, `damping_ratio` and `shape`; `len`, an index and iteration refer to them.
+    unit : ndarray, shape (n,)
+        Scale of every coordinate.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> modes = dl.linearize("double-pendulum", at=[0.0, 0.0]).modes()
+    >>> modes.frequencies.round(4).tolist(), modes[0].shape.real.round(4).tolist()
+    ([2.3972, 5.7874], [0.7071, 1.0])
+    """
 
     model: Description
     q: np.ndarray
@@ -314,10 +459,28 @@ class Modes(Tabular, Sequence[VibrationMode]):
         return np.array([mode.shape for mode in self.found]).reshape(len(self.found), len(self.q)).T
 
     def motion(self, index: int, size: float = 0.3, samples: int = 73) -> tuple[np.ndarray, np.ndarray]:
-        """Times and positions of one period of a mode, (k,) and (n, k), projected onto the constraints.
+        """The positions during one period of a mode, projected onto the constraints.
 
-        `size` is the largest amplitude of a coordinate, in radians or in lengths of the model. A mode that does not
-        oscillate is displayed as an oscillation.
+        A mode that does not oscillate is displayed as an oscillation.
+
+        Parameters
+        ----------
+        index : int
+            The index of the mode.
+        size : float, default 0.3
+            The largest amplitude of a coordinate, in radians or in lengths of the model.
+        samples : int, default 73
+            Number of samples in the period.
+
+        Returns
+        -------
+        tuple of two ndarray
+            Times (samples,), s, and positions (n, samples).
+
+        Raises
+        ------
+        InputError
+            If there is no such mode.
         """
         if not is_integer(index) or not -len(self) <= index < len(self):
             raise InputError(f"modes: there is no mode {short_repr(index)}. Expected 0 to {len(self) - 1}.")
@@ -330,7 +493,20 @@ class Modes(Tabular, Sequence[VibrationMode]):
         return t, _projected(self.model, q, self.t)
 
     def scene(self, index: int = 0, size: float = 0.3) -> Scene:
-        """The scene of a mode, the input of pages and animations."""
+        """The scene of a mode, the input of pages and animations.
+
+        Parameters
+        ----------
+        index : int, default 0
+            The index of the mode.
+        size : float, default 0.3
+            The largest amplitude of a coordinate, in radians or in lengths of the model.
+
+        Returns
+        -------
+        Scene
+            Bodies and their motion.
+        """
         from dalembert.display.scene.recorded_motion import recorded_motion
         from dalembert.display.scene.scene_builder import scene_of
 
@@ -348,7 +524,24 @@ class Modes(Tabular, Sequence[VibrationMode]):
         pixels: int = 480,
         frames: int = 4,
     ) -> Animation:
-        """Animate one period of a mode, by default in two seconds; options as in `Trajectory.animate`."""
+        """Animate one period of a mode.
+
+        Options are those of `Trajectory.animate`.
+
+        Parameters
+        ----------
+        index : int, default 0
+            The index of the mode.
+        size : float, default 0.3
+            The largest amplitude of a coordinate, in radians or in lengths of the model.
+        speed : float, optional
+            Seconds of motion per second of a video; by default a period takes two seconds.
+
+        Returns
+        -------
+        Animation
+            The animation, which notebooks display.
+        """
         from dalembert.display.video import Animation
 
         scene = self.scene(index, size)

@@ -34,9 +34,27 @@ _AXIS = 1e-9  # relative to the largest eigenvalue
 @documented_class
 @dataclass(frozen=True, repr=False)
 class Locus(FrozenValue, Tabular):
-    """Eigenvalues at values of a parameter: (states, values), each row one tracked eigenvalue.
+    """Eigenvalues as functions of a parameter, the result of `root_locus`.
 
-    `q` and `qd` are the corresponding equilibria or steady motions, (coordinates, values).
+    Attributes
+    ----------
+    model : Description
+        The model.
+    name : str
+        The varied parameter, or the rate of a coordinate.
+    values : ndarray, shape (K,)
+        Its values.
+    eigenvalues : ndarray, shape (states, K)
+        Eigenvalues, rad/s; each row is one tracked eigenvalue.
+    q, qd : ndarray, shape (n, K)
+        Coordinates and rates of the corresponding equilibria or steady motions.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> upright = dl.root_locus("simple-pendulum", "g", [1.0, 4.0, 9.0], at=[np.pi])  # λ = ±√(g/l)
+    >>> upright.growth.round(6).tolist(), upright.unstable.tolist()
+    ([1.0, 2.0, 3.0], [True, True, True])
     """
 
     model: Description
@@ -57,14 +75,31 @@ class Locus(FrozenValue, Tabular):
         return self.growth > _AXIS * np.abs(self.eigenvalues).max(axis=0)
 
     def plot(self, path: str | Path | None = None) -> Plot:
-        """Plot the root locus in the complex plane; saved if a path is given."""
+        """Plot the root locus in the complex plane.
+
+        Returns
+        -------
+        Plot
+            The figure.
+        """
         from dalembert.display.plots import spectra as plot_spectra
 
         across = plot_spectra.worded_value(self.model, self.name)
         return plot_spectra.locus(self.eigenvalues, self.values, across, self.model.name, path)
 
     def campbell(self, path: str | Path | None = None, *, orders: Sequence[float] = (1.0, 2.0)) -> Plot:
-        """Plot the Campbell diagram: frequencies over the value, with lines of its multiples; saved if a path is given."""
+        """Plot the Campbell diagram: imaginary parts over the varied value, with lines of its multiples.
+
+        Parameters
+        ----------
+        orders : sequence of float, default (1.0, 2.0)
+            Orders of the excitation: slopes of the lines, in multiples of the varied value.
+
+        Returns
+        -------
+        Plot
+            The figure.
+        """
         from dalembert.display.plots import spectra as plot_spectra
 
         across = plot_spectra.worded_value(self.model, self.name)

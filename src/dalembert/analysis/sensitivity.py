@@ -182,8 +182,25 @@ def _joined(pieces: Sequence[WithDerivatives]) -> WithDerivatives:
 @documented_class
 @dataclass(frozen=True, repr=False)
 class Sensitivity(FrozenValue, Tabular):
-    """A trajectory and its derivatives; samples are on the last axis.
+    """A trajectory and its derivatives by parameters and initial values; samples are on the last axis.
 
+    Attributes
+    ----------
+    equations : BoundEquations
+        The differentiated equations, with all switching conditions fixed.
+    run : Trajectory
+        The trajectory.
+    directions : Directions
+        The differentiation variables; `of` has their names.
+    state : WithDerivatives
+        (q, q̇) along the run with derivatives: `value` (2n, samples), `first` (2n, directions, samples), `second`.
+    integrator : str
+        The integrator of the variational equations.
+    crossings : tuple of Crossing
+        Events and switchings with the derivatives of their times.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> run = dl.sensitivity("simple-pendulum", 1.0, of=["l", "theta(0)"], samples=11)
     >>> run.dq.shape, run["theta", "l"].shape
@@ -254,9 +271,21 @@ class Sensitivity(FrozenValue, Tabular):
 
     @validate_arguments
     def observe(self, name: str) -> WithDerivatives:
-        """An observable along the run with its derivatives: a coordinate, dot(x), ddot(x), kinetic, potential, energy, jacobi,
-        momenta, multipliers, reactions, or any formula of coordinates, rates, parameters and t.
+        """An observable along the run with its derivatives.
 
+        Parameters
+        ----------
+        name : str
+            A coordinate, dot(x), ddot(x), kinetic, potential, energy, jacobi, momenta, multipliers, reactions, or any formula of
+            coordinates, rates, parameters and t.
+
+        Returns
+        -------
+        WithDerivatives
+            `value` (rows, samples), `first` (rows, directions, samples) and, for order 2, `second`.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> run = dl.sensitivity("simple-pendulum", 1.0, of=["l"], samples=11)
         >>> expected = np.sin(run.q[0]) + np.cos(run.q[0]) * run["theta", "l"]  # l = 1
@@ -272,8 +301,22 @@ class Sensitivity(FrozenValue, Tabular):
 
     @validate_arguments
     def path(self, body: str, point: Sequence[Any] = (0, 0, 0)) -> WithDerivatives:
-        """The path of a point of a body in world axes, with its derivatives: three positions, then three velocities.
+        """The path of a point of a body in world axes with its derivatives.
 
+        Parameters
+        ----------
+        body : str
+            The name of the body.
+        point : sequence of float or str, default (0, 0, 0)
+            A point in axes of the body, numbers or formulas of parameters.
+
+        Returns
+        -------
+        WithDerivatives
+            Rows are three positions, then three velocities.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> run = dl.sensitivity("double-pendulum", 1.0, of=["l1"], samples=11)
         >>> run.path(run.run.model.bodies[-1].name).first.shape

@@ -232,11 +232,19 @@ def _rows(values: Array, which: Sequence[int]) -> Array:
 @documented_class
 @dataclass(frozen=True)
 class Target:
-    """A target of a body: the position of a point, the orientation of the body, or both.
+    """A target of `inverse_kinematics`: the position of a point of a body, the orientation of the body, or both.
 
-    `position` is (3,) or (3, K) in world axes, `orientation` a rotation (3, 3) or (3, 3, K) from body to world axes, or a
-    quaternion (w, x, y, z) of shape (4,) or (4, K). `point` is the point in body axes, by default that of the call.
+    Attributes
+    ----------
+    position : array_like, shape (3,) or (3, K), optional
+        Position of the point in world axes; free if None.
+    orientation : array_like, shape (3, 3), (3, 3, K), (4,) or (4, K), optional
+        Rotation matrix from body to world axes, or a quaternion (w, x, y, z); free if None.
+    point : array_like, shape (3,), optional
+        A point in axes of the body; the argument `point` of `inverse_kinematics` if None.
 
+    Examples
+    --------
     >>> Target(position=(0.3, 0.1, 0.5)).position
     (0.3, 0.1, 0.5)
     """

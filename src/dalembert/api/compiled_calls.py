@@ -207,7 +207,17 @@ def clear_cache() -> None:
 
 @dataclass(frozen=True, repr=False)
 class CompiledModel(FrozenValue):
-    """A model on an engine; compiled functions are cached by content."""
+    """A model on an engine; compiled functions are cached by content.
+
+    Attributes
+    ----------
+    model : Description
+        The model.
+    engine : {'native', 'python'}
+        How functions are evaluated: machine code or NumPy.
+    execution : {'unrolled', 'rolled'} or None
+        Straight-line code, or loops over a table of links; None if it is chosen automatically.
+    """
 
     model: Description
     engine: str

@@ -121,6 +121,13 @@ class Dynamics(Tabular, CompiledModel):
         The loads of the model are included; joint friction only with `friction`. For `actuated`, and for models with
         constraints, see `dl.inverse_dynamics`.
 
+        Returns
+        -------
+        ndarray, shape (n,) or (n, batch)
+            Generalized forces along the speeds.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.dynamics("simple-pendulum").inverse([0.0], [0.0], [0.0]).shape
         (1,)
@@ -149,6 +156,13 @@ class Dynamics(Tabular, CompiledModel):
         If `qd` contains quaternion rates the result is q̈, else the rates of the speeds. If the mass matrix is singular, the
         error names the speeds without inertia.
 
+        Returns
+        -------
+        ndarray, shape (n,) or (n, batch)
+            Accelerations.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.dynamics("double-pendulum").forward([0.4, 1.1], [0.3, -0.2]).shape
         (2,)
@@ -176,6 +190,18 @@ class Dynamics(Tabular, CompiledModel):
 
         Same as `dl.hybrid_dynamics`. `out` has shape (2, n) or (2, n, batch).
 
+        Parameters
+        ----------
+        prescribed : sequence of str
+            Names of the speeds whose accelerations are prescribed.
+
+        Returns
+        -------
+        HybridDynamics
+            `qdd` and `tau` of all speeds, each (n,) or (n, batch).
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> arm = dl.dynamics("double-pendulum")
         >>> found = arm.hybrid([0.1, 0.2], [0.3, 0.4], [0.5, 0.0], prescribed=["theta1"])
@@ -190,6 +216,13 @@ class Dynamics(Tabular, CompiledModel):
     def mass_matrix(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
         """The mass matrix M of the speeds, including rotors, without constraints; alias `crba`.
 
+        Returns
+        -------
+        ndarray, shape (n, n) or (n, n, batch)
+            The mass matrix, symmetric.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.dynamics("double-pendulum").mass_matrix([0.4, 1.1]).shape
         (2, 2)
@@ -201,6 +234,13 @@ class Dynamics(Tabular, CompiledModel):
     def bias(self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
         """The bias forces c + g, the inverse dynamics at zero acceleration without loads; alias `nle`.
 
+        Returns
+        -------
+        ndarray, shape (n,) or (n, batch)
+            Generalized forces along the speeds.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> pendulum = dl.dynamics("double-pendulum")
         >>> q, qd = np.array([0.4, 1.1]), np.array([0.3, -0.2])
@@ -212,6 +252,13 @@ class Dynamics(Tabular, CompiledModel):
     def gravity(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
         """The gravity forces g, the inverse dynamics at rest without loads.
 
+        Returns
+        -------
+        ndarray, shape (n,) or (n, batch)
+            Generalized forces along the speeds.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.dynamics("simple-pendulum").gravity([0.0]).shape
         (1,)
@@ -223,6 +270,13 @@ class Dynamics(Tabular, CompiledModel):
 
         Terms of rheonomic joints in c are not included.
 
+        Returns
+        -------
+        ndarray, shape (n, n) or (n, n, batch)
+            The matrix C.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.dynamics("double-pendulum").coriolis([0.4, 1.1], [0.3, -0.2]).shape
         (2, 2)
@@ -241,6 +295,13 @@ class Dynamics(Tabular, CompiledModel):
     ) -> np.ndarray:
         """Jacobian J (6, n) of a `point` in body axes: J s is its velocity and the angular velocity, in world axes.
 
+        Returns
+        -------
+        ndarray, shape (6, n) or (6, n, batch)
+            Rows are three linear velocities, then three angular velocities.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.dynamics("puma560").jacobian(np.zeros(6), "flange").shape
         (6, 6)
@@ -254,6 +315,13 @@ class Dynamics(Tabular, CompiledModel):
 
         Terms of rheonomic joints are not included. `out` has shape (6, n + 1) for both.
 
+        Returns
+        -------
+        tuple of two ndarray
+            The matrix A (6, n) and the momentum A s (6,), with a last axis for a batch.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> A, momentum = dl.dynamics("puma560").centroidal(np.zeros(6), np.ones(6))
         >>> A.shape, momentum.shape
@@ -275,11 +343,31 @@ class Dynamics(Tabular, CompiledModel):
         out: Out = None,
         threads: int = 1,
     ) -> Derivatives:
-        """Derivatives of accelerations (`of="forward"`, at forces `inputs`) or of forces (`of="inverse"`, at accelerations).
+        """Derivatives of forward or inverse dynamics with respect to q, speeds, inputs and parameters.
 
-        With respect to q, speeds, `inputs`, and the named parameters in their order, each (n, n) or (n, n, batch). For a
-        quaternion, q varies along its three speeds. `out` has all blocks side by side.
+        For a quaternion, q varies along its three speeds. `out` has all blocks side by side.
 
+        Parameters
+        ----------
+        inputs : array_like, shape (n,) or (n, batch), optional
+            Forces for `of="forward"`, accelerations for `of="inverse"`; zero if None.
+        of : {'forward', 'inverse'}, default 'forward'
+            Differentiate forward dynamics (accelerations) or inverse dynamics (forces).
+        parameters : sequence of str, default ()
+            Names of parameters for `by_parameters`.
+
+        Returns
+        -------
+        Derivatives
+            `by_q`, `by_qd` and `by_input`, each (n, n), and `by_parameters` (n, parameters), with a last axis for a batch.
+
+        Raises
+        ------
+        InputError
+            If `of` or a parameter is unknown, or a state has a wrong shape.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> slopes = dl.dynamics("double-pendulum").derivatives(np.zeros(2), np.zeros(2), parameters=["m1"])
         >>> slopes.by_q.shape, slopes.by_input.shape, slopes.by_parameters.shape
@@ -317,12 +405,42 @@ class Dynamics(Tabular, CompiledModel):
         friction: bool = False,
         threads: int = 1,
     ) -> Rollout:
-        """Integrate many states with steps dt: `rk4`, or `semi_implicit` (symplectic Euler), which limits energy drift.
+        """Integrate many initial states at once with a fixed step size.
 
-        `tau` are constant forces, or a function of t, q (n, batch) and speeds that returns (n, batch) at every stage. The
-        initial states and every `every`-th step are recorded. Velocities are returned as speeds. With constraints, the states
-        are projected onto them after every step.
+        With constraints, the states are projected onto them after every step.
 
+        Parameters
+        ----------
+        tau : array_like, callable or None
+            Constant generalized forces (n,) or (n, batch), or a function of t, q (n, batch) and speeds (n, batch) that returns
+            (n, batch), called at every stage; zero if None.
+        dt : float
+            Step size, s.
+        steps : int
+            Number of steps.
+        t : float, default 0.0
+            Initial time.
+        method : {'rk4', 'semi_implicit'}, default 'rk4'
+            Classical Runge–Kutta method, or symplectic Euler, which limits energy drift.
+        every : int, default 1
+            Record the initial states and every `every`-th step.
+
+        Returns
+        -------
+        Rollout
+            `t` (samples,), `q` and speeds `qd`, each (n, samples) or (n, samples, batch).
+
+        Raises
+        ------
+        InputError
+            If a state has a wrong shape, or an option is invalid.
+        SimulationError
+            If a state is no longer finite.
+        NotApplicableError
+            If the model has rigid contacts.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> run = dl.dynamics("double-pendulum").rollout(np.ones((2, 100)), np.zeros((2, 100)), None, 1e-3, 50)
         >>> run.q.shape, round(float(run.t[-1]), 6)
@@ -346,6 +464,13 @@ class Dynamics(Tabular, CompiledModel):
         are those of `dl.simulate`. With the formalism `denoc`, `dl.simulate` uses the same recursion for large trees; otherwise
         it derives explicit equations, which support more features.
 
+        Returns
+        -------
+        Trajectory
+            The recorded motion.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> run = dl.dynamics(dl.load("rope", links=100)).simulate(0.1, samples=11)
         >>> run.q.shape, run.energy_error < 1e-9
@@ -364,8 +489,20 @@ class Dynamics(Tabular, CompiledModel):
         return np.zeros(n) if batch is None else _shared_zeros(n, batch)
 
     def rates(self, q: Numbers, s: Numbers) -> np.ndarray:
-        """The coordinate rates q̇ for speeds s; they differ only for quaternions.
+        """The coordinate rates q̇ for speeds s, which differ for quaternions only.
 
+        Parameters
+        ----------
+        s : array_like, shape (n,) or (n, batch)
+            Speeds.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, batch)
+            Rates of the coordinates.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.dynamics("double-pendulum").rates([0.4, 1.1], [0.3, -0.2])
         array([ 0.3, -0.2])

@@ -264,7 +264,7 @@ class Equations(SymbolicEquations):
         >>> import dalembert as dl
         >>> model = dl.load("slider-crank-2")
         >>> here = dl.derive(model, "poincare").quasi_accelerations(*model.initial)
-        >>> bool((here.gaussian(here.possible(100)) > here.gaussian()).all())
+        >>> bool((here.gaussian(here.random_admissible(100)) > here.gaussian()).all())
         True
         """
         if self.about.velocities is not Velocities.SQUARE_SPEEDS:
@@ -482,9 +482,9 @@ class Equations(SymbolicEquations):
             The run with these quantities.
 
         >>> import dalembert as dl
-        >>> eom = dl.derive(dl.load("rope", links=50), "denoc")
+        >>> eom = dl.derive("double-pendulum", "lagrange")
         >>> run = eom.evaluate(eom.simulate(0.01, samples=3))
-        >>> run.pose("rod50").position.shape
+        >>> run.pose("lower").position.shape  # of three samples
         (3, 3)
         """
         return with_bodies(self, run)

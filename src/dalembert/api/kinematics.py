@@ -40,6 +40,13 @@ class Kinematics(CompiledModel):
     `dl.pose`, `dl.position`, `dl.velocity`, `dl.acceleration`, `dl.jacobian`, `dl.jacobian_rate` and `dl.center_of_mass` are the
     same functions with the model as first argument; use `dl.kinematics(model)` for repeated calls.
 
+    Attributes
+    ----------
+    changes : mapping of str to float
+        Parameter values that differ from those of the model.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> arm = dl.kinematics("double-pendulum")
     >>> arm.pose([0.1, 0.2], "lower").position.shape
@@ -104,8 +111,20 @@ class Kinematics(CompiledModel):
     def poses(
         self, q: Numbers, t: Numbers = 0.0, *, bodies: tuple[str, ...] | None = None, threads: int = 1
     ) -> dict[str, Pose]:
-        """The poses of `bodies` in the world by name; all bodies by default.
+        """The poses of several bodies in the world, by name.
 
+        Parameters
+        ----------
+        bodies : tuple of str, optional
+            Names of the bodies; all by default.
+
+        Returns
+        -------
+        dict of str to Pose
+            Poses by name, with attributes for rotation, position, 4×4 matrix and quaternion.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> list(dl.kinematics("double-pendulum").poses([0.1, 0.2]))
         ['upper', 'lower']

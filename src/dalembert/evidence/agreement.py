@@ -66,7 +66,7 @@ class Agreement(Tabular):
         Results by formulation.
     notes : tuple of str
         Remarks on fewer states than requested, limits of an engine, or omitted formulations.
-    others : mapping of str to Verdict
+    other_methods : mapping of str to Verdict
         Results of other methods by name, such as the recursion.
     programs : mapping of str to Verdict
         Results of the programs that runs integrate, by name.

@@ -59,7 +59,69 @@ _MAX_TABLE_ROWS = 60
 @documented_class
 @dataclass(repr=False, eq=False)
 class Elements(Tabular, ABC):
-    """The elements of a model, each an immutable record, and properties derived from them."""
+    """The elements of a model, each an immutable record, and properties derived from them.
+
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    gravity_input : tuple
+        Acceleration of gravity in world axes as it was given, shape (3,); `gravity` has it as formulas.
+    text : str
+        Description by the user.
+    declared_parameters : tuple of Parameter
+        Parameters with default values, in the order of declaration.
+    generalized_coordinates : tuple of Coordinate
+        Coordinates with default initial positions and rates, in the order of q.
+    symbols : mapping of str to sympy.Basic
+        SymPy objects of the declared names.
+    bodies : tuple of Body
+        Bodies with their joints and mass properties.
+    loads : tuple of Load
+        Forces, torques, springs, dampers, actuators and compliant or rigid contacts.
+    holonomic_constraints : tuple of Holonomic
+        Constraints φ(q, t) = 0, including prescribed motions.
+    nonholonomic_constraints : tuple of Nonholonomic
+        Constraints ψ(q, q̇, t) = 0.
+    canonical_constraints : tuple of Canonical
+        Constraints φ(q, p, t) = 0 on coordinates and momenta.
+    contacts : tuple of Contact
+        Constraints between bodies, such as rolling, gears, couplings and distances.
+    loops : tuple of Loop
+        Loop-closing joints.
+    rotors : tuple of Rotor
+        Rotors geared to joints.
+    points : tuple of Point
+        Named points of bodies.
+    events : tuple of Event
+        Events of a simulation.
+    controllers : tuple of Controller
+        Control laws in Python.
+    limits : mapping of str to Limits
+        Limits of position, rate and effort, by coordinate.
+    shapes : tuple of Shape
+        Visual shapes of bodies.
+    published : bool
+        True for published data, whose inconsistent inertias are warnings instead of errors.
+    notes : tuple of str
+        What an importer changed or ignored.
+    generalized_speeds : tuple of Speed
+        Declared generalized speeds (quasi-velocities).
+    energies : Energies or None
+        Kinetic energy, potential energy and applied forces of a model without bodies.
+    non_ideal_forces : mapping of str to Formula
+        Non-ideal constraint forces, by coordinate.
+    duration : float
+        Default duration of a simulation, s.
+    samples : int
+        Default number of samples.
+    integrator : str or None
+        Default integrator; chosen automatically if None.
+    step : float or None
+        Default step size of an integrator with fixed steps, s.
+    assemble_start : bool
+        True if the initial state is a guess that is moved to the nearest one satisfying the constraints.
+    """
 
     name: str
     gravity_input: tuple[Written, ...] = (0, 0, 0)  # read on access, since parameters may be declared later
@@ -99,7 +161,18 @@ class Elements(Tabular, ABC):
 
     @abstractmethod
     def replaced(self, **elements: object) -> Self:
-        """Return a copy with some elements replaced, by attribute name."""
+        """Return a copy with some elements replaced, by attribute name.
+
+        Parameters
+        ----------
+        **elements
+            New values, by attribute name.
+
+        Returns
+        -------
+        Model or Description
+            The copy.
+        """
 
     @property
     def reader(self) -> FormulaReader:
@@ -118,10 +191,33 @@ class Elements(Tabular, ABC):
         constant: bool = False,
         momenta: bool = False,
     ) -> Formula:
-        """Read a formula of the declared names, as elements do; `constant` allows parameters only.
+        """Read a formula of the declared names, as elements do.
 
-        With `momenta` the momentum of a coordinate x is written p(x), and velocities raise an error.
+        Parameters
+        ----------
+        value : str, float or sympy.Expr
+            The formula.
+        where : str, default 'formula'
+            The element, for messages.
+        rates : bool, default True
+            Allow rates of coordinates.
+        constant : bool, default False
+            Allow parameters only.
+        momenta : bool, default False
+            Allow momenta, written p(x) for a coordinate x, instead of rates.
 
+        Returns
+        -------
+        Formula
+            The SymEngine expression.
+
+        Raises
+        ------
+        InputError
+            If the formula has a syntax error or an unknown or disallowed name.
+
+        Examples
+        --------
         >>> from dalembert.model.model import Model
         >>> Model("m").parameters(k=2.0).coordinates("x").formula("k*x**2/2")
         (1/2)*k*x**2
@@ -206,7 +302,13 @@ class Elements(Tabular, ABC):
         return max((len(table) for formula in self.formulas for table in tables_in(formula)), default=0)
 
     def refuse_canonical(self, who: str) -> None:
-        """Raise if the model has constraints on momenta, which `who` does not support."""
+        """Raise if the model has constraints on momenta, which `who` does not support.
+
+        Raises
+        ------
+        NotApplicableError
+            If there are constraints on momenta.
+        """
         if self.canonical_constraints:
             raise NotApplicableError(
                 f"{who}: the constraint '{self.canonical_constraints[0].name}' of model '{self.name}' contains momenta. "
@@ -219,16 +321,36 @@ class Elements(Tabular, ABC):
         return Inputs(self.controllers, self.coordinate_names, tuple(p.name for p in self.declared_parameters))
 
     def without_controllers(self) -> Self:
-        """Return a copy without control laws in Python: their inputs u(name) become parameters of default value 1."""
+        """Return a copy without control laws in Python.
+
+        Their inputs u(name) become parameters of default value 1.
+
+        Returns
+        -------
+        Model or Description
+            The copy, or the model itself if there are no such laws.
+        """
         return self.replaced(controllers=()) if self.controllers else self
 
     def with_unit_contact_forces(self) -> Self:
-        """Return a copy with all rigid contact forces set to 1; they are 0 unless a simulation computes them."""
+        """Return a copy with all rigid contact forces set to 1; they are 0 unless a simulation computes them.
+
+        Returns
+        -------
+        Model or Description
+            The copy, or the model itself without rigid contacts.
+        """
         names = {name for known in self.rigid for name in known.parameters}
         return self.with_parameters(dict.fromkeys(names, 1.0)) if names else self
 
     def refuse_rigid(self, who: str) -> None:
-        """Raise if the model has rigid contacts, whose forces `who` cannot compute."""
+        """Raise if the model has rigid contacts, whose forces `who` cannot compute.
+
+        Raises
+        ------
+        NotApplicableError
+            If there are rigid contacts.
+        """
         for known in self.rigid:
             raise NotApplicableError(
                 f"{who}: {known.title} of model '{self.name}' is rigid, and its force is computed by dl.simulate only. Expected "
@@ -236,7 +358,18 @@ class Elements(Tabular, ABC):
             )
 
     def refuse_laws(self, who: str, advice: str) -> None:
-        """Raise if loads are defined by control laws in Python, where `who` needs formulas."""
+        """Raise if loads are defined by control laws in Python, where `who` needs formulas.
+
+        Parameters
+        ----------
+        advice : str
+            How to fix it, for the message.
+
+        Raises
+        ------
+        NotApplicableError
+            If there are control laws in Python.
+        """
         for controller in self.controllers:
             raise NotApplicableError(
                 f"{who}: '{controller.name}' of model '{self.name}' is a control law in Python. Expected formulas. {advice}"
@@ -250,7 +383,25 @@ class Elements(Tabular, ABC):
         return (x, y, z)
 
     def number(self, value: Any, where: str) -> float:
-        """Evaluate a finite number or a formula of parameters."""
+        """Evaluate a number or a formula of parameters.
+
+        Parameters
+        ----------
+        value : float or str
+            A number or a formula of parameters.
+        where : str
+            The element, for messages.
+
+        Returns
+        -------
+        float
+            Its value for the default values of the parameters.
+
+        Raises
+        ------
+        InputError
+            If it is not finite, or not a number or formula of parameters.
+        """
         try:
             if isinstance(value, str):
                 known = self.parameter_values
@@ -270,7 +421,13 @@ class Elements(Tabular, ABC):
     # validation
 
     def check(self) -> list[Problem]:
-        """Return all problems of the model; an empty list if there are none."""
+        """Return all problems of the model; an empty list if there are none.
+
+        Returns
+        -------
+        list of Problem
+            Problems, each with the element, the fact and how to fix it.
+        """
         from dalembert.model.check import problems
 
         return problems(self)
@@ -284,13 +441,44 @@ class Elements(Tabular, ABC):
     # modified copies
 
     def with_parameters(self, values: Values | None = None, **more: float | str) -> Self:
-        """Return a copy with other default parameter values, by name or SymPy symbol."""
+        """Return a copy with other default parameter values, by name or SymPy symbol.
+
+        Parameters
+        ----------
+        values : mapping of str or Symbol to float or str, optional
+            New values, numbers or formulas of parameters.
+        **more
+            New values by keyword.
+
+        Returns
+        -------
+        Model or Description
+            The copy.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, a value is not finite, or the parameter is computed by a control law.
+        """
         changes = validated_parameters(self, {**(values or {}), **more})
         known = (replace(p, value=changes.get(p.name, p.value)) for p in self.declared_parameters)
         return self.replaced(declared_parameters=tuple(known))
 
     def stabilized(self, alpha: float, beta: float) -> Self:
-        """Return a copy with Baumgarte stabilization of all constraints: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0."""
+        """Return a copy with Baumgarte stabilization of all constraints: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0.
+
+        Parameters
+        ----------
+        alpha : float
+            Gain α of positions, 1/s².
+        beta : float
+            Gain β of rates, 1/s.
+
+        Returns
+        -------
+        Model or Description
+            The copy; constraints with their own feedback gains are unchanged.
+        """
         gains = tuple(decimal(self.number(gain, "stabilization")) for gain in (alpha, beta))
         lists = {key: getattr(self, key) for key in ("holonomic_constraints", "loops", "nonholonomic_constraints")}
         return self.replaced(**{key: tuple(c.stabilized(gains) for c in found) for key, found in lists.items()})
@@ -345,7 +533,18 @@ class Description(FrozenValue, Elements):
         return self
 
     def replaced(self, **elements: object) -> Description:
-        """Return a copy with some elements replaced, by attribute name; cached coordinate names are copied."""
+        """Return a copy with some elements replaced, by attribute name.
+
+        Parameters
+        ----------
+        **elements
+            New values, by attribute name.
+
+        Returns
+        -------
+        Description
+            The copy.
+        """
         out = replace(self, **elements)
         if "generalized_coordinates" not in elements and "names" in vars(self):
             vars(out)["names"] = self.names

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from dalembert.arguments import short_repr, validate_arguments
+from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, suggest_name
 from dalembert.model import constraints, contacts, joints, loads
 from dalembert.model.attitude import Rotation, roll_pitch_yaw, rotate_inertia
@@ -58,6 +59,11 @@ class Model(Elements):
     description : str
         Free description of the model.
 
+    Attributes
+    ----------
+    description : Description
+        All elements as an immutable value; `text` has the free description.
+
     Raises
     ------
     InputError
@@ -65,7 +71,6 @@ class Model(Elements):
 
     Examples
     --------
-
     >>> model = Model("pendulum", gravity=(0, -9.81, 0))
     >>> _ = model.parameters(m=1.0, l=0.5).coordinates("theta")
     >>> rod = model.revolute(axis=(0, 0, 1), angle="theta")
@@ -106,22 +111,58 @@ class Model(Elements):
 
     @classmethod
     def of(cls, description: Elements) -> Self:
-        """Create a model from a description or from another model."""
+        """Create a model from a description or from another model.
+
+        Parameters
+        ----------
+        description : Model or Description
+            The elements.
+
+        Returns
+        -------
+        Model
+            An independent model.
+        """
         return cls.__new__(cls)._set(description.description)
 
     def replaced(self, **elements: object) -> Self:
-        """Return a copy with some elements replaced, by attribute name."""
+        """Return a copy with some elements replaced, by attribute name.
+
+        Parameters
+        ----------
+        **elements
+            New values, by attribute name.
+
+        Returns
+        -------
+        Model
+            The copy.
+        """
         return type(self).of(replace(self.description, **elements))
 
     def copy(self) -> Self:
-        """Return an independent copy; the immutable elements are shared."""
+        """Return an independent copy; the immutable elements are shared.
+
+        Returns
+        -------
+        Model
+            The copy.
+        """
         return self.replaced()
 
     # declarations
 
     @validate_arguments
     def parameter(self, name: Name, value: float | str, description: str = "", unit: str = "") -> Self:
-        """Declare a parameter with its default value, description and unit."""
+        """Declare a parameter with its default value, description and unit.
+
+        Parameters
+        ----------
+        name : str or Symbol
+            Unique name of the parameter.
+        value : float or str
+            Default value, a number or a formula of earlier parameters.
+        """
         key = self._declare(name, "parameter")
         number = self.number(value, f"parameter '{key}'")
         self.declared_parameters += (Parameter(key, number, description, unit),)
@@ -129,7 +170,20 @@ class Model(Elements):
         return self
 
     def parameters(self, values: Values | None = None, **more: float | str) -> Self:
-        """Declare several parameters at once: `model.parameters(m=1.0, l=0.5)` or a mapping of symbols to values."""
+        """Declare several parameters at once: `model.parameters(m=1.0, l=0.5)`.
+
+        Parameters
+        ----------
+        values : mapping of str or Symbol to float or str, optional
+            Default values by name.
+        **more
+            Default values by keyword.
+
+        Raises
+        ------
+        InputError
+            If `values` is not a mapping, a name is invalid or in use, or a value is not finite.
+        """
         if values is not None and not isinstance(values, Mapping):
             raise InputError(f"parameters: got {values!r}. Expected a mapping of names to values, or m=1.0, l=0.5.")
         for name, value in {**(values or {}), **more}.items():
@@ -140,7 +194,17 @@ class Model(Elements):
     def coordinate(
         self, name: Name, start: float | str = 0.0, start_rate: float | str = 0.0, description: str = "", unit: str = ""
     ) -> Self:
-        """Declare a generalized coordinate with its default initial position and velocity."""
+        """Declare a generalized coordinate with its default initial position and velocity.
+
+        Parameters
+        ----------
+        name : str or dynamicsymbol
+            Unique name of the coordinate.
+        start : float or str, default 0.0
+            Default initial position, a number or a formula of parameters.
+        start_rate : float or str, default 0.0
+            Default initial velocity.
+        """
         key = self._declare(name, "coordinate")
         q0 = self.number(start, f"coordinate '{key}', initial position")
         qd0 = self.number(start_rate, f"coordinate '{key}', initial rate")
@@ -153,14 +217,28 @@ class Model(Elements):
             self.symbols = self.symbols | {name: symbol}
 
     def coordinates(self, *names: Name) -> Self:
-        """Declare several coordinates at once, by name or as dynamicsymbols; initial positions and velocities are zero."""
+        """Declare several coordinates at once; initial positions and velocities are zero.
+
+        Parameters
+        ----------
+        *names
+            Names or dynamicsymbols.
+        """
         for name in names:
             self.coordinate(name)
         return self
 
     @validate_arguments
     def start(self, q: Start, qd: Start) -> Self:
-        """Set the default initial positions and velocities, by name or in the order of the coordinates."""
+        """Set the default initial positions and velocities, by name or in the order of the coordinates.
+
+        Parameters
+        ----------
+        q : array_like, shape (n,), or mapping of str to float
+            Initial positions.
+        qd : array_like, shape (n,), or mapping of str to float
+            Initial velocities.
+        """
         states = zip(self.generalized_coordinates, *start_state(self, q, qd, "start", ("q", "qd")), strict=True)
         self.generalized_coordinates = tuple(replace(c, start=float(x), start_rate=float(v)) for c, x, v in states)
         return self
@@ -176,7 +254,18 @@ class Model(Elements):
     ) -> Self:
         """Set the default options of a simulation of this model.
 
-        With `assemble` the initial state is a guess: loading moves it to the nearest one that satisfies the constraints.
+        Parameters
+        ----------
+        duration : float or str, default 10.0
+            Simulated time, s.
+        samples : int, default 501
+            Number of equidistant samples.
+        integrator : str, optional
+            The key of the integrator; chosen automatically if None.
+        step : float or str, optional
+            Step size of an integrator with fixed steps, s.
+        assemble : bool, default False
+            The initial state is a guess: loading moves it to the nearest one that satisfies the constraints.
         """
         where = "simulation"
         seconds = self.number(duration, f"{where}, duration")
@@ -220,9 +309,24 @@ class Model(Elements):
     ) -> Self:
         """Add a body, connected to `parent` by one joint or a sequence of joints.
 
-        `inertia` is about the mass center: (Ixx, Iyy, Izz), the matrix entries (Ixx, Iyy, Izz, Ixy, Ixz, Iyz), or a 3×3 matrix,
-        in body axes or in `inertia_axes`, a rotation as in joints. Instead of mass, center and inertia, `solid` defines a
-        body by homogeneous solids.
+        Parameters
+        ----------
+        name : str
+            Unique name of the body: letters, digits, _ and -.
+        joint : Joint or sequence of Joint
+            The joints from the parent to the body, such as `model.revolute(...)`.
+        parent : str, default 'world'
+            The parent body, or the world.
+        mass : float or formula, default 0
+            Mass.
+        center : array_like, shape (3,)
+            Mass center in body axes.
+        inertia : array_like, shape (3,), (6,) or (3, 3)
+            Inertia about the mass center: (Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) with Ixy = −∫xy dm, or the matrix.
+        inertia_axes : sequence or matrix
+            Rotation from the axes of `inertia` to body axes, as in joints.
+        solid : MassProperties or sequence of MassProperties
+            Homogeneous solids, instead of mass, center and inertia; see `solid`.
         """
         where = f"body '{name}'"
         if name == WORLD or not is_identifier(name.replace("-", "_")):
@@ -260,6 +364,17 @@ class Model(Elements):
         """Set the limits of a coordinate: position, velocity and effort of its drive.
 
         Limits are not enforced automatically: `joint_stop` adds stops at lower and upper.
+
+        Parameters
+        ----------
+        coordinate : str
+            The name of the coordinate.
+        lower, upper : float or str, optional
+            Limits of the position.
+        velocity : float or str, optional
+            Limit of the rate.
+        effort : float or str, optional
+            Limit of the force or torque of the drive.
         """
         where = f"limit of '{coordinate}'"
         if coordinate not in self.coordinate_names:
@@ -281,7 +396,23 @@ class Model(Elements):
         color: ArrayInput | None = None,
         mesh: str = "",
     ) -> Self:
-        """Add a visual shape to a body; it is used in drawings only, not in the equations."""
+        """Add a visual shape to a body; it is used in drawings only, not in the equations.
+
+        Parameters
+        ----------
+        kind : {'box', 'cylinder', 'capsule', 'sphere', 'mesh'}
+            Kind of the shape.
+        size : array_like
+            Three edges of a box, radius and length of a cylinder or capsule, radius of a sphere, three scales of a mesh.
+        position : array_like, shape (3,)
+            Center of the shape in body axes.
+        rotation : sequence or matrix
+            Orientation on the body: roll, pitch and yaw, rad, or another rotation.
+        color : array_like, shape (4,), optional
+            Red, green, blue and alpha, from 0 to 1.
+        mesh : str, default ''
+            File of a mesh.
+        """
         where = f"shape of '{body}'"
         counts = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1, "mesh": 3}
         if kind not in counts:
@@ -303,7 +434,13 @@ class Model(Elements):
 
     @validate_arguments
     def note(self, sentence: str) -> Self:
-        """Add a note about the model, such as what an importer ignored."""
+        """Add a note about the model, such as what an importer ignored.
+
+        Parameters
+        ----------
+        sentence : str
+            The note.
+        """
         self.notes += (sentence,)
         return self
 
@@ -311,7 +448,15 @@ class Model(Elements):
 
     @validate_arguments
     def speed(self, value: Written, name: str | None = None, description: str = "") -> Self:
-        """Add a generalized speed (quasi-velocity), a formula linear in the velocities."""
+        """Add a generalized speed (quasi-velocity), a formula linear in the velocities.
+
+        Parameters
+        ----------
+        value : formula
+            The generalized speed, linear in the velocities.
+        name : str, optional
+            Unique name; u1, u2, ... by default.
+        """
         key = name or f"u{len(self.generalized_speeds) + 1}"
         if not is_identifier(key) or key in self.reader.names or any(s.name == key for s in self.generalized_speeds):
             raise InputError(f"speed '{key}': invalid or used name. Expected an unused identifier.")
@@ -319,7 +464,13 @@ class Model(Elements):
         return self
 
     def speeds(self, *values: Written) -> Self:
-        """Add the generalized speeds u1, u2, ... in this order."""
+        """Add the generalized speeds u1, u2, ... in this order.
+
+        Parameters
+        ----------
+        *values
+            Formulas, each linear in the velocities.
+        """
         for value in values:
             self.speed(value)
         return self
@@ -328,7 +479,17 @@ class Model(Elements):
     def set_energies(
         self, kinetic: Written, potential: Written = 0, forces: Mapping[str, Written] | Sequence[Written] = ()
     ) -> Self:
-        """Describe the system by T(q, q̇, t), V(q, t) and applied forces Q, in the order of q or by coordinate."""
+        """Describe the system by its kinetic energy, potential energy and applied forces, instead of bodies.
+
+        Parameters
+        ----------
+        kinetic : formula
+            Kinetic energy T(q, q̇, t).
+        potential : formula, default 0
+            Potential energy V(q, t).
+        forces : mapping of str to formula, or sequence of formula
+            Applied generalized forces Q(q, q̇, t), by coordinate or in the order of q.
+        """
         names = self.coordinate_names
         applied = {} if is_sequence(forces, 0) else by_coordinate(names, forces, "energies, forces")
         read = self.reader.read
@@ -341,7 +502,13 @@ class Model(Elements):
 
     @validate_arguments
     def non_ideal(self, forces: Mapping[str, Written] | Sequence[Written]) -> Self:
-        """Set non-ideal constraint forces C(q, q̇, t) with virtual work wᵀC, by coordinate name or one per coordinate."""
+        """Set non-ideal constraint forces C(q, q̇, t), whose virtual work is wᵀC.
+
+        Parameters
+        ----------
+        forces : mapping of str to formula, or sequence of formula
+            Non-ideal constraint forces C(q, q̇, t), by coordinate or in the order of q.
+        """
         entries = by_coordinate(self.coordinate_names, forces, "non_ideal").items()
         read = {name: self.reader.read(force, f"non_ideal '{name}'") for name, force in entries}
         self.non_ideal_forces = self.non_ideal_forces | read
@@ -365,6 +532,41 @@ class Model(Elements):
     ) -> Self:
         """Create a model from its energies T(q, q̇, t) and V(q, t), applied forces Q, constraints and speeds.
 
+        Parameters
+        ----------
+        name : str
+            Name of the model.
+        coordinates : sequence of str or dynamicsymbol
+            The coordinates q.
+        kinetic : formula
+            Kinetic energy T(q, q̇, t).
+        potential : formula, default 0
+            Potential energy V(q, t).
+        forces : mapping of str to formula, or sequence of formula
+            Applied generalized forces Q(q, q̇, t), by coordinate or in the order of q.
+        holonomic : sequence of formula
+            Constraints φ(q, t) = 0.
+        nonholonomic : sequence of formula
+            Constraints ψ(q, q̇, t) = 0.
+        speeds : sequence of formula
+            Generalized speeds, linear in the velocities.
+        parameters : mapping of str or Symbol to float, optional
+            Default values of the parameters.
+        non_ideal : mapping of str to formula, or sequence of formula
+            Non-ideal constraint forces C(q, q̇, t), by coordinate or in the order of q.
+
+        Returns
+        -------
+        Model
+            The model.
+
+        Raises
+        ------
+        InputError
+            If a name is invalid, or a formula has an unknown name.
+
+        Examples
+        --------
         >>> from sympy import symbols, cos
         >>> from sympy.physics.mechanics import dynamicsymbols
         >>> x, k, m = dynamicsymbols("x"), *symbols("k m")
@@ -418,3 +620,33 @@ def add_methods(records: Iterable[type[Record]]) -> None:
 
 add_methods((*joints.JOINTS, *loads.LOADS, *constraints.CONSTRAINTS, constraints.Loop, *contacts.CONTACTS))
 add_methods((Point, Rotor, Event))
+
+# shared descriptions of the arguments of its methods
+documented_class(
+    Model,
+    {
+        "name": ("str", "Unique name of the element; numbered if None."),
+        "description": ("str", "Free description."),
+        "unit": ("str", "Unit, for tables and plots."),
+        "law": (
+            "callable",
+            "Control law in Python, called as law(t, state), instead of a formula; see `actuator`.",
+        ),
+        "period": ("float", "Sample time of the law, s; continuous if None."),
+        "delay": ("float", "Time from a sample to its effect, s."),
+        "vectorized": ("bool", "Whether the law accepts times (batch,) and states (n, batch)."),
+        "joint": ("int", "Index of the joint of the body, from 0."),
+        "motion": ("int", "Index of the motion of the joint, from 0."),
+        "sequence": ("str", "Axes of the three intrinsic rotations, such as 'zyx'."),
+        "angles": ("sequence of formula", "Three angles, rad; None for a quaternion, or in a loop-closing joint."),
+        "quaternion": ("sequence of str", "Names of four coordinates (w, x, y, z), instead of angles."),
+        "position": ("array_like, shape (3,)", "Origin of the frame, in parent axes; constants."),
+        "rotation": ("sequence or matrix", "Orientation of the frame: roll, pitch and yaw, rad, or another rotation."),
+        "where": ("str", "The element, for messages."),
+        "feedback": (
+            "tuple of float",
+            "Gains (α, β) of a servo constraint, 1/s² and 1/s; an exact constraint if None.",
+        ),
+    },
+    ("Model", "The model itself, so that calls can be chained."),
+)

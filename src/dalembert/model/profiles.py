@@ -446,15 +446,33 @@ class Profile:
         return ProfileState(*(self._at(level, t) for level in range(3)))
 
     def position(self, t: npt.ArrayLike) -> np.ndarray:
-        """The position at one time or several."""
+        """The position at one time or at K times.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, K)
+            Positions; without the first axis if the profile is scalar.
+        """
         return self._at(0, t)
 
     def rate(self, t: npt.ArrayLike) -> np.ndarray:
-        """The rate at one time or several."""
+        """The rate at one time or at K times.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, K)
+            Rates, per second; without the first axis if the profile is scalar.
+        """
         return self._at(1, t)
 
     def acceleration(self, t: npt.ArrayLike) -> np.ndarray:
-        """The acceleration at one time or several."""
+        """The acceleration at one time or at K times.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, K)
+            Accelerations, per second squared; without the first axis if the profile is scalar.
+        """
         return self._at(2, t)
 
     @property

@@ -23,6 +23,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from dalembert.arguments import validate_arguments
+from dalembert.docstrings import joined, sections
 from dalembert.errors import InputError
 from dalembert.model.file_entries import Element, Value
 from dalembert.model.keys import (
@@ -285,13 +286,11 @@ def _docstring(cls: type[Record]) -> str:
     described = [(name, key) for name, key in cls.arguments().items() if key.description]
     if not described:
         return cls.__doc__ or ""
-    lines = ["", "Parameters", "----------"]
-    for name, key in described:
-        lines += [
-            f"{name} : {key.annotation}",
-            *textwrap.indent(textwrap.fill(key.description, _WIDTH), "    ").splitlines(),
-        ]
-    return inspect.cleandoc(cls.__doc__ or "") + "\n" + "\n".join(lines) + "\n"
+    entries = [
+        f"{name} : {key.annotation}\n" + textwrap.indent(textwrap.fill(key.description, _WIDTH), "    ")
+        for name, key in described
+    ]
+    return joined({**sections(cls.__doc__ or ""), "Parameters": "\n".join(entries)})
 
 
 def builder_of(kind: type[Record], keys: Keys | None = None, *, in_files: bool = True) -> Callable[[F], F]:

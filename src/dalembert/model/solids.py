@@ -133,11 +133,40 @@ def solid(
 ) -> MassProperties:
     """Create a homogeneous solid for `body(..., solid=...)` from its kind, size, and density or mass.
 
-    Kinds and sizes: box (three edges), cylinder (radius, length), sphere (radius), ellipsoid (three semi-axes), capsule
-    (radius, length of the cylindrical part), cone (radius, height; its origin is the center of its base), rod (length; its
-    density is mass per length). Lengths and heights are along z; `position` and `rotation` place the solid on the body.
-    `inner` is the size of the cavity, of the same kind.
+    Lengths and heights are along z.
 
+    Parameters
+    ----------
+    model : Model
+        The model whose parameters it uses.
+    kind : {'box', 'cylinder', 'sphere', 'ellipsoid', 'capsule', 'cone', 'rod'}
+        Kind of the solid.
+    size : array_like
+        Its lengths: three edges of a box; radius and length of a cylinder; radius of a sphere; three semi-axes of an ellipsoid;
+        radius and length of the cylindrical part of a capsule; radius and height of a cone; length of a rod.
+    density : formula, optional
+        Mass per volume; of a rod, mass per length.
+    mass : formula, optional
+        Mass, instead of the density.
+    inner : array_like, optional
+        Size of a cavity of the same kind.
+    position : array_like, shape (3,)
+        Origin of the solid in body axes: its center, or the center of the base of a cone.
+    rotation : sequence or matrix
+        Orientation on the body: roll, pitch and yaw, rad, or another rotation.
+
+    Returns
+    -------
+    MassProperties
+        Mass, mass center and inertia, as formulas.
+
+    Raises
+    ------
+    InputError
+        If the kind is unknown, a length or the volume is not positive, or not exactly one of density and mass is given.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("flywheel").parameters(m=3.0, r=0.2, h=0.05).coordinates("turn")
     >>> wheel = model.solid("cylinder", ("r", "h"), mass="m")

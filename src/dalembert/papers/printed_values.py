@@ -201,7 +201,32 @@ class Figure:
 @documented_class
 @dataclass(frozen=True)
 class Paper:
-    """A reproduced paper: the requested tables, figures and claims."""
+    """A reproduced paper, the result of `paper`: the requested tables, figures and claims.
+
+    Attributes
+    ----------
+    name : str
+        The key of the paper, such as 'volterra'.
+    title : str
+        Title of the paper.
+    source : str
+        Bibliographic reference.
+    tables : tuple of ComparedTable
+        Tables with printed and computed values.
+    figures : tuple of Figure
+        Figures with computed curves.
+    remarks : tuple of str
+        General remarks on the reproduction.
+    claims : tuple of Claim
+        Claims of the paper with verdicts.
+
+    Examples
+    --------
+    >>> import dalembert as dl
+    >>> found = dl.paper("volterra", tables=["4"])
+    >>> len(found.tables), len(found.table(4).cells), found.unexplained
+    (1, 10, ())
+    """
 
     name: str
     title: str
@@ -215,11 +240,33 @@ class Paper:
         return iter(self.tables)
 
     def table(self, number: str | int) -> ComparedTable:
-        """Return a table by its number."""
+        """Return a table by its number.
+
+        Parameters
+        ----------
+        number : str or int
+            The number of the table in the paper.
+
+        Returns
+        -------
+        ComparedTable
+            Printed and computed values.
+        """
         return _numbered(self.tables, str(number), "table", self.name)
 
     def figure(self, number: str | int) -> Figure:
-        """Return a figure by its number."""
+        """Return a figure by its number.
+
+        Parameters
+        ----------
+        number : str or int
+            The number of the figure in the paper.
+
+        Returns
+        -------
+        Figure
+            Curves, snapshots and notes.
+        """
         return _numbered(self.figures, str(number), "figure", self.name)
 
     @property
@@ -247,7 +294,20 @@ class Paper:
         }
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write the figures and a self-contained HTML page to a folder, atomically; return the paths."""
+        """Write the figures and a self-contained HTML page to a folder.
+
+        Files are replaced atomically.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder; it is created if necessary.
+
+        Returns
+        -------
+        list of Path
+            The written files.
+        """
         from dalembert.papers import page
 
         return page.write_paper(self, Path(folder))

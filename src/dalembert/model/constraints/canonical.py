@@ -52,6 +52,19 @@ def canonical(model: Model, phi: Written, name: str | None = None, description: 
     The motion differs from that of d'Alembert's principle, even if p = M q̇ makes φ a constraint on velocities.
     The initial momenta follow from the initial rates.
 
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    phi : formula
+        φ(q, p, t), with the momentum p(x) of a coordinate x.
+    name : str, optional
+        Unique name of the constraint; numbered if None.
+    description : str
+        What it means.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("particle").coordinates("x", "y")
     >>> _ = model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)

@@ -115,10 +115,23 @@ class Holonomic(FormulaConstraint):
 def holonomic(
     model: Model, phi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
 ) -> Model:
-    """Impose φ(q, t) = 0.
+    """Impose the holonomic constraint φ(q, t) = 0.
 
     With `feedback` = (α, β) it is a servo constraint, φ̈ + β φ̇ + α φ = 0, that a control force drives to zero: the initial
     state may violate it.
+
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    phi : formula
+        φ(q, t).
+    name : str, optional
+        Unique name of the constraint; numbered if None.
+    description : str
+        What it means.
+    feedback : tuple of formula, optional
+        Gains (α, β), 1/s² and 1/s.
     """
     return Holonomic.build(model, formula=phi, name=name, description=description, feedback=feedback)
 
@@ -146,6 +159,19 @@ def drive(
     interpolated by a spline, or a function of time, which is sampled over the duration of the model. In files, points are a
     table of `times`, `values` and `bends`, the accelerations at the points.
     With `feedback` = (α, β) it is a computed-torque controller: the tracking error e decays as ë + β ė + α e = 0.
+
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    coordinate : str
+        The driven coordinate.
+    motion : formula, Profile, callable or tuple of array_like
+        The motion as a function of time.
+    name : str, optional
+        Unique name of the constraint; by default `drive of` and the coordinate.
+    feedback : tuple of formula, optional
+        Gains (α, β), 1/s² and 1/s.
     """
     if coordinate not in model.coordinate_names:
         raise InputError(

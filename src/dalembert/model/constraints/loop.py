@@ -116,6 +116,27 @@ def loop(
     `joint` is placed on the first body; its motions are not coordinates, so omit them. `position` and `rotation` place its
     moved frame on the second body. The constraints follow from the joint.
 
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    name : str
+        Unique name of the loop.
+    bodies : tuple of str
+        The two bodies; one of them may be 'world'.
+    joint : Joint
+        The loop-closing joint, such as `model.revolute((0, 0, 1))`, placed on the first body.
+    position : array_like, shape (3,)
+        Origin of the moved frame of the joint, in axes of the second body; constants.
+    rotation : sequence or matrix
+        Orientation of that frame on the second body: roll, pitch and yaw, rad, or another rotation.
+    description : str
+        What it means.
+    feedback : tuple of formula, optional
+        Gains (α, β) of a servo constraint, 1/s² and 1/s.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("four bars").coordinates("a", "b", "c")
     >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1)

@@ -54,5 +54,19 @@ class Nonholonomic(FormulaConstraint):
 def nonholonomic(
     model: Model, psi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
 ) -> Model:
-    """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
+    """Impose the nonholonomic constraint ψ(q, q̇, t) = 0.
+
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    psi : formula
+        ψ(q, q̇, t).
+    name : str, optional
+        Unique name of the constraint; numbered if None.
+    description : str
+        What it means.
+    feedback : formula, optional
+        Gain α of a servo constraint, ψ̇ + α ψ = 0, 1/s.
+    """
     return Nonholonomic.build(model, formula=psi, name=name, description=description, feedback=feedback)

@@ -102,7 +102,25 @@ def free(
     *,
     where: str = "joint",
 ) -> Free:
-    """Create a free joint with six degrees of freedom: three displacements in parent axes, and angles as in `spherical`."""
+    """Create a free joint with six degrees of freedom: three displacements in parent axes, and angles as in `spherical`.
+
+    Parameters
+    ----------
+    model : Model
+        The model whose coordinates it uses.
+    displacement : sequence of formula, optional
+        Three displacements in parent axes; None in a loop-closing joint.
+    angles : sequence of formula, optional
+        Three angles, rad, formulas of coordinates and time; None in a loop-closing joint.
+    sequence : str, default 'xyz'
+        Axes of the three rotations.
+    quaternion : sequence of str, optional
+        Names of four coordinates (w, x, y, z), instead of angles.
+    position : array_like, shape (3,)
+        Origin of the joint frame in parent axes; constants.
+    rotation : sequence or matrix
+        Orientation of the joint frame on the parent: roll, pitch and yaw, rad, or another rotation.
+    """
     where = f"{where} (free)"
     place = placement(model, where, position, rotation)
     x, y, z = motions(model, displacement, 3, f"{where}, displacement")

@@ -156,6 +156,21 @@ def spherical(
     """Create a spherical joint with three `angles` about the axes of `sequence`, or with a `quaternion` (w, x, y, z).
 
     The rotations are intrinsic: "zyx" rotates about z, then about the new y, then about the new x.
+
+    Parameters
+    ----------
+    model : Model
+        The model whose coordinates it uses.
+    angles : sequence of formula, optional
+        Three angles, rad, formulas of coordinates and time; None in a loop-closing joint.
+    sequence : str, default 'xyz'
+        Axes of the three rotations.
+    quaternion : sequence of str, optional
+        Names of four coordinates (w, x, y, z), instead of angles.
+    position : array_like, shape (3,)
+        Origin of the joint frame in parent axes; constants.
+    rotation : sequence or matrix
+        Orientation of the joint frame on the parent: roll, pitch and yaw, rad, or another rotation.
     """
     where = f"{where} (spherical)"
     return attitude(model, angles, sequence, quaternion, placement(model, where, position, rotation), where)

@@ -68,9 +68,22 @@ def force(
     frame: str = WORLD,
     name: str | None = None,
 ) -> Model:
-    """Apply a force at a point of a body (default: its mass center), in the axes of `frame`.
+    """Apply a force to a body at a point, in the axes of `frame`.
 
-    It has three formulas as components, or is computed by a control law `law(t, state)` in Python: see `actuator`.
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    body : str
+        The body on which the force acts.
+    force : sequence of formula, optional
+        Three components; formulas of coordinates, rates, parameters and t.
+    law : callable, optional
+        Control law in Python that returns three components, called as law(t, state); see `actuator`.
+    point : array_like, shape (3,), optional
+        Point of application in body axes; the mass center by default.
+    frame : str, default 'world'
+        The body in whose axes the components are expressed, or the world.
     """
     at = None if point is None else vector3(model.reader.constant, point, f"force '{name or ''}', point")
     found = by_law(model, Force.kind, name, force, law, Timing(period, delay, vectorized))

@@ -109,6 +109,23 @@ def joint_stops(
 ) -> Model:
     """Add stops to all joints whose coordinates have limits, with the same law: see `joint_stop`.
 
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    stiffness : formula, default 0
+        Stiffness of the stops.
+    damping : formula, default 0
+        Damping.
+    dissipation : formula, default 0
+        Dissipation factor, s/m or s/rad.
+    exponent : formula, default 1
+        Exponent of the penetration depth.
+    push : formula, optional
+        The force as a formula of `depth` and `rate`, instead of this law.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("door").coordinates("a")
     >>> _ = model.body("door", joint=model.revolute((0, 0, 1), "a"), mass=20, inertia=(4, 4, 4))

@@ -91,7 +91,7 @@ def actuator(
     motion: int = 0,
     name: str | None = None,
 ) -> Model:
-    """Drive the joint of a body by `effort`, or by `law`, saturated at ±`limit` or at `limit` = (lowest, highest).
+    """Drive the joint of a body by the formula `effort` or by the control law `law`.
 
     A law is a Python function: law(t, state) returns the torque or force, where state["theta"] and state["dot(theta)"] are
     coordinates and rates by name, and state.q and state.qd the arrays. It is called at every evaluation of the equations or,
@@ -99,6 +99,21 @@ def actuator(
     and acts `delay` seconds later. A `vectorized` law may receive times (batch,) and states (n, batch), and returns as many
     values. A law for several bodies returns one value for each. A law compiled by Numba is called as law(t, q, qd, out).
 
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    body : str or sequence of str
+        The body whose joint is driven; several bodies for a law that returns one value for each.
+    effort : formula, optional
+        Torque or force along the motion: a formula of coordinates, rates, parameters and t.
+    law : callable, optional
+        Control law in Python, instead of `effort`.
+    limit : formula or sequence of formula, optional
+        Saturation: one constant for ±limit, or (lowest, highest).
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("arm").coordinates("a")
     >>> _ = model.body("link", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 1))
@@ -145,7 +160,19 @@ def torque_table(
     motion: int = 0,
     name: str | None = None,
 ) -> Model:
-    """Drive the joint of a body by a table: one value for each time, linear interpolation, constant extrapolation."""
+    """Drive the joint of a body by a table: one value for each time, linear interpolation, constant extrapolation.
+
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    body : str
+        The body whose joint is driven.
+    times : array_like, shape (K,)
+        Increasing times, s.
+    values : array_like, shape (K,)
+        Torque or force at the times.
+    """
     key = new_name(model, name, "torque_table")
     where = f"torque_table '{key}'"
     value = curve(increasing_times(times, model.number, where), values, model.number, where)

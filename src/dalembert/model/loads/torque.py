@@ -90,7 +90,20 @@ def torque(
 ) -> Model:
     """Apply a torque to a body, in the axes of `frame`, and the opposite torque to the body `reaction`, if set.
 
-    It has three formulas as components, or is computed by a control law `law(t, state)` in Python: see `actuator`.
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    body : str
+        The body on which the torque acts.
+    torque : sequence of formula, optional
+        Three components; formulas of coordinates, rates, parameters and t.
+    law : callable, optional
+        Control law in Python that returns three components, called as law(t, state); see `actuator`.
+    frame : str, default 'world'
+        The body in whose axes the components are expressed, or the world.
+    reaction : str, optional
+        The body on which the opposite torque acts.
     """
     found = by_law(model, Torque.kind, name, torque, law, Timing(period, delay, vectorized))
     if found is None:
@@ -116,6 +129,23 @@ def wrench_table(
     """Apply a force and a torque defined by tables: one row of three for each time, with linear interpolation.
 
     Before the first time and after the last, the first and the last row apply.
+
+    Parameters
+    ----------
+    model : Model
+        The model to which it is added.
+    body : str
+        The body on which the load acts.
+    times : array_like, shape (K,)
+        Increasing times, s.
+    force : array_like, shape (K, 3), optional
+        Force at the times.
+    torque : array_like, shape (K, 3), optional
+        Torque at the times.
+    point : array_like, shape (3,), optional
+        Point of application of the force in body axes; the mass center by default.
+    frame : str, default 'world'
+        The body in whose axes the components are expressed, or the world.
     """
     key = new_name(model, name, "wrench_table")
     where = f"wrench_table '{key}'"
