@@ -185,7 +185,7 @@ class SingleStateCalls(dict[tuple[str, bool], Quick]):
                 self[key] = self._calls[key].single_state or _never
             return None
 
-        unsupported = key[0] in ("inverse", "forward_slopes") and self._calls.facts.constrained
+        unsupported = key[0] in ("inverse", "forward_derivatives") and self._calls.facts.constrained
         found = self[key] = _never if unsupported else compile_on_demand
         return found
 

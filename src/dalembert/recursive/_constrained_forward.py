@@ -247,8 +247,8 @@ class ConstrainedSweeps(CompiledFunction):
             sd = sd + (X @ solve(inner, rest)[..., None])[..., 0]
         left = np.abs((A @ sd[..., None])[..., 0] - beta)
         terms = (np.abs(A) @ np.abs(sd)[..., None])[..., 0] + np.abs(beta) + 1 / self._plan.scales.time**2
-        alarm = (left / (TOLERANCE * terms)).max(axis=1, initial=0.0)
-        return sd.T, np.where(np.isfinite(sd).all(axis=1), alarm, CHECK_FAILED)
+        check = (left / (TOLERANCE * terms)).max(axis=1, initial=0.0)
+        return sd.T, np.where(np.isfinite(sd).all(axis=1), check, CHECK_FAILED)
 
     def _combinations(self, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """T of orthonormal combinations T A (K, ·, r), zero for unused ones, and a mask of those in use."""

@@ -111,14 +111,14 @@ class Transform:
 
     def inwards(self, v: Three) -> Three:
         """Transform a vector from axes of the link to axes of the parent."""
-        for turn in reversed(self.rotations):
-            v = turn.inwards(v)
+        for rotation in reversed(self.rotations):
+            v = rotation.inwards(v)
         return v
 
     def outwards(self, v: Three) -> Three:
         """Transform a vector from axes of the parent to axes of the link."""
-        for turn in self.rotations:
-            v = turn.outwards(v)
+        for rotation in self.rotations:
+            v = rotation.outwards(v)
         return v
 
     def wrench_inwards(self, n: Three, f: Three) -> tuple[Three, Three]:

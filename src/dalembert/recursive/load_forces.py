@@ -65,6 +65,6 @@ def _joints(model: Elements, moving: Moving) -> tuple[JointMotion, ...]:
 def _joint(tree: Tree, moving: Moving, body: str, joint: int, motion: int) -> JointMotion:
     value, lower = tree.values[body, joint, motion], moving.lower
     gradient = zeros(tree.n)
-    for i, slope in value.slopes:
-        gradient[i] = lower(slope)
+    for i, partial in value.gradient:
+        gradient[i] = lower(partial)
     return JointMotion(body, joint, motion, lower(value.value), gradient, lower(value.drift))

@@ -37,7 +37,7 @@ class TreePlan:
 
     tree: Tree
     parameters: dict[str, float]
-    fixtures: tuple[LinkConstants, ...]
+    link_constants: tuple[LinkConstants, ...]
     frictionless: Elements  # with the loads that act without friction
     model: Elements  # with all loads; contacts are formulas, norms of quaternions are preserved by the speeds
     levels: Levels
