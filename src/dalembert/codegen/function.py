@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from dalembert.codegen.llvm._machine_code import MachineCode
 
 ENGINES: tuple[str, ...] = ("native", "python")
-MAX_COMPILED_LINES = (
-    1500  # lines: compiling a longer program takes longer than evaluating it with NumPy at the samples of many runs
-)
+MAX_COMPILED_LINES = 1500  # longer programs compile slower than NumPy evaluates them at the samples of many runs
 MAX_SCALAR_COLUMNS = 16  # columns: above this count NumPy is faster than a loop over floats
 
 

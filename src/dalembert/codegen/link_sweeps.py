@@ -32,9 +32,7 @@ class Storage(Enum):
     NUMBER = "number"  # in the link's row of the table: the same for all states
     ROW = "row"  # in the row of the inputs, or of the outputs, that the table names
     LINK = "kept"  # with the link, from one sweep to the next
-    PASSED = (
-        "passed"  # outward: from the parent, and to the children; inward: the sum from the children, and to the parent
-    )
+    PASSED = "passed"  # outward: from the parent, to the children; inward: the sum from the children, to the parent
 
 
 class Location(NamedTuple):

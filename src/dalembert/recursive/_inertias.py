@@ -140,11 +140,8 @@ class Articulated:
         """About the origin of the parent and in its axes: Aᵀ M̄ A of (31)."""
         body = self._shifted(transform.after)
         for rotation in reversed(transform.rotations):
-            body = Articulated(
-                _rotate_symmetric(rotation, body.inertia),
-                rotate_rows(rotation, body.H),
-                _rotate_symmetric(rotation, body.M),
-            )
+            inertia, M = (_rotate_symmetric(rotation, S) for S in (body.inertia, body.M))
+            body = Articulated(inertia, rotate_rows(rotation, body.H), M)
         return body._shifted(transform.before)
 
     def _shifted(self, p: Three) -> Articulated:

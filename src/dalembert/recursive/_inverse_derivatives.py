@@ -157,9 +157,8 @@ class _Column:
             own = _sum(M.wrench(*varied.second), coriolis.wrench(varied.first[0]))
             rate = _sum(M.wrench(*varied.sigma), coriolis.wrench(axis.about))
             mass = M.wrench(axis.about, axis.along)
-            out.append(
-                (cls(_sum(own, _wrench_product(axis, wrenches)), rate, mass, coriolis.transposed_moment(axis)), own)
-            )
+            position, moment = _sum(own, _wrench_product(axis, wrenches)), coriolis.transposed_moment(axis)
+            out.append((cls(position, rate, mass, moment), own))
         return out
 
     def inwards(self, transform: Transform) -> _Column:

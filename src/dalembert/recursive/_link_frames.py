@@ -78,24 +78,15 @@ def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[LinkConstants,
         children.setdefault(placement.carrier, []).append(i)
     frames = [_frame(placement, [placements[c] for c in children.get(i, [])]) for i, placement in enumerate(placements)]
     world = _Frame(np.eye(3), np.zeros(3))
-    return tuple(
-        _constants_of(
-            constants,
-            placement,
-            frames[i],
-            frames[placement.carrier] if placement.carrier >= 0 else world,
-            i in children,
-        )
-        for i, (constants, placement) in enumerate(zip(raw, placements, strict=True))
-    )
+    carriers = [frames[placement.carrier] if placement.carrier >= 0 else world for placement in placements]
+    branched = [i in children for i in range(len(raw))]
+    return tuple(map(_constants_of, raw, placements, frames, carriers, branched))
 
 
 def _merged(raw: Sequence[LinkConstants]) -> tuple[list[LinkConstants], list[_Placement]]:
     """The moving links, each with the bodies fixed to it, and their positions."""
     links, placements = list[LinkConstants](), list[_Placement]()
-    carriers = list[
-        tuple[int, np.ndarray, np.ndarray]
-    ]()  # for every link: the moving link it belongs to, and its pose on it
+    carriers = list[tuple[int, np.ndarray, np.ndarray]]()  # for each link its moving link, and its pose on it
     for constants in raw:
         carrier, R, p = (-1, np.eye(3), np.zeros(3)) if constants.parent < 0 else carriers[constants.parent]
         R, p = R @ constants.transform.R.astype(float), p + R @ constants.transform.p.astype(float)
@@ -182,9 +173,8 @@ def _constants_of(
     about: Three = (0, 0, 1) if placement.rotates else NONE
     lead = float(to_numeric(vector(axis.along)) @ placement.axis)
     along: Three = (0, 0, 1 if lead == 1 else lead) if lead else NONE
-    transform = Transform(
-        _three(p + shift * u), rotations if placement.rotates else (*rotations, *_planar(2, last)), after
-    )
+    rotations = rotations if placement.rotates else (*rotations, *_planar(2, last))
+    transform = Transform(_three(p + shift * u), rotations, after)
     axes, offset = (MotionAxis(about, along),), last if placement.rotates else 0
     return replace(constants, parent=placement.carrier, transform=transform, axes=axes, body=body, offset=offset)
 

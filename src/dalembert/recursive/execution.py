@@ -38,9 +38,7 @@ Execution = Literal["unrolled", "rolled"]
 EXECUTIONS: tuple[str, ...] = get_args(Execution)
 MANY = 60  # speeds: unrolled, forward dynamics compiles in 2 s, and in 20 s for 200; loops take the same time for any number
 LARGEST = 400  # speeds: one program for a larger tree takes many minutes to compile
-LARGEST_MATRIX = (
-    150  # likewise with an n × n matrix, whose program grows with n²: one minute for 100, 8 times that for 200
-)
+LARGEST_MATRIX = 150  # likewise for programs of n × n matrices: one minute for 100 speeds, 8 times that for 200
 LARGEST_CLOSED = 1000  # speeds: the rows of a loop are one program, which takes half a minute for this many links
 _MATRICES = ("mass_matrix", "coriolis", "inverse_derivatives", "forward_derivatives")
 _PACKAGE = Path(__file__).parents[1]

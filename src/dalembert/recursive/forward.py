@@ -85,9 +85,8 @@ def velocity(
 ) -> LinkVelocity:
     """The velocity terms of a link from those of its parent: (22), and (23) at θ̈ = `drift`."""
     w = transform.outwards(parent.w)
-    before = transform.before
+    before, angular = transform.before, NONE
     linear = NONE if is_absent(before) else transform.outwards(point(field(parent.K, NONE), NONE, before))
-    angular = NONE
     if axes:
         angular_rate, linear_rate = combined(axes, rates)
         if not is_absent(angular_rate):
@@ -206,7 +205,7 @@ def eliminate_spherical(
 def spherical_accelerations(
     algebra: Algebra,
     block: SphericalBlock,
-    transforms: tuple[Transform, Transform, Transform],
+    transforms: Sequence[Transform],
     c: Sequence[LinkVelocity],
     parent: tuple[Three, Three],
 ) -> tuple[tuple[Three, Three], Array]:
@@ -214,8 +213,7 @@ def spherical_accelerations(
     wd_i, vd = transforms[0].rates_outwards(*parent)  # without that of its own angle
     wd_i, vd = plus(wd_i, c[0].angular), plus(vd, c[0].linear)
     vd = transforms[2].outwards(transforms[1].outwards(vd))
-    (beta, b), (gamma, last) = _angles(transforms[1]), _angles(transforms[2])
-    c_j, c_k = c[1].angular, c[2].angular
+    (beta, b), (gamma, last), (c_j, c_k) = *map(_angles, transforms[1:]), (c[1].angular, c[2].angular)
     wd = three(upper_solve(algebra, block.L, block.reduced - block.rows @ vector(vd)))
     x, y, z = last.inwards((wd[0] - c_k[0], wd[1] - c_k[1], wd[2]))
     E = beta.outwards(wd_i)
@@ -263,7 +261,7 @@ def _velocities(moving: Moving) -> list[LinkVelocity]:
     return out
 
 
-def _rate_factors(link: MovingLink) -> Array:
+def _gains(link: MovingLink) -> Array:
     """The diagonal of G of a link with one speed per motion."""
     return vector([1, 1, 1]) if len(link.speeds) == 3 else link.G[0]
 
@@ -303,7 +301,7 @@ def _push(link: MovingLink, tau: Array) -> list[Scalar]:
     """The forces on the motions of a link."""
     if not link.speeds:
         return []
-    return [x / g for x, g in zip(tau[list(link.speeds)], _rate_factors(link), strict=True)]
+    return [x / g for x, g in zip(tau[list(link.speeds)], _gains(link), strict=True)]
 
 
 def _outwards(
@@ -317,18 +315,14 @@ def _outwards(
         members = moving.links[index - 2 if isinstance(block, SphericalBlock) else index : index + 1]
         parent = world if members[0].parent < 0 else rates[members[0].parent]
         if isinstance(block, SphericalBlock):
-            transforms = (members[0].transform, members[1].transform, link.transform)
-            own, thdd = spherical_accelerations(
-                moving.algebra, block, transforms, velocities[index - 2 : index + 1], parent
-            )
+            transforms, cs = tuple(member.transform for member in members), velocities[index - 2 : index + 1]
+            own, thdd = spherical_accelerations(moving.algebra, block, transforms, cs, parent)
         else:
             own, thdd = accelerated(moving.algebra, link.transform, link.constants.axes, block, c, parent)
         rates.append(own)
         if block is not None:
             speeds = [
-                each
-                for member in members
-                for each in zip(member.speeds, _rate_factors(member), member.drift, strict=True)
+                each for member in members for each in zip(member.speeds, _gains(member), member.drift, strict=True)
             ]
             for (speed, g, drift), x, pivot in zip(speeds, thdd, block.D, strict=True):
                 sd[speed], pivots[speed] = (x - drift) / g, pivot * g * g

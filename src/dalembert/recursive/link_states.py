@@ -150,14 +150,8 @@ def _constants_of(link: Link, algebra: Algebra, lower: Lowering) -> LinkConstant
     armature: list[Scalar] = [0] * link.motions
     for motion, inertia in link.rotors:
         armature[motion] = armature[motion] + lower(inertia)
-    return LinkConstants(
-        link,
-        link.parent,
-        Transform(translation, tuple(rotations), NONE),
-        _axes(link),
-        _body(link, lower),
-        tuple(armature),
-    )
+    transform = Transform(translation, tuple(rotations), NONE)
+    return LinkConstants(link, link.parent, transform, _axes(link), _body(link, lower), tuple(armature))
 
 
 def _three(entries: Scalars, algebra: Algebra) -> Three:

@@ -322,9 +322,7 @@ def complement_of(
 
 def nodes_of(tree: Tree) -> tuple[MovingGroup, ...]:
     """The moving links, parents before children; links without relative motion are merged."""
-    homes = list[
-        int
-    ]()  # for each link the one whose joint moves it: itself, or the one it is fixed to; −1 for the world
+    homes = list[int]()  # for each link the one whose joint moves it: itself, or the one it is fixed to; −1: world
     for i, link in enumerate(tree.links):
         homes.append(i if link.motions else homes[link.parent] if link.parent >= 0 else -1)
     indices = {home: k for k, home in enumerate(sorted({*homes} - {-1}))}

@@ -188,9 +188,8 @@ def _moved(link: MovingLink, parent: _Carried) -> _Carried:
     transform, (about, along) = link.transform, combined(link.constants.axes, link.rates)
     w, v = transform.rates_outwards(parent.w, parent.v)  # A t of (36)
     g = transform.outwards(parent.g)
-    return _Carried(
-        plus(w, about), plus(v, along), g, parent.u - dot(transform.before, parent.g) - dot(transform.after, g)
-    )
+    u = parent.u - dot(transform.before, parent.g) - dot(transform.after, g)
+    return _Carried(plus(w, about), plus(v, along), g, u)
 
 
 def _kinetic(body: Rigid, at: _Carried) -> Scalar:

@@ -104,12 +104,8 @@ def sweeps_of(link_types: tuple[LinkType, ...], task: str) -> Sweeps:
     else:
         sweeps.append(Sweep(False, 6, tuple(step.inwards(accelerated=driven) for step in steps)))
     stored = tuple(step.stored_forward if solved else step.stored_inverse for step in steps)
-    return Sweeps(
-        stored,
-        tuple(step.rows for step in steps),
-        tuple(len(link_type.columns) for link_type in link_types),
-        tuple(sweeps),
-    )
+    numbers = tuple(len(link_type.columns) for link_type in link_types)
+    return Sweeps(stored, tuple(step.rows for step in steps), numbers, tuple(sweeps))
 
 
 def _members(plan: TreePlan, task: str) -> tuple[tuple[LinkType, ...], list[Members]]:

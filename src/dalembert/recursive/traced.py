@@ -73,7 +73,7 @@ def names_of(plan: TreePlan, named: tuple[str, ...] = ()) -> Names:
     """The symbols of a model: coordinates and speeds by name, and the quantities of the speeds."""
     speeds = plan.tree.speed_names
     coordinates = tuple(plan.tree.model.coordinate_names)
-    sd, tau = tuple(map(SymbolKind.DERIVATIVE.of, speeds)), tuple(map(SymbolKind.FORCE.of, speeds))
+    sd, tau = tuple(map(SymbolKind.TANGENT.of, speeds)), tuple(map(SymbolKind.FORCE.of, speeds))
     base, total = (tuple(f"{word}({x})" for x in (*coordinates, *speeds)) for word in ("base", "total"))
     return Names(coordinates, speeds, sd, tau, base, total, named=named)
 

@@ -174,35 +174,28 @@ def relative_position(p: np.ndarray, base: Pose) -> np.ndarray:
     return in_base_axes(base, p - base.position)
 
 
-def relative_velocity(p: np.ndarray, v: PointMotion, base: Pose, base_velocity: PointMotion) -> PointMotion:
+def relative_velocity(p: np.ndarray, v: PointMotion, base: Pose, base_v: PointMotion) -> PointMotion:
     """The relative velocity of a point at p and angular velocity of its body."""
-    linear, angular = _velocity(p, v, base, base_velocity)
+    linear, angular = _velocity(p, v, base, base_v)
     return PointMotion(in_base_axes(base, linear), in_base_axes(base, angular))
 
 
-def _velocity(p: np.ndarray, v: PointMotion, base: Pose, base_velocity: PointMotion) -> PointMotion:
+def _velocity(p: np.ndarray, v: PointMotion, base: Pose, base_v: PointMotion) -> PointMotion:
     """The relative velocity in world axes."""
-    transport = base_velocity.linear + cross(base_velocity.angular, p - base.position)
-    return PointMotion(v.linear - transport, v.angular - base_velocity.angular)
+    transport = base_v.linear + cross(base_v.angular, p - base.position)
+    return PointMotion(v.linear - transport, v.angular - base_v.angular)
 
 
 def relative_acceleration(
-    p: np.ndarray,
-    v: PointMotion,
-    a: PointMotion,
-    base: Pose,
-    base_velocity: PointMotion,
-    base_acceleration: PointMotion,
+    p: np.ndarray, v: PointMotion, a: PointMotion, base: Pose, base_v: PointMotion, base_a: PointMotion
 ) -> PointMotion:
     """The relative acceleration of a point at p and of its body; the motion of the base is that of its origin."""
-    r, w = p - base.position, base_velocity.angular
-    relative = _velocity(p, v, base, base_velocity)
-    transport = base_acceleration.linear + cross(base_acceleration.angular, r) + cross(w, cross(w, r))
+    r, w = p - base.position, base_v.angular
+    relative = _velocity(p, v, base, base_v)
+    transport = base_a.linear + cross(base_a.angular, r) + cross(w, cross(w, r))
     linear = a.linear - transport - 2 * cross(w, relative.linear)  # Coriolis acceleration
-    return PointMotion(
-        in_base_axes(base, linear),
-        in_base_axes(base, a.angular - base_acceleration.angular - cross(w, relative.angular)),
-    )
+    angular = a.angular - base_a.angular - cross(w, relative.angular)
+    return PointMotion(in_base_axes(base, linear), in_base_axes(base, angular))
 
 
 def relative_jacobian(p: np.ndarray, J: np.ndarray, base: Pose, base_J: np.ndarray) -> np.ndarray:
@@ -221,12 +214,12 @@ def relative_jacobian_rate(
     J: np.ndarray,
     J_rate: np.ndarray,
     base: Pose,
-    base_velocity: PointMotion,
+    base_v: PointMotion,
     base_J: np.ndarray,
     base_J_rate: np.ndarray,
 ) -> np.ndarray:
     """The time derivative of `relative_jacobian` along a motion."""
-    r, rd, w = p - base.position, v.linear - base_velocity.linear, base_velocity.angular[:, None]
+    r, rd, w = p - base.position, v.linear - base_v.linear, base_v.angular[:, None]
     now, rate = _jacobian(r, J, base_J), _jacobian(r, J_rate, base_J_rate)
     rate[:3] += cross(rd[:, None], base_J[3:])
     turning = np.concatenate([cross(w, now[:3]), cross(w, now[3:])])  # rotation of the base axes

@@ -160,9 +160,7 @@ def unit(direction: Sequence[Fraction | int]) -> tuple[Component, Component, Com
     ((0, 0, 1), (0, 0.6, 0.8))
     """
     components = [Fraction(x) for x in direction]
-    is_unit = (
-        abs(sum(x * x for x in components) - 1) <= _UNIT_ROUNDING
-    )  # it keeps its digits, so a unit vector stays as it is
+    is_unit = abs(sum(x * x for x in components) - 1) <= _UNIT_ROUNDING  # then the components are not changed
     largest = max(map(abs, components))  # normalization prevents overflow of squares
     direction = [x / largest for x in components]
     square = sum((x * x for x in direction), start=Fraction(0))

@@ -237,7 +237,7 @@ class SymbolKind(StrEnum):
     CONSTANT = "G"  # the constant momentum of an ignorable coordinate
     CONSTRAINED = "w"  # a quasi-velocity that vanishes on the constraints
     MULTIPLIER = "lambda"
-    DERIVATIVE = "rate"  # the rate of an unknown in a differential-algebraic system, or of an input of a program
+    TANGENT = "rate"  # the rate of an unknown in a differential-algebraic system, or of an input of a program
     FORCE = "force"  # generalized force along a speed
     WORK = "work"  # the integral of the power
     WEIGHT = "weight"  # of an output of a program

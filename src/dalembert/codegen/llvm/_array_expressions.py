@@ -60,7 +60,7 @@ _PRODUCTS = {(2, 2): product, (2, 1): times, (1, 1): dot}
 
 
 def take(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """values[places]."""
+    """values[indices]."""
     out = np.empty(len(indices))
     for i in range(len(indices)):
         out[i] = values[indices[i]]
@@ -68,7 +68,7 @@ def take(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 def take_rows(A: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """A[places]."""
+    """A[indices]."""
     out = np.empty((len(indices), A.shape[1]))
     for i in range(len(indices)):
         for j in range(A.shape[1]):

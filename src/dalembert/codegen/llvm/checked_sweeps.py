@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -180,7 +180,7 @@ ret void
 class SweepChecks(NamedTuple):
     """Wrapper of the loops, and the data of the validity check."""
 
-    mode: Literal["unloaded", "gravity", "inverse", "forward"]  # gravity: at zero speeds; the last two have loads
+    mode: str  # a key of `_BODIES`: gravity is at zero speeds, inverse and forward have loads
     rows: int  # number of inputs, including the time
     front: int  # rows before the rows that are added
     speeds: int

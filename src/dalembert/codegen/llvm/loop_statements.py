@@ -93,10 +93,8 @@ class LoopModule:
                     Statements(self, made, python_function, tree, kinds, None).write(),
                 )
             else:
-                results = words_of(result)
-                back = (
-                    ir.VoidType() if not results else results[0] if len(results) == 1 else ir.LiteralStructType(results)
-                )
+                out = words_of(result)
+                back = ir.VoidType() if not out else out[0] if len(out) == 1 else ir.LiteralStructType(out)
                 made = self._declared(python_function, back, words)
                 self._written[python_function, kinds] = made, result
                 Statements(self, made, python_function, tree, kinds, result).write()
@@ -303,11 +301,9 @@ class Statements(ArrayExpressions):
     ) -> None:
         if node.orelse:
             self.raise_unsupported(node, "machine code does not support `else` of a loop:")
-        test_block, body, more, after = (
-            self.builder.append_basic_block(name) for name in ("look", "do", "next", "after")
-        )
-        self.builder.branch(test_block)
-        self.builder.position_at_end(test_block)
+        check, body, more, after = (self.builder.append_basic_block(name) for name in ("check", "do", "next", "after"))
+        self.builder.branch(check)
+        self.builder.position_at_end(check)
         self.builder.cbranch(test(), body, after)
         self.builder.position_at_end(body)
         self._loops.append((more, after))
@@ -317,7 +313,7 @@ class Statements(ArrayExpressions):
         self._go(more)
         self.builder.position_at_end(more)
         step()
-        self.builder.branch(test_block)
+        self.builder.branch(check)
         self.builder.position_at_end(after)
 
     def _While(self, node: ast.While) -> None:
