@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.model.model import Model
-from dalembert.recursive._link_frames import aligned
+from dalembert.recursive._link_frames import aligned_constants
 from dalembert.recursive._transforms import AxisRotationMatrix
 from dalembert.recursive.composite_inertia import diagonal, mass_matrix
 from dalembert.recursive.forward import forward_dynamics
@@ -142,7 +142,7 @@ def test_transforms_of_a_chain_are_planar_rotations_and_single_translations():
     for i in range(4):
         joint = model.revolute((1, i, 2), f"q{i}", position=(0.3, i, 0.2), rotation=(0.1, 0.2, i))
         model.body(f"body{i}", parent=f"body{i - 1}" if i else "world", joint=joint, mass=1)
-    for constants in aligned(plan_of(model).tree, {})[1:]:
+    for constants in aligned_constants(plan_of(model).tree, {})[1:]:
         (turn,) = constants.transform.rotations
         assert isinstance(turn, AxisRotationMatrix)
         assert turn.axis == 0

@@ -83,7 +83,7 @@ def accelerations(
     M = parts[:h].reshape((n, n))
     A = dimensionless(parts[begin:beta].reshape((r, n)), unit, sizes)
     b = parts[beta : beta + r] / np.where(sizes > 0, sizes, 1.0)
-    sd, free = solve(M, parts[h:begin], A, b, counted(A, unit, head.usual))
+    sd, free = solve(M, parts[h:begin], A, b, constraint_rank(A, unit, head.usual))
     out[n] = abs(parts[beta + r])  # the validity check of the parts
     for i in range(n):
         out[i] = sd[i]
@@ -99,7 +99,7 @@ def accelerations(
         out[n] = CHECK_FAILED
 
 
-def counted(A: np.ndarray, unit: np.ndarray, usual: int) -> int:
+def constraint_rank(A: np.ndarray, unit: np.ndarray, usual: int) -> int:
     """The rank of the rows; in doubtful cases at most the rank at generic states of the model."""
     sigma = svd(rank.normalized_rows(A, unit)[0])[1]
     found = int(np.count_nonzero(rank.above(sigma, rank.TOLERANCE)))

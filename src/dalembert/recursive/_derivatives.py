@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.recursive._inverse_derivatives import varied_forces
+from dalembert.recursive._inverse_derivatives import force_derivatives
 from dalembert.recursive.composite_inertia import mass_matrix
 from dalembert.recursive.inverse import effort, inverse_dynamics, outwards, subtree_wrenches
 from dalembert.recursive.joint_speeds import to_speed_forces
@@ -84,7 +84,7 @@ def _by_state(moving: Moving, loads: Array, symbols: Symbols, sd: Array) -> tupl
     wrenches = subtree_wrenches(moving, sweep)
     chains = [_chains(link, moving.tree, symbols, sd) for link in moving.links]
     by_q, by_s, M = (zeros(n, n) for _ in range(3))
-    for entry in varied_forces(moving, sweep.motions, wrenches):
+    for entry in force_derivatives(moving, sweep.motions, wrenches):
         by = chains[entry.by][entry.j]
         for row, g in chains[entry.link][entry.k].gradient:
             by_position, rate, second = g * entry.by_position, g * entry.rate, g * entry.second

@@ -125,7 +125,7 @@ class ForceDerivatives:
     second: Scalar
 
 
-def varied_forces(
+def force_derivatives(
     moving: Moving, motions: Sequence[LinkMotion], wrenches: Sequence[Wrench]
 ) -> Iterator[ForceDerivatives]:
     """All entries that are not structurally zero, from the motions of all links and their accumulated wrenches."""

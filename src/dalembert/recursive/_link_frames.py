@@ -61,7 +61,7 @@ class _Frame:
     e: np.ndarray
 
 
-def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[LinkConstants, ...]:
+def aligned_constants(tree: Tree, parameters: Mapping[str, float]) -> tuple[LinkConstants, ...]:
     """The constant data of all moving links in their own frames.
 
     >>> from dalembert.model.model import Model
@@ -69,7 +69,7 @@ def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[LinkConstants,
     >>> _ = model.body("upper", joint=model.revolute((1, 0, 0), "a"), mass=1)
     >>> _ = model.body("lower", parent="upper", joint=model.revolute((0, 1, 0), "b", position=(0, 0, 2)), mass=1)
     >>> from dalembert.recursive.tree import tree_of
-    >>> [constants.transform.before for constants in aligned(tree_of(model), {})]
+    >>> [constants.transform.before for constants in aligned_constants(tree_of(model), {})]
     [(0, 0, 0), (2.0, 0, 0)]
     """
     raw, placements = _merged(link_constants(tree, FLOATS, dict(parameters)))

@@ -31,8 +31,8 @@ from dalembert.recursive._transforms import (
     three,
     times,
 )
-from dalembert.recursive.forward import ArticulatedBody, FactoredBlock, LinkVelocity, accelerated, block_of, eliminated
-from dalembert.recursive.inverse import LinkMotion, carried, effort, newton_euler
+from dalembert.recursive.forward import ArticulatedBody, FactoredBlock, LinkVelocity, accelerate, block_of, eliminate
+from dalembert.recursive.inverse import LinkMotion, effort, newton_euler, propagate
 from dalembert.recursive.joint_speeds import part_rates
 from dalembert.recursive.link_states import LinkConstants, MotionAxis
 from dalembert.recursive.tree import QuaternionIndices
@@ -233,7 +233,7 @@ class Steps:
         link_type, angle = self._link_type, self._link_type.angle(self._q)
         w, wd, vd = (three([_passed(3 * i + k) for k in range(3)]) for i in range(3))
         inputs: list[Scalar] = self._inputs if accelerated else [0] * link_type.motion.speeds
-        motion = carried(
+        motion = propagate(
             link_type.transform(self._q, angle), link_type.axes, vector(self._s), inputs, LinkMotion.of(w, wd, vd)
         )
         out = _all_passed([*motion.w, *motion.wd, *motion.vd])
@@ -273,7 +273,7 @@ class Steps:
             body = replace(body, M=body.M + link_type.body.articulated())
         push = self._inputs
         block = block_of(GRAPH, body, link_type.axes, link_type.armature, push)
-        return block, eliminated(body, block, push, _AT_REST)
+        return block, eliminate(body, block, push, _AT_REST)
 
     @property
     def _block(self) -> list[Scalar]:
@@ -304,7 +304,7 @@ class Steps:
         L = vector(entries[: k * k]).reshape(k, k)
         block = replace(block, L=L, rows=rows, reduced=tuple(entries[k * k + 6 * k :]))
         parent = _wrench([_passed(i) for i in range(6)])
-        (wd, vd), found = accelerated(GRAPH, self._transform(), link_type.axes, block, _AT_REST, parent)
+        (wd, vd), found = accelerate(GRAPH, self._transform(), link_type.axes, block, _AT_REST, parent)
         return step_of(_all_passed([*wd, *vd]) | _stored(self._results, list(found)) | self._coordinate_rates())
 
     def _coordinate_rates(self) -> dict[Location, Node]:

@@ -22,9 +22,9 @@ from dalembert.model.constraints.loop import Loop
 from dalembert.model.joints.base import ConstraintRow
 from dalembert.model.loads.base import InJoint
 from dalembert.model.values import WORLD, Vector3
-from dalembert.recursive._transforms import NONE, moved, plus, three
+from dalembert.recursive._transforms import NONE, plus, shifted_moment, three
 from dalembert.recursive.composite_inertia import generalized_force
-from dalembert.recursive.inverse import LinkMotion, carried, combined
+from dalembert.recursive.inverse import LinkMotion, combined, propagate
 from dalembert.recursive.joint_speeds import to_second_rates, to_speed_forces, to_speeds
 from dalembert.recursive.link_states import Moving, MovingLink
 from dalembert.recursive.plan import TOLERANCE, TreePlan, TreeState
@@ -181,7 +181,7 @@ def _half(moving: Moving, path: Sequence[int], position: Vector3, rotation: Vect
         R, p = R @ link.transform.R, p + R @ link.transform.p
         slid = combined(axes, link.rates)[1]
         velocity = plus(link.transform.rates_outwards(motion.w, velocity)[1], slid)  # (22)
-        motion = carried(link.transform, axes, link.rates, list(link.drift), motion)  # (23)
+        motion = propagate(link.transform, axes, link.rates, list(link.drift), motion)  # (23)
     at, w, wd = frame[1], vector(motion.w), vector(motion.wd)
     v = vector(velocity) + cross(w, at)
     vd = vector(motion.vd) + cross(wd, at) + cross(w, cross(w, at))
@@ -209,7 +209,7 @@ def _row(moving: Moving, F: _LoopHalf, M: _LoopHalf, row: ConstraintRow, R: Arra
     on_M = (R.T @ row.moment, R.T @ row.force)
     for half, (moment, force) in ((F, on_F), (M, on_M)):
         n, f = three(half.frame[0] @ moment), three(half.frame[0] @ force)
-        n = moved(n, f, three(half.frame[1]))
+        n = shifted_moment(n, f, three(half.frame[1]))
         for link in reversed(half.links):
             for k, axis in enumerate(link.constants.axes if link.speeds else ()):
                 for speed, g in zip(link.speeds, link.G[k], strict=True):

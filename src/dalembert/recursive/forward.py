@@ -138,7 +138,7 @@ def _zero_rows(axes: Sequence[MotionAxis], armature: Scalars) -> tuple[int, ...]
     return tuple(out)
 
 
-def eliminated(body: ArticulatedBody, block: FactoredBlock, tau: Scalars, c: LinkVelocity) -> ArticulatedBody:
+def eliminate(body: ArticulatedBody, block: FactoredBlock, tau: Scalars, c: LinkVelocity) -> ArticulatedBody:
     """The link after elimination of its motions: M̄ of (31) and η of (29), in axes of the link."""
     M = body.M.without(list(zip(block.hats, block.rows, strict=True)), block.zero_rows)
     n, f = M.wrench(c.angular, c.linear)
@@ -152,7 +152,7 @@ def eliminated(body: ArticulatedBody, block: FactoredBlock, tau: Scalars, c: Lin
     return ArticulatedBody(M, (six[0], six[1], six[2]), (six[3], six[4], six[5]))
 
 
-def accelerated(
+def accelerate(
     algebra: Algebra,
     transform: Transform,
     axes: Sequence[MotionAxis],
@@ -287,7 +287,7 @@ def _articulated(
         elif link.speeds:
             block = block_of(moving.algebra, body, link.constants.axes, link.constants.armature, push)
             blocks[index] = block
-            body = eliminated(body, block, push, velocities[index]) if link.parent >= 0 else body
+            body = eliminate(body, block, push, velocities[index]) if link.parent >= 0 else body
         else:
             n, f = body.M.wrench(velocities[index].angular, velocities[index].linear)
             body = ArticulatedBody(body.M, plus(body.n, n), plus(body.f, f))
@@ -318,7 +318,7 @@ def _outwards(
             transforms, cs = tuple(member.transform for member in members), velocities[index - 2 : index + 1]
             own, thdd = spherical_accelerations(moving.algebra, block, transforms, cs, parent)
         else:
-            own, thdd = accelerated(moving.algebra, link.transform, link.constants.axes, block, c, parent)
+            own, thdd = accelerate(moving.algebra, link.transform, link.constants.axes, block, c, parent)
         rates.append(own)
         if block is not None:
             speeds = [

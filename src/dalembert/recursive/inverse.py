@@ -74,7 +74,7 @@ def combined(axes: Sequence[MotionAxis], amounts: Array | Scalars) -> tuple[Thre
     return about, along
 
 
-def carried(
+def propagate(
     transform: Transform, axes: Sequence[MotionAxis], rates: Array, thdd: Scalars, parent: LinkMotion
 ) -> LinkMotion:
     """The motion of a link from that of its parent: (22), (23)."""
@@ -155,7 +155,7 @@ def outwards(moving: Moving, sd: Array) -> Outwards:
     world, motions = world_motion(moving.gravity), list[LinkMotion]()
     for link, thdd in zip(moving.links, accelerations, strict=True):
         parent = world if link.parent < 0 else motions[link.parent]
-        motions.append(carried(link.transform, link.constants.axes, link.rates, thdd, parent))
+        motions.append(propagate(link.transform, link.constants.axes, link.rates, thdd, parent))
     wrenches = [newton_euler(link.constants.body, motion) for link, motion in zip(moving.links, motions, strict=True)]
     return Outwards(motions, wrenches, accelerations)
 

@@ -18,7 +18,7 @@ from dalembert.recursive.tree import Tree
 from dalembert.symbolic.algebra_base import Array, Parameters, Scalar, Scalars, vector, zeros
 
 
-def loaded(model: Elements, *, friction: bool) -> Elements:
+def with_active_loads(model: Elements, *, friction: bool) -> Elements:
     """The model with its active loads: all of them, or all except joint friction."""
     return model.replaced(loads=tuple(load for load in model.loads if friction or not load.is_friction))
 

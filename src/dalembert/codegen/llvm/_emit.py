@@ -326,12 +326,12 @@ class LlvmWriter:
             for i, (operation, _) in enumerate(program.lines)
             if operation == "multiply" and uses[first + i] == 1
         }
-        taken: set[int] = set()
+        fused: set[int] = set()
         for operation, operands in program.lines:
             if operation in ("add", "subtract"):
                 fit = [a for a in operands if a in single]
-                taken.update(fit[-1:])
-        return frozenset(taken)
+                fused.update(fit[-1:])
+        return frozenset(fused)
 
     def _sum_of_product(self, operation: str, operands: tuple[int, ...]) -> str | None:
         """a b + c, a b − c or c − a b in one operation; None if there is no such product."""
@@ -370,7 +370,7 @@ class _One(LlvmWriter):
             at = self._row(f"getelementptr {self._target.real}, ptr %out, i64 {i}")
             self._rows.append(f"store {self._target.real} {self._names[index]}, ptr {at}")
         allocations, left = self._memory_rows()
-        function = _ALONE.format(pointers=POINTERS, body="\n".join(allocations + self._rows), left="\n".join(left))
+        function = _ONE_STATE.format(pointers=POINTERS, body="\n".join(allocations + self._rows), left="\n".join(left))
         return f"{self._library.source}\n{function}"
 
     def _loaded(self, i: int) -> str:
@@ -397,7 +397,7 @@ class _Slots(dict[int, str]):
             return super().__getitem__(index)
         position, name = self._last.get(index, (-_SHORT, ""))
         if self._writer.length - position >= _SHORT:
-            name = self._writer.loaded(self._slots[index])
+            name = self._writer.load(self._slots[index])
             self._last[index] = self._writer.length, name
         return name
 
@@ -462,7 +462,7 @@ class _Many(LlvmWriter):
         """The number of named values."""
         return self._count
 
-    def loaded(self, slot: int) -> str:
+    def load(self, slot: int) -> str:
         """A number of every lane from the tile."""
         return self._row(f"load {self._target.vector}, ptr {self._inside('%state', slot)}")
 
@@ -476,7 +476,7 @@ class _Many(LlvmWriter):
         return self._rows
 
 
-_ALONE = """
+_ONE_STATE = """
 define void @one({pointers}) {{
 entry:
 {body}

@@ -369,14 +369,14 @@ def _record(generator: Expressions, node: ast.Call, record_type: CodeValue, numb
     return joined(parts, made)
 
 
-def jumped(generator: Expressions, node: ast.Call, one: CodeValue, *arrays: CodeValue) -> CodeValue:
+def call_program(generator: Expressions, node: ast.Call, one: CodeValue, *arrays: CodeValue) -> CodeValue:
     """Call a program by its address."""
     function = generator.builder.inttoptr(one.word, _PROGRAM.as_pointer())
     generator.builder.call(function, [each.word for each in arrays])
     return joined([])
 
 
-def _jumped_many(generator: Expressions, node: ast.Call, many: CodeValue, *arguments: CodeValue) -> CodeValue:
+def _call_program_many(generator: Expressions, node: ast.Call, many: CodeValue, *arguments: CodeValue) -> CodeValue:
     """Call a program for many states by its address: four arrays, and the number of states."""
     *arrays, count = arguments
     kind = ir.FunctionType(ir.VoidType(), [*(each.word.type for each in arrays), *[INT.word] * 3])
@@ -386,7 +386,7 @@ def _jumped_many(generator: Expressions, node: ast.Call, many: CodeValue, *argum
 
 
 WRITERS: dict[object, Writer] = {
-    call_many: _jumped_many,
+    call_many: _call_program_many,
     len: _length,
     abs: _absolute,
     min: _extreme("<"),

@@ -33,7 +33,7 @@ def sweeps_source(sweeps: Sweeps, target: MachineTarget) -> str:
         for i, sweep in enumerate(sweeps.sweeps)
         for kind in range(len(sweep.steps))
     ]
-    frame = _ALONE if target.lanes == 1 else _LOOP
+    frame = _ONE_STATE if target.lanes == 1 else _LOOP
     function = frame.format(
         pointers=POINTERS,
         memory="\n".join(_memory(sweeps, target)),
@@ -55,7 +55,7 @@ class _Names(dict[int, str]):
         self._writer = writer
 
     def __missing__(self, index: int) -> str:
-        self[index] = name = self._writer.loaded(index)
+        self[index] = name = self._writer.load(index)
         return name
 
 
@@ -140,7 +140,7 @@ class _StepWriter(LlvmWriter):
                     yield f"{at}.{k} = getelementptr i8, ptr {at}, i64 {k * _LINE}"
                     yield f"call void @llvm.prefetch.p0(ptr {at}.{k}, i32 {int(name == 'out')}, i32 3, i32 1)"
 
-    def loaded(self, index: int) -> str:
+    def load(self, index: int) -> str:
         """An input of the program."""
         location, target = self._step.inputs[index], self._target
         at = self._at(location, "x")
@@ -337,7 +337,7 @@ done:
 ret void
 }}
 """
-_ALONE = """
+_ONE_STATE = """
 define void @one({pointers}) {{
 entry:
 %next = add i64 0, 0

@@ -121,22 +121,22 @@ def kind_of(value: object) -> Kind:
     )
 
 
-def flat(value: object) -> Iterator[object]:
+def to_words(value: object) -> Iterator[object]:
     """The words of a Python value."""
     if isinstance(value, np.ndarray):
         yield value.__array_interface__["data"][0]
         yield from value.shape
     elif isinstance(value, tuple):
         for each in value:
-            yield from flat(each)
+            yield from to_words(each)
     else:
         yield value
 
 
-def rebuilt(kind: Kind, words: Iterator[float]) -> object:
+def to_python(kind: Kind, words: Iterator[float]) -> object:
     """A Python value from words; arrays are not supported."""
     if isinstance(kind, RecordValue):
-        found = tuple(rebuilt(each, words) for each in kind.fields)
+        found = tuple(to_python(each, words) for each in kind.fields)
         return found if kind.fields else None
     if not isinstance(kind, ScalarType):
         raise EngineError("machine code: a function called from Python cannot return an array.")

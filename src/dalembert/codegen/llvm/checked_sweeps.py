@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.codegen.function import Native
-from dalembert.codegen.llvm._machine_code import loaded, word_loads
+from dalembert.codegen.llvm._machine_code import load_functions, word_loads
 
 _WORDS = {
     "loops": "ptr",
@@ -200,4 +200,4 @@ def checked_loops(checks: SweepChecks, loops: Native, loads: Native | None) -> N
 
 @cache
 def _address(mode: str) -> int:
-    return loaded(_SHARED + _FUNCTION.replace("BODY", _BODIES[mode]), "checked")[0]
+    return load_functions(_SHARED + _FUNCTION.replace("BODY", _BODIES[mode]), "checked")[0]

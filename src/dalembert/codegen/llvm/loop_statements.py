@@ -24,8 +24,8 @@ from llvmlite import ir
 
 from dalembert.codegen.compiled_loop import REPLACEMENTS, call
 from dalembert.codegen.llvm._array_expressions import ARRAY_WRITERS, ArrayExpressions, sizes_of
-from dalembert.codegen.llvm._loop_expressions import WRITERS, jumped
-from dalembert.codegen.llvm._machine_code import loaded
+from dalembert.codegen.llvm._loop_expressions import WRITERS, call_program
+from dalembert.codegen.llvm._machine_code import load_functions
 from dalembert.codegen.llvm._value_types import (
     ARENA,
     BOOL,
@@ -60,7 +60,7 @@ def c_functions(functions: Mapping[Callable[..., None], Sequence[object]]) -> li
     module = LoopModule(call)
     for python_function, known in functions.items():
         module.c_entry(python_function, known)
-    return loaded(str(module.module), *(python_function.__name__ for python_function in functions), optimize=True)
+    return load_functions(str(module.module), *(function.__name__ for function in functions), optimize=True)
 
 
 class LoopModule:
@@ -365,7 +365,7 @@ class Statements(ArrayExpressions):
             return self._made(node, function, keywords.get("dtype"))
         arguments = before + [self.argument(each) for each in node.args]
         if function is self.within.jump:
-            return jumped(self, node, *arguments)
+            return call_program(self, node, *arguments)
         if isinstance(function, np.ufunc) or function in (abs, np.where):
             return self.elementwise(lambda *each: self._writer(node, function)(self, node, *each), *arguments)
         if function in REPLACEMENTS:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.codegen.function import Native
-from dalembert.codegen.llvm._machine_code import loaded, word_loads
+from dalembert.codegen.llvm._machine_code import load_functions, word_loads
 
 TYPE, DATA, ORDER, SHAPE, STRIDES, KIND = 8, 16, 24, 32, 40, 56  # byte offsets in the struct of an array
 _NUMBER = 0.1
@@ -238,7 +238,7 @@ class _Method(ctypes.Structure):
 
 @cache
 def _method(name: str, source: str) -> _Method:
-    return _Method(name.encode(), loaded(source, name)[0], _FASTCALL, None)
+    return _Method(name.encode(), load_functions(source, name)[0], _FASTCALL, None)
 
 
 def _address(function: object) -> int:
