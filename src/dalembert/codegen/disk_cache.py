@@ -31,7 +31,7 @@ from dalembert.codegen.program import Program
 from dalembert.errors import CacheWarning
 from dalembert.symbolic.lookup_tables import LookupTable
 
-CODE, TRACE = "o", "text"  # file types: machine code; traced programs
+CODE, TRACE = "o", "trace"  # file types: machine code; traced programs
 _FORMAT = 2  # file format; part of the file names, so that versions of the package do not overwrite each other's files
 _MAX_FILES = 4000  # per file type
 _CHECKSUM_BYTES = 32

@@ -3,7 +3,7 @@
     τ = ID(q, s, ṡ) − loads            ∂τ/∂ṡ = I
     ṡ = FD(q, s, τ)                    ∂ṡ/∂x = −I⁻¹ ∂τ/∂x at that ṡ,  ∂ṡ/∂τ = I⁻¹
 
-Derivatives of ID by the motions of the links come from `inverse_derivatives`, I⁻¹ from an elimination. Where motions are
+Derivatives of ID by the motions of the links come from `_inverse_derivatives`, I⁻¹ from an elimination. Where motions are
 functions of several coordinates, θ = θ(q, t), the chain rule gives:
 
     τ = Gᵀ e,   G = ∂θ/∂q,   ∂τ/∂q = Gᵀ (∂e/∂θ G + ∂e/∂θ̇ ∂θ̇/∂q + ∂e/∂θ̈ ∂θ̈/∂q) + Σ e ∂G/∂q.

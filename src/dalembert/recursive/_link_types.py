@@ -94,7 +94,7 @@ class LinkType:
     """A link type."""
 
     motion: MotionType
-    normal: bool  # the transform is a translation along x and a rotation about x: see `link_frames`
+    normal: bool  # the transform is a translation along x and a rotation about x: see `_link_frames`
     massive: bool
     rotors: bool
 

@@ -2,7 +2,7 @@
 
 Supported: numbers, arrays of float, int or bool in C order, records (`NamedTuple`) of them; assignments, `if`, `while`,
 `for` over `range`, `break`, `continue`, `return`; arithmetic, comparisons, `and`, `or`, `not`, `x if c else y`, also on arrays
-(`array_expressions`); nonnegative indices and slices; `np.empty`, `np.zeros`, `np.ones`, `np.full` and the functions of
+(`_array_expressions`); nonnegative indices and slices; `np.empty`, `np.zeros`, `np.ones`, `np.full` and the functions of
 `WRITERS` and `ARRAY_WRITERS`; other functions of this subset, which may be arguments, and those that a loop replaces
 (`compiled_loop.in_machine_code`). A test for None is decided at compile time.
 
