@@ -90,7 +90,7 @@ def count_recursion(model: dl.Model) -> dict[str, int]:
     plan = plan_of(model)
     n = plan.tree.n_speeds
     q, s, x = (GRAPH.symbols([f"{letter}{i}" for i in range(n)]) for letter in ("q", "s", "x"))
-    state = moving(plan.tree, GRAPH, ZERO, list(q), list(s), plan.parameters, plan.fixtures)
+    state = moving(plan.tree, GRAPH, ZERO, list(q), list(s), plan.parameters, plan.link_constants)
     found = (*_multiplied_and_added(inverse_dynamics(state, x)), *_multiplied_and_added(forward_dynamics(state, x)[0]))
     return dict(zip(KINDS, found, strict=True))
 

@@ -148,7 +148,7 @@ def _operations(handle: Any, task: str) -> int:
     from dalembert.recursive.rolled_sweeps import operations_of
     from dalembert.recursive.traced import task_program
 
-    own = "forward_slopes" if task == "derivatives" else task
+    own = "forward_derivatives" if task == "derivatives" else task
     if choose_execution(handle.plan, own, None) == "rolled":
         return operations_of(handle.plan, own)
     return task_program(handle.plan, own).operations

@@ -247,9 +247,9 @@ def well_conditioned(space, states, count: int):
     y, none = np.concatenate([states.q, v]), np.zeros_like(v)
     rest = kernel.second_rates(y, states.t, values, none)
     W = [kernel.second_rates(y, states.t, values, none + unit[:, None]) - rest for unit in np.eye(len(v))]
-    kept = np.flatnonzero(np.abs(W).max(axis=(0, 1)) < 20)[:count]
-    assert len(kept) == count
-    return random_states.States(states.q[:, kept], states.qd[:, kept], states.t[kept])
+    selected = np.flatnonzero(np.abs(W).max(axis=(0, 1)) < 20)[:count]
+    assert len(selected) == count
+    return random_states.States(states.q[:, selected], states.qd[:, selected], states.t[selected])
 
 
 # random mechanisms
@@ -312,8 +312,8 @@ def random_mechanism(family: str, seed: int) -> Mechanism:
         rates = np.random.default_rng(seed).normal(size=len(found.posture))
         here = reference_solution(found, found.posture, rates)
         sigma = np.linalg.svd(here.A, compute_uv=False)
-        kept = sigma[sigma > 1e-7 * sigma[0]]
-        if len(found.posture) - len(kept) >= 1 and kept[-1] > 0.05 * kept[0] and here.condition < 1e4:
+        selected = sigma[sigma > 1e-7 * sigma[0]]
+        if len(found.posture) - len(selected) >= 1 and selected[-1] > 0.05 * selected[0] and here.condition < 1e4:
             return found
     raise AssertionError(f"{family}, seed {seed}: no mechanism was found")
 

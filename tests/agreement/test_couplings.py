@@ -28,8 +28,8 @@ def hand_and_load() -> Model:
     model.body("arm", joint=model.revolute((0, 0, 1), "a"), **ROD)
     cross = model.universal(((0, 0, 1), (0, 1, 0)), ("b", "c"), position=(0.8, 0, 0))
     model.body("hand", parent="arm", joint=cross, **ROD)
-    ways = [model.prismatic(way, name) for way, name in zip(np.eye(3), "xyz", strict=True)]
-    return model.body("load", joint=[*ways, model.revolute((1, 1, 0), "0.3*sin(t) + x")], **SOLID)
+    slides = [model.prismatic(axis, name) for axis, name in zip(np.eye(3), "xyz", strict=True)]
+    return model.body("load", joint=[*slides, model.revolute((1, 1, 0), "0.3*sin(t) + x")], **SOLID)
 
 
 BOTH = {"bodies": ("hand", "load"), "points": ((0.3, 0.1, 0.2), (-0.1, 0.2, 0.1))}

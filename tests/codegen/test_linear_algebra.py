@@ -98,9 +98,9 @@ def test_singular_values_and_vectors(shape, missing, seed):
     assert np.allclose(sigma, expected, rtol=1e-13, atol=1e-14 * max(expected, default=0.0))
     assert (np.diff(sigma) <= 0).all()
     assert np.allclose(U * sigma @ Vt, A, atol=1e-13)
-    kept = sigma > 1e-9
-    assert np.allclose(U[:, kept].T @ U[:, kept], np.eye(kept.sum()), atol=1e-13)
-    assert np.allclose(Vt[kept] @ Vt[kept].T, np.eye(kept.sum()), atol=1e-13)
+    nonzero = sigma > 1e-9
+    assert np.allclose(U[:, nonzero].T @ U[:, nonzero], np.eye(nonzero.sum()), atol=1e-13)
+    assert np.allclose(Vt[nonzero] @ Vt[nonzero].T, np.eye(nonzero.sum()), atol=1e-13)
 
 
 def test_small_singular_values_are_found_to_all_digits():

@@ -22,9 +22,9 @@ class Columns(NamedTuple):
     on: bool
 
 
-def counted(columns: Columns, most: int, out: np.ndarray) -> tuple[int, float, bool]:
+def count_until(columns: Columns, limit: int, out: np.ndarray) -> tuple[int, float, bool]:
     """Loops, branches and all exits from them."""
-    total, seen, done = 0.0, 0, False
+    total, visited, done = 0.0, 0, False
     for i in range(len(columns.x)):
         if columns.x[i] < -0.9:
             continue
@@ -32,23 +32,23 @@ def counted(columns: Columns, most: int, out: np.ndarray) -> tuple[int, float, b
             if columns.wide[i, j] > 0.95 and columns.on:
                 break
             out[i] += columns.wide[i, j] * columns.weight if j % 2 else -columns.wide[i, j] / 3
-            seen += 1
+            visited += 1
         while True:
             total += _largest(columns.wide[i])
-            if not (-LIMIT < total - 5 < LIMIT) or seen >= most:
+            if not (-LIMIT < total - 5 < LIMIT) or visited >= limit:
                 break
             total, done = total + 1, True
-    return seen, total, done
+    return visited, total, done
 
 
 def _largest(row: np.ndarray) -> float:
     """A function with two return statements."""
-    most = -np.inf
+    maximum = -np.inf
     for k in range(FIRST, len(row)):
-        most = max(most, row[k])
-    if most > 0.5:
-        return most
-    return min(most, abs(most))
+        maximum = max(maximum, row[k])
+    if maximum > 0.5:
+        return maximum
+    return min(maximum, abs(maximum))
 
 
 def elementary(x: float, y: float, out: np.ndarray) -> None:
@@ -107,11 +107,11 @@ def both(loop, *arguments):
 
 
 @pytest.mark.parametrize("on", [True, False])
-@pytest.mark.parametrize("most", [3, 1000])
-def test_loops_and_branches(on, most):
+@pytest.mark.parametrize("limit", [3, 1000])
+def test_loops_and_branches(on, limit):
     for _ in range(5):
         columns = Columns(RNG.uniform(-1, 1, 40), RNG.uniform(-1, 1, (40, 7)), 0.3, on)
-        (first, a), (second, b) = both(counted, columns, most, np.zeros(40))
+        (first, a), (second, b) = both(count_until, columns, limit, np.zeros(40))
         assert first == second
         assert [type(each) for each in second] == [int, float, bool]
         np.testing.assert_array_equal(a[0], b[0])

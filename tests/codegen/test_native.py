@@ -115,7 +115,7 @@ def test_tiles_of_any_number_of_states_write_nothing_else(count):
     x = RNG.uniform(-3, 3, (2, count))
     single = np.stack([function(x[:, k].copy(), np.array([0.7])) for k in range(count)], axis=1)
     np.testing.assert_array_equal(function(x, np.array([0.7])), single)
-    moving = function.varied
+    moving = function.with_varying_parameters
     padded = np.full((len(outputs), count + 2), 7.0)
     moving.spread([x, np.full((1, count), 0.7)], [padded[:, 1:-1]])
     np.testing.assert_allclose(padded[:, 1:-1], single, rtol=1e-14)

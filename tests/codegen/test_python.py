@@ -92,10 +92,10 @@ def test_long_programs_are_split_into_parts():
     x, y = GRAPH.symbols(NAMES)
     outputs = vector(recurrence(x, y, 3000, GRAPH.sin)[100::50])
     program = program_of(outputs, NAMES)
-    text = source(program, ON_FLOATS.words)
-    assert len(text.parts) > 2
-    assert text.registers < _python_backend.LINES
-    assert 0 < text.slots < 3000
+    generated = source(program, ON_FLOATS.operators)
+    assert len(generated.parts) > 2
+    assert generated.registers < _python_backend.LINES
+    assert 0 < generated.slots < 3000
     states = np.random.default_rng(1).uniform(-2, 2, (2, 40))
     expected = np.array(recurrence(states[0], states[1], 3000, np.sin)[100::50])
     interpreted = InterpretedProgram(program)
@@ -122,7 +122,7 @@ def test_registers_are_reused():
     y = x
     for _ in range(500):
         y = GRAPH.sin(y) * 2 + y
-    assert source(program_of([y], ["x"]), ON_ARRAYS.words).registers <= 3
+    assert source(program_of([y], ["x"]), ON_ARRAYS.operators).registers <= 3
 
 
 def test_values_cross_parts_in_reused_slots(monkeypatch):
@@ -132,9 +132,9 @@ def test_values_cross_parts_in_reused_slots(monkeypatch):
     for _ in range(500):
         y = GRAPH.sin(y) * 0.5 + y
     program = program_of([y], ["x"])
-    text = source(program, ON_FLOATS.words)
-    assert len(text.parts) > 100
-    assert text.slots <= 4
+    generated = source(program, ON_FLOATS.operators)
+    assert len(generated.parts) > 100
+    assert generated.slots <= 4
     value = 0.7
     for _ in range(500):
         value = np.sin(value) * 0.5 + value
@@ -145,8 +145,8 @@ def test_no_string_of_a_model_enters_the_source():
     name = "print('got here')\nx"
     (x,) = GRAPH.symbols([name])
     program = program_of([x / 2], [name])
-    (text,) = source(program, ON_FLOATS.words).parts
-    lines = [line.strip() for line in text.splitlines()]
+    (generated,) = source(program, ON_FLOATS.operators).parts
+    lines = [line.strip() for line in generated.splitlines()]
     assert lines == ["def part(x, out, state):", "r0 = x[0]", "r0 = r0 / (2.0)", "out[0] = r0", "return"]
     assert InterpretedProgram(program).one([4.0]) == [2.0]
 

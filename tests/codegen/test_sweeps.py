@@ -47,15 +47,15 @@ class RandomTree:
     def expected(self, x):
         """The same computation in Python."""
         n = len(self.parents)
-        far, kept, total, out = (np.zeros_like(x) for _ in range(4))
+        far, stored, total, out = (np.zeros_like(x) for _ in range(4))
         for i, parent in enumerate(self.parents):
             before = far[parent] if parent >= 0 else np.full(x.shape[1:], 0.5)
             far[i] = before - x[i] if self.kinds[i] else before + self.lengths[i] * x[i]
-            kept[i] = np.cos(before) if self.kinds[i] else np.sin(far[i])
+            stored[i] = np.cos(before) if self.kinds[i] else np.sin(far[i])
         for i in reversed(range(n)):
-            out[i] = total[i] + kept[i] if self.kinds[i] else total[i] * kept[i]
+            out[i] = total[i] + stored[i] if self.kinds[i] else total[i] * stored[i]
             if self.parents[i] >= 0:
-                total[self.parents[i]] += total[i] + kept[i] + self.kinds[i]
+                total[self.parents[i]] += total[i] + stored[i] + self.kinds[i]
         return out
 
 

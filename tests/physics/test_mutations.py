@@ -269,7 +269,7 @@ def holding(kind: str) -> Callable[[], Model]:
 
     def make() -> Model:
         model = arm("x", "y", "z").start({"a": 0.3, "b": -0.4, "x": 0.5, "y": 0.4, "z": 0.6}, {"a": 1.0})
-        slides = [model.prismatic(way, name) for way, name in zip(np.eye(3), "xyz", strict=True)]
+        slides = [model.prismatic(axis, name) for axis, name in zip(np.eye(3), "xyz", strict=True)]
         model.body("ball", joint=slides, mass=0.6)
         match kind:
             case "gear":

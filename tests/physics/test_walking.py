@@ -99,9 +99,9 @@ def test_the_hexapod_walks_for_ten_seconds(name):
     feet = [force[1] for key, force in run.load_forces.items() if key.startswith("foot")]
     late = run.t > 2
     assert sum(feet)[late].mean() == pytest.approx({"hexapod": 14, "quadruped": 12}[name] * 9.81, rel=0.25)  # pyright: ignore[reportIndexIssue]
-    way, speed = {"hexapod": (0, 0.76), "quadruped": (2, 0.57)}[name]
-    gone = run.q[way, -1] - run.q[way, 200]
-    assert gone / 8.0 == pytest.approx(speed, rel=0.05)
+    coordinate, speed = {"hexapod": (0, 0.76), "quadruped": (2, 0.57)}[name]
+    distance = run.q[coordinate, -1] - run.q[coordinate, 200]
+    assert distance / 8.0 == pytest.approx(speed, rel=0.05)
     assert abs(run.q[3:6]).max() < 0.1
     assert run.q[1].min() > 0.45
     # two steps are a stride, and strides are periodic

@@ -104,13 +104,13 @@ def test_one_state_runs_in_machine_code(loads, base):
         many, quiet = call.many(arguments, 0.7, None, 1)
         single = [np.ascontiguousarray(a[:, 3]) for a in arguments]
         assert quiet
-        assert np.array_equal(call.quick(*single, 0.7), many[:, 3])
+        assert np.array_equal(call.single_state(*single, 0.7), many[:, 3])
         for i in range(len(arguments)):
             wrong = [a.copy() for a in single]
             wrong[i][0] = np.nan
-            assert call.quick(*wrong, 0.7) is None
+            assert call.single_state(*wrong, 0.7) is None
         if base:
-            assert call.quick(1.01 * single[0], *single[1:], 0.7) is None  # not a unit quaternion
+            assert call.single_state(1.01 * single[0], *single[1:], 0.7) is None  # not a unit quaternion
 
 
 def test_both_executions_are_the_same_functions():

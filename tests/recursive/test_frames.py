@@ -7,12 +7,12 @@ import pytest
 
 import dalembert as dl
 from dalembert.model.model import Model
-from dalembert.recursive._link_frames import aligned
+from dalembert.recursive._link_frames import aligned_constants
 from dalembert.recursive._transforms import AxisRotationMatrix
 from dalembert.recursive.composite_inertia import diagonal, mass_matrix
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
-from dalembert.recursive.link_states import fixtures, moving
+from dalembert.recursive.link_states import link_constants, moving
 from dalembert.recursive.plan import plan_of
 from dalembert.symbolic.algebra_base import vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
@@ -92,7 +92,7 @@ def states(model: Model, seed: int):
     """The same state in frames of the model and in optimized link frames."""
     plan = plan_of(model)
     q, s, x = np.random.default_rng(seed).uniform(-1, 1, (3, plan.tree.n))
-    for known in (fixtures(plan.tree, FLOATS, plan.parameters), plan.fixtures):
+    for known in (link_constants(plan.tree, FLOATS, plan.parameters), plan.link_constants):
         yield moving(plan.tree, FLOATS, 0.4, list(q), list(s), plan.parameters, known), vector(list(x))
 
 
@@ -142,12 +142,12 @@ def test_transforms_of_a_chain_are_planar_rotations_and_single_translations():
     for i in range(4):
         joint = model.revolute((1, i, 2), f"q{i}", position=(0.3, i, 0.2), rotation=(0.1, 0.2, i))
         model.body(f"body{i}", parent=f"body{i - 1}" if i else "world", joint=joint, mass=1)
-    for fixture in aligned(plan_of(model).tree, {})[1:]:
-        (turn,) = fixture.transform.rotations
+    for constants in aligned_constants(plan_of(model).tree, {})[1:]:
+        (turn,) = constants.transform.rotations
         assert isinstance(turn, AxisRotationMatrix)
         assert turn.axis == 0
-        assert fixture.transform.before[1:] == (0, 0)
-        assert fixture.axes[0].about == (0, 0, 1)
+        assert constants.transform.before[1:] == (0, 0)
+        assert constants.axes[0].about == (0, 0, 1)
 
 
 @pytest.mark.parametrize("angle", [1e-3, 1e-7, 1e-11, 1e-15])
@@ -161,7 +161,7 @@ def test_nearly_parallel_axes_lose_no_digits(angle):
     (raw, x), (own, _) = states(model, 3)
     close(floats(mass_matrix(own)), floats(mass_matrix(raw)), 1e-13)
     close(floats(inverse_dynamics(own, x)), floats(inverse_dynamics(raw, x)), 1e-13)
-    assert max(abs(float(d)) for fixture in plan_of(model).fixtures for d in fixture.transform.before) < 5  # pyright: ignore[reportArgumentType]
+    assert max(abs(float(d)) for constants in plan_of(model).link_constants for d in constants.transform.before) < 5  # pyright: ignore[reportArgumentType]
 
 
 def test_fixed_bodies_are_merged_with_their_parents():
@@ -169,6 +169,6 @@ def test_fixed_bodies_are_merged_with_their_parents():
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     model.body("mast", parent="cart", joint=model.fixed((0, 0, 1)), mass=1)
     model.body("arm", parent="mast", joint=model.revolute((0, 1, 0), "a"), mass=1, center=(0, 0, 1))
-    cart, arm = plan_of(model).fixtures
+    cart, arm = plan_of(model).link_constants
     assert (cart.body.m, arm.parent) == (3, 0)
     assert dl.mass_matrix(model, [0.0, 0.0])[0, 0] == pytest.approx(4)

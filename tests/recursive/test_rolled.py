@@ -8,7 +8,7 @@ from grown_trees import MOTIONS, UNITS, grown, random_states
 
 from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.model.model import Model
-from dalembert.recursive._link_types import LinkType
+from dalembert.recursive._link_types import LinkType, MotionType
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import moving
@@ -167,9 +167,9 @@ def test_ropes_of_all_lengths_share_their_code():
 
 def test_operation_counts():
     """A revolute link with general numbers: fewer operations than counted in papers/denoc for chains, without sine and cosine."""
-    kinds = (LinkType("turn", True, True, False),)
-    assert sweeps_of(kinds, "inverse").operations[0] <= 120 + 97
-    assert sweeps_of(kinds, "forward").operations[0] <= 250 + 220
+    link_types = (LinkType(MotionType.ROTATION, True, True, False),)
+    assert sweeps_of(link_types, "inverse").operations[0] <= 120 + 97
+    assert sweeps_of(link_types, "forward").operations[0] <= 250 + 220
 
 
 def test_models_that_cannot_be_rolled_are_reported():

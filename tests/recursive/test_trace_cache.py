@@ -72,7 +72,7 @@ def test_the_next_process_neither_plans_nor_traces(patch, execution, base):
     first = values(model, execution)
     _next_process()
     patch.setattr(compiled_calls, "plan_of", lambda model: pytest.fail("it was planned again"))
-    patch.setattr(compiled_calls, "text_for", lambda *given, **more: pytest.fail("it was traced again"))
+    patch.setattr(compiled_calls, "traced_task", lambda *arguments, **options: pytest.fail("it was traced again"))
     for x, y in zip(values(model, execution), first, strict=True):
         assert np.array_equal(x, y)
 
@@ -83,7 +83,7 @@ def test_another_model_or_task_misses_the_cache(patch, tmp_path):
     def records(model, **options):
         _next_process()
         dl.dynamics(model, **options).mass_matrix(np.zeros(len(model.coordinate_names)))
-        return set(tmp_path.glob("*.text"))
+        return set(tmp_path.glob("*.trace"))
 
     known = records(arm())
     assert records(arm()) == known
@@ -107,7 +107,7 @@ def test_another_model_or_task_misses_the_cache(patch, tmp_path):
     requests += [partial(handle.derivatives, of="inverse", parameters=[name]) for name in "ml"]
     for request in requests:
         request(*state)
-        more = set(tmp_path.glob("*.text"))
+        more = set(tmp_path.glob("*.trace"))
         assert len(more) == len(known) + 1
         known = more
 
@@ -124,7 +124,7 @@ def test_another_source_of_the_package_misses_the_cache(patch, tmp_path):
     _next_process()
     patch.setattr(execution, "package_digest", lambda: "another")
     traced = compiled_calls.traced_task
-    patch.setattr(compiled_calls, "text_for", lambda plan, task, **more: _doubled(traced(plan, task, **more)))
+    patch.setattr(compiled_calls, "traced_task", lambda plan, task, **options: _doubled(traced(plan, task, **options)))
     assert not np.array_equal(dl.dynamics(arm()).mass_matrix(np.zeros(2)), right)
     _next_process()
     patch.undo()
@@ -168,12 +168,12 @@ def test_user_defined_classes_are_not_stored(patch, tmp_path):
     mine = Mine(**{name: getattr(joint, name) for name in (each.name for each in fields(joint))})
     model = model.replaced(bodies=(replace(model.bodies[0], joints=(mine,)), *model.bodies[1:]))
     dl.dynamics(model).mass_matrix(np.zeros(2))
-    assert not list(tmp_path.glob("*.text"))
+    assert not list(tmp_path.glob("*.trace"))
 
 
 def test_a_damaged_record_is_created_again(patch, tmp_path):
     first = dl.dynamics(arm()).mass_matrix(np.zeros(2))
-    for path in tmp_path.glob("*.text"):
+    for path in tmp_path.glob("*.trace"):
         path.write_bytes(path.read_bytes()[:-1])
     _next_process()
     assert np.array_equal(dl.dynamics(arm()).mass_matrix(np.zeros(2)), first)

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.symbolic.prime_field import (
-    EAST,
     PI_DIVISOR,
     SMALL_ANGLE,
+    ZERO_ANGLE,
     P,
     add_angles,
     inverse,
     is_square,
-    part_of_pi,
+    point_of_pi_fraction,
     power,
     random_angle,
     residue,
@@ -35,15 +35,15 @@ def test_the_field_is_prime_and_its_circle_has_the_documented_order():
 
 
 def test_the_small_angle_has_the_full_order():
-    assert times(2 * PI_DIVISOR, SMALL_ANGLE) == EAST
+    assert times(2 * PI_DIVISOR, SMALL_ANGLE) == ZERO_ANGLE
     for prime in sympy.primefactors(2 * PI_DIVISOR):
-        assert times(2 * PI_DIVISOR // prime, SMALL_ANGLE) != EAST
+        assert times(2 * PI_DIVISOR // prime, SMALL_ANGLE) != ZERO_ANGLE
     assert times(PI_DIVISOR, SMALL_ANGLE) == (P - 1, 0)
 
 
 def test_points_lie_on_the_circle():
     source = random.Random(7)
-    for c, s in [SMALL_ANGLE, EAST, *(random_angle(source) for _ in range(50))]:
+    for c, s in [SMALL_ANGLE, ZERO_ANGLE, *(random_angle(source) for _ in range(50))]:
         assert (c * c + s * s) % P == 1
 
 
@@ -74,11 +74,11 @@ def exactly(source: str) -> int:
     ],
 )
 def test_known_parts_of_pi(part, cosine, sine):
-    assert part_of_pi(part) == (exactly(cosine), exactly(sine))
+    assert point_of_pi_fraction(part) == (exactly(cosine), exactly(sine))
 
 
 def test_the_pentagon():
-    found = part_of_pi(Fraction(1, 5))
+    found = point_of_pi_fraction(Fraction(1, 5))
     assert found is not None
     assert found[0] == (1 + root(5)) * inverse(4) % P
     assert root((10 - 2 * root(5)) % P) * inverse(4) % P == found[1]
@@ -86,15 +86,15 @@ def test_the_pentagon():
 
 @pytest.mark.parametrize("d", [7, 8, 9, 11, 13, 17, 19, 23, 360])
 def test_parts_of_pi_add_up(d):
-    found = part_of_pi(Fraction(1, d))
+    found = point_of_pi_fraction(Fraction(1, d))
     assert found is not None
     assert times(d, found) == (P - 1, 0)
-    assert part_of_pi(Fraction(2, d)) == add_angles(found, found)
+    assert point_of_pi_fraction(Fraction(2, d)) == add_angles(found, found)
 
 
 @pytest.mark.parametrize("d", [25, 29, 32, 27])
 def test_parts_that_the_circle_does_not_have(d):
-    assert part_of_pi(Fraction(1, d)) is None
+    assert point_of_pi_fraction(Fraction(1, d)) is None
 
 
 @given(residues, residues)

@@ -95,7 +95,7 @@ class Differentials:
         """z, or the symbols of the directions with `depth` more derivative brackets."""
         names = list(self._by)
         for _ in range(depth):
-            names = [SymbolKind.SLOPE.of(name) for name in names]
+            names = [SymbolKind.TANGENT.of(name) for name in names]
         return GRAPH.symbols(names)
 
     @cached_property

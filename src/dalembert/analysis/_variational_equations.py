@@ -138,8 +138,8 @@ class Variations:
         program = rates_program(self._kernel)
         F, names, k = vector(nodes_of(program)), program.inputs[:-1], len(self.directions)
         y = GRAPH.symbols(names)
-        first = [GRAPH.symbols([SymbolKind.SLOPE.of(f"{x}, {i}") for x in names]) for i in range(k)]
-        second = {(i, j): GRAPH.symbols([SymbolKind.SLOPE.of(f"{x}, {i}, {j}") for x in names]) for i, j in pairs(k)}
+        first = [GRAPH.symbols([SymbolKind.TANGENT.of(f"{x}, {i}") for x in names]) for i in range(k)]
+        second = {(i, j): GRAPH.symbols([SymbolKind.TANGENT.of(f"{x}, {i}, {j}") for x in names]) for i, j in pairs(k)}
         p = GRAPH.symbols(self.directions.parameters)
         along = [
             ((y, first[i]), (p, vector([int(x) for x in self.directions.parameter_directions[:, i]]))) for i in range(k)

@@ -97,9 +97,9 @@ def _quick_of(function: CompiledFunction, sizes: tuple[int, ...], shape: tuple[i
     """The call in machine code; None on other engines, and if it needs too much memory on the stack."""
     if function.n_outputs + sum(sizes) > _MAX_STACK_NUMBERS or (code := function.native) is None:
         return None
-    from dalembert.codegen.llvm.native_entry import is_possible, quick_function
+    from dalembert.codegen.llvm.native_entry import fast_call, is_possible
 
-    return quick_function(code, sizes, shape) if is_possible() else None
+    return fast_call(code, sizes, shape) if is_possible() else None
 
 
 def require_out(out: np.ndarray | None, shape: tuple[int, ...], given: Sequence[np.ndarray] = ()) -> None:
@@ -185,7 +185,7 @@ class SingleStateCalls(dict[tuple[str, bool], Quick]):
                 self[key] = self._calls[key].single_state or _never
             return None
 
-        unsupported = key[0] in ("inverse", "forward_slopes") and self._calls.facts.constrained
+        unsupported = key[0] in ("inverse", "forward_derivatives") and self._calls.facts.constrained
         found = self[key] = _never if unsupported else compile_on_demand
         return found
 

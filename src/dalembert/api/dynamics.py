@@ -73,8 +73,8 @@ class Dynamics(Tabular, CompiledModel):
         "gravity": "gravity",
         "coriolis": "the matrix C",
         "centroidal": "the momentum",
-        "inverse_slopes": "the derivative of the force",
-        "forward_slopes": "the derivative of the acceleration",
+        "inverse_derivatives": "the derivative of the force",
+        "forward_derivatives": "the derivative of the acceleration",
     }
 
     # properties
@@ -377,7 +377,7 @@ class Dynamics(Tabular, CompiledModel):
             raise InputError(f"derivatives, of: got {short_repr(of)}. Expected 'forward' or 'inverse'.")
         if not is_str_sequence(parameters):
             raise InputError(f"derivatives, parameters: got {short_repr(parameters)}. Expected a list of str.")
-        task = f"{of}_slopes"
+        task = f"{of}_derivatives"
         last = self._zeros(q) if inputs is None else inputs
         if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
             return _derivative_blocks(one)

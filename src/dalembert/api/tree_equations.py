@@ -314,7 +314,7 @@ class TreeRecording(Recording):
     def observed(self) -> Observed:
         """Energies, momenta and speeds, computed recursively over the links."""
         plan, count = self._plan, len(self.t)
-        links = moving(plan.tree, FLOATS, self.t, list(self.q), list(self.v), plan.parameters, plan.fixtures)
+        links = moving(plan.tree, FLOATS, self.t, list(self.q), list(self.v), plan.parameters, plan.link_constants)
         kinetic, potential = ((np.zeros(count) + energy).astype(float) for energy in energies_of(links))
         by_speed, linear, angular = momenta_of(links)
         by_rate = to_momenta(plan.tree, FLOATS, list(self.q), list(by_speed))

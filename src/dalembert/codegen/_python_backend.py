@@ -20,16 +20,16 @@ from dalembert.symbolic.operations import BLOCKS, FUNCTIONS, OPERATIONS
 class OperationNotation(NamedTuple):
     """The notation of each operation, and the values of the names in it."""
 
-    words: Mapping[str, str]
+    operators: Mapping[str, str]
     names: Mapping[str, object]
 
 
 _NUMBERS = {"inf": math.inf, "nan": math.nan}
-_WORDS = {name: each.python for name, each in OPERATIONS.items()}
+_NOTATION = {name: each.python for name, each in OPERATIONS.items()}
 _BLOCKS = {name: OPERATIONS[name].array for name in BLOCKS}
-ON_FLOATS = OperationNotation(_WORDS, _NUMBERS | _BLOCKS | {name: OPERATIONS[name].single for name in FUNCTIONS})
+ON_FLOATS = OperationNotation(_NOTATION, _NUMBERS | _BLOCKS | {name: OPERATIONS[name].single for name in FUNCTIONS})
 ON_ARRAYS = OperationNotation(
-    _WORDS | {"and": "both({}, {})", "or": "either({}, {})", "select": "where({}, {}, {})"},
+    _NOTATION | {"and": "both({}, {})", "or": "either({}, {})", "select": "where({}, {}, {})"},
     _NUMBERS
     | _BLOCKS
     | {name: OPERATIONS[name].array for name in FUNCTIONS}
@@ -52,13 +52,13 @@ class InterpretedProgram:
     @cached_property
     def _on_floats(self) -> tuple[list[Part], int]:
         """The parts, and the length of the state."""
-        generated = source(self._program, ON_FLOATS.words)
+        generated = source(self._program, ON_FLOATS.operators)
         return compiled(generated.parts, {**ON_FLOATS.names, **generated.tables}), generated.slots
 
     @cached_property
     def _on_arrays(self) -> tuple[list[Part], int, int]:
         """The parts, the length of the state, and the number of columns per block."""
-        generated = source(self._program, ON_ARRAYS.words)
+        generated = source(self._program, ON_ARRAYS.operators)
         size = MEMORY // max(1, generated.registers + generated.slots)
         return (
             compiled(generated.parts, {**ON_ARRAYS.names, **generated.tables}),
@@ -117,9 +117,9 @@ class PythonSource(NamedTuple):
     tables: Mapping[str, Callable[..., np.ndarray]]  # functions by table name
 
 
-def source(program: Program, words: Mapping[str, str]) -> PythonSource:
+def source(program: Program, operators: Mapping[str, str]) -> PythonSource:
     """The source of a program in one dialect."""
-    writer = _Writer(program, words)
+    writer = _Writer(program, operators)
     parts = [writer.part(k) for k in range(len(writer.chunks))]
     return PythonSource(parts, writer.registers, writer.slots.count, writer.tables)
 
@@ -127,9 +127,9 @@ def source(program: Program, words: Mapping[str, str]) -> PythonSource:
 class _Writer:
     """Writes the parts of a program in order."""
 
-    def __init__(self, program: Program, words: Mapping[str, str]) -> None:
+    def __init__(self, program: Program, operators: Mapping[str, str]) -> None:
         self.registers, self.slots = 0, Slots()
-        self._words = words
+        self._operators = operators
         count = len(program.inputs) + len(program.parameters)
         # values that a part did not compute itself: not in a register, so the expression is used directly
         names = [f"x[{i}]" for i in range(count)] + [f"({x!r})" for x in program.numbers]
@@ -153,20 +153,20 @@ class _Writer:
         for step, (operation, operands) in enumerate(chunk):
             y = start + step
             names = [self._value(a, pool, register_of, lines) for a in operands]
-            word = self._words[operation]
-            value = f"{word}({', '.join(names)})" if operation in BLOCKS else word.format(*names)
+            notation = self._operators[operation]
+            value = f"{notation}({', '.join(names)})" if operation in BLOCKS else notation.format(*names)
             for a in dict.fromkeys(operands):
                 if last[a] == step and a in register_of:
-                    pool.give(register_of.pop(a))
-            register_of[y] = pool.take()
+                    pool.release(register_of.pop(a))
+            register_of[y] = pool.allocate()
             lines.append(f"r{register_of[y]} = {value}")
             if self._final.get(y, k) > k:
-                self._slot[y] = self.slots.take()
+                self._slot[y] = self.slots.allocate()
                 self._sources[y] = f"state[{self._slot[y]}]"
                 lines.append(f"{self._sources[y]} = r{register_of[y]}")
             lines += [f"out[{i}] = r{register_of[y]}" for i in self._outputs.get(y, ())]
             if y not in last:
-                pool.give(register_of.pop(y))
+                pool.release(register_of.pop(y))
         self._forget(k, chunk)
         self.registers = max(self.registers, pool.count)
         return "\n ".join(["def part(x, out, state):", *lines, "return"]) + "\n"
@@ -177,7 +177,7 @@ class _Writer:
         if a not in register_of and expression and not expression.startswith(("x[", "state[")):
             return expression
         if a not in register_of:
-            register_of[a] = pool.take()
+            register_of[a] = pool.allocate()
             lines.append(f"r{register_of[a]} = {expression}")
         return f"r{register_of[a]}"
 
@@ -185,4 +185,4 @@ class _Writer:
         """Release the slots of values that no later part needs."""
         for a in dict.fromkeys(a for _, operands in chunk for a in operands):
             if a in self._slot and self._final[a] == k:
-                self.slots.give(self._slot.pop(a))
+                self.slots.release(self._slot.pop(a))

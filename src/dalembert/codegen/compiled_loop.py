@@ -17,41 +17,40 @@ import numpy as np
 if TYPE_CHECKING:
     from dalembert.codegen.llvm._value_types import Kind
 
-Written = Callable[..., Any]
+LoopFunction = Callable[..., Any]
 AnyRecord = TypeVar("AnyRecord")
 
 
 class CallableProgram(NamedTuple):
     """A function of (x, p, tables, out): its address, or the Python function."""
 
-    one: int | Written
+    one: int | LoopFunction
     p: np.ndarray
     tables: np.ndarray
 
 
-def call(one: int | Written, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
+def call(one: int | LoopFunction, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
     """Call a Python function; in machine code this is a jump to its address."""
     assert callable(one)
     one(x, p, tables, out)
 
 
 def call_many(
-    many: int | Written, layout: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray, count: int
+    many: int | LoopFunction, layout: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray, count: int
 ) -> None:
     """Run a function of many states on arrays whose layout is listed, as `codegen/llvm/_tiles` expects it."""
     assert callable(many)
     many(layout, p, tables, out, 0, count, count)
 
 
-REPLACEMENTS: dict[
-    object, tuple[Written, dict[str, object]]
-] = {}  # replaced functions: their loops and keyword arguments
+# the loops that replace functions, with the keyword arguments of the calls
+REPLACEMENTS: dict[object, tuple[LoopFunction, dict[str, object]]] = {}
 
 
-def in_machine_code(function: Written, **keywords: object) -> Callable[[Written], Written]:
+def in_machine_code(function: LoopFunction, **keywords: object) -> Callable[[LoopFunction], LoopFunction]:
     """Replace a function, when called with these keywords, by a compiled loop."""
 
-    def register(loop: Written) -> Written:
+    def register(loop: LoopFunction) -> LoopFunction:
         REPLACEMENTS[function] = loop, keywords
         return loop
 
@@ -84,8 +83,8 @@ class TableHeader(NamedTuple):
 
 
 def at_each_state(
-    one: Written,
-    known: Written,
+    one: LoopFunction,
+    known: LoopFunction,
     x: np.ndarray,
     p: np.ndarray,
     tables: np.ndarray,
@@ -114,7 +113,7 @@ class CompiledSolver:
 
     lanes = 1
 
-    def __init__(self, one: Written, known: Written) -> None:
+    def __init__(self, one: LoopFunction, known: LoopFunction) -> None:
         from dalembert.codegen.llvm._machine_code import MANY, ONE
         from dalembert.codegen.llvm.loop_statements import c_functions
 
@@ -126,7 +125,7 @@ class CompiledSolver:
 class CompiledLoop:
     """A compiled loop; machine code is generated at the first call with each combination of argument types."""
 
-    def __init__(self, loop: Written) -> None:
+    def __init__(self, loop: LoopFunction) -> None:
         self._loop = loop
         self._codes: dict[tuple[Kind, ...], _Code] = {}
         self._last: dict[int, tuple[object, Kind, list[object]]] = {}  # records of the last call, with types and words
@@ -141,12 +140,12 @@ class CompiledLoop:
 
     def _read(self, index: int, argument: object) -> tuple[Kind, list[object]]:
         """Type and words of an argument; a record that was also passed in the last call is not converted again."""
-        from dalembert.codegen.llvm._value_types import flat, kind_of
+        from dalembert.codegen.llvm._value_types import kind_of, to_words
 
         last = self._last.get(index)
         if last is not None and last[0] is argument:
             return last[1:]
-        kind, words = kind_of(argument), list(flat(argument))
+        kind, words = kind_of(argument), list(to_words(argument))
         if isinstance(argument, tuple):
             self._last[index] = argument, kind, words
         return kind, words
@@ -155,21 +154,20 @@ class CompiledLoop:
 class _Code:
     """The machine code of a loop for one combination of argument types."""
 
-    def __init__(self, loop: Written, kinds: tuple[Kind, ...]) -> None:
-        from dalembert.codegen.llvm._machine_code import loaded
-        from dalembert.codegen.llvm._value_types import codes_of, rebuilt
+    def __init__(self, loop: LoopFunction, kinds: tuple[Kind, ...]) -> None:
+        from dalembert.codegen.llvm._machine_code import load_functions
+        from dalembert.codegen.llvm._value_types import codes_of, to_python
         from dalembert.codegen.llvm.loop_statements import ENTRY, LoopModule
 
-        written = LoopModule(call)
-        result = written.entry(loop, kinds)
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(
-            loaded(str(written.module), ENTRY, optimize=True)[0]
-        )
+        module = LoopModule(call)
+        result = module.entry(loop, kinds)
+        (address,) = load_functions(str(module.module), ENTRY, optimize=True)
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(address)
         self._packer = struct.Struct("=" + "".join(map(codes_of, kinds)))
         self._result, self._found = result, struct.Struct("=" + codes_of(result))
-        self._rebuilt = rebuilt
+        self._to_python = to_python
 
     def __call__(self, words: Iterable[object]) -> object:
         out = ctypes.create_string_buffer(max(self._found.size, 1))
         self._run(self._packer.pack(*words), out)
-        return self._rebuilt(self._result, iter(self._found.unpack_from(out)))
+        return self._to_python(self._result, iter(self._found.unpack_from(out)))

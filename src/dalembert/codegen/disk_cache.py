@@ -31,7 +31,7 @@ from dalembert.codegen.program import Program
 from dalembert.errors import CacheWarning
 from dalembert.symbolic.lookup_tables import LookupTable
 
-CODE, TRACE = "o", "text"  # file types: machine code; traced programs
+CODE, TRACE = "o", "trace"  # file types: machine code; traced programs
 _FORMAT = 2  # file format; part of the file names, so that versions of the package do not overwrite each other's files
 _MAX_FILES = 4000  # per file type
 _CHECKSUM_BYTES = 32
@@ -140,9 +140,9 @@ def _prune(folder: Path, kind: str) -> None:
             old.unlink(missing_ok=True)
 
 
-def to_bytes(plain: Tuples) -> bytes:
+def to_bytes(values: Tuples) -> bytes:
     """Serialize tuples of numbers, strings and bytes."""
-    return marshal.dumps(plain)
+    return marshal.dumps(values)
 
 
 def from_bytes(data: bytes) -> Tuples:
@@ -164,9 +164,9 @@ def program_to_tuples(program: Program) -> Tuples:
     return program.inputs, program.parameters, program.numbers, tables, program.lines, program.outputs
 
 
-def program_from_tuples(plain: Tuples) -> Program:
+def program_from_tuples(values: Tuples) -> Program:
     """Inverse of `program_to_tuples`."""
-    inputs, parameters, numbers, tables, lines, outputs = plain
+    inputs, parameters, numbers, tables, lines, outputs = values
     table = tuple(LookupTable(digest, order, *map(np.frombuffer, points)) for digest, order, *points in tables)
     return Program(inputs, parameters, numbers, table, lines, outputs)
 
@@ -174,24 +174,24 @@ def program_from_tuples(plain: Tuples) -> Program:
 def sweeps_to_tuples(sweeps: Sweeps) -> Tuples:
     """Convert sweeps to tuples."""
     sweep_tuples = tuple(
-        (sweep.outwards, sweep.passed, tuple(map(_plain_step, sweep.steps))) for sweep in sweeps.sweeps
+        (sweep.outwards, sweep.passed, tuple(map(_step_to_tuples, sweep.steps))) for sweep in sweeps.sweeps
     )
     return sweeps.stored, sweeps.rows, sweeps.numbers, sweep_tuples
 
 
-def sweeps_from_tuples(plain: Tuples) -> Sweeps:
+def sweeps_from_tuples(values: Tuples) -> Sweeps:
     """Inverse of `sweeps_to_tuples`."""
-    kept, rows, numbers, sweep_tuples = plain
-    again = (Sweep(outwards, passed, tuple(map(_step_again, steps))) for outwards, passed, steps in sweep_tuples)
-    return Sweeps(kept, rows, numbers, tuple(again))
+    stored, rows, numbers, sweep_tuples = values
+    sweeps = (Sweep(outwards, passed, tuple(map(_step_from_tuples, steps))) for outwards, passed, steps in sweep_tuples)
+    return Sweeps(stored, rows, numbers, tuple(sweeps))
 
 
-def _plain_step(step: SweepStep) -> Tuples:
-    places = (tuple((place.storage.value, place.at) for place in some) for some in (step.inputs, step.outputs))
-    return program_to_tuples(step.program), *places
+def _step_to_tuples(step: SweepStep) -> Tuples:
+    locations = (tuple((each.storage.value, each.at) for each in group) for group in (step.inputs, step.outputs))
+    return program_to_tuples(step.program), *locations
 
 
-def _step_again(plain: Tuples) -> SweepStep:
-    program, *places = plain
-    inputs, outputs = (tuple(Location(Storage(storage), at) for storage, at in some) for some in places)
+def _step_from_tuples(values: Tuples) -> SweepStep:
+    program, *locations = values
+    inputs, outputs = (tuple(Location(Storage(storage), at) for storage, at in group) for group in locations)
     return SweepStep(program_from_tuples(program), inputs, outputs)

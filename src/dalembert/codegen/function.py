@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from dalembert.codegen.llvm._machine_code import MachineCode
 
 ENGINES: tuple[str, ...] = ("native", "python")
-MAX_COMPILED_LINES = (
-    1500  # lines: compiling a longer program takes longer than evaluating it with NumPy at the samples of many runs
-)
+MAX_COMPILED_LINES = 1500  # longer programs compile slower than NumPy evaluates them at the samples of many runs
 MAX_SCALAR_COLUMNS = 16  # columns: above this count NumPy is faster than a loop over floats
 
 
@@ -145,7 +143,7 @@ class MachineFunction(CompiledFunction):
         self._single, self._dtype = single, np.dtype(np.float32 if single else np.float64)
         self.n_outputs = n_outputs
         self.sizes = n_inputs, n_parameters
-        self._own = local()
+        self._thread_local = local()
 
     @cached_property
     @abstractmethod
@@ -193,8 +191,8 @@ class MachineFunction(CompiledFunction):
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs; a batch is divided among `threads`."""
         if inputs.ndim == 1 and parameters.ndim == 1:
-            if (call := getattr(self._own, "call", None)) is None:  # buffers are thread-local
-                call = self._own.call = _CallOfOneState(self._one, self.sizes, self.n_outputs, self._tables)
+            if (call := getattr(self._thread_local, "call", None)) is None:  # buffers are thread-local
+                call = self._thread_local.call = _CallOfOneState(self._one, self.sizes, self.n_outputs, self._tables)
             return call(inputs, parameters)
         single = inputs.ndim == 1
         if single or parameters.ndim == 2:
@@ -224,7 +222,7 @@ class _CallOfOneState:
         self._x, self._p, self._out = (np.zeros(size, tables.dtype) for size in (*sizes, n_outputs))
         self._run = code.one
         self._addresses = tuple(a.ctypes.data for a in (self._x, self._p, tables, self._out))
-        self._owned = code, tables
+        self._references = code, tables
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         self._x[:] = inputs
@@ -233,9 +231,9 @@ class _CallOfOneState:
         return self._out.copy()
 
 
-def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, least: int) -> None:
-    """Run the code for many on `count` states, divided among threads, with at least `least` groups of lanes each."""
-    shares = max(1, min(threads, count // (least * code.lanes)))
+def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, min_groups: int) -> None:
+    """Run the code for many on `count` states, divided among threads, with at least `min_groups` groups of lanes each."""
+    shares = max(1, min(threads, count // (min_groups * code.lanes)))
     if shares == 1:
         code.many(*addresses, 0, count, count)
         return
@@ -327,7 +325,7 @@ class NativeFunction(MachineFunction):
     @cached_property
     def with_varying_parameters(self) -> NativeFunction:
         """The same function with parameters as inputs, for batches in which they vary."""
-        return NativeFunction(self._program.with_moving_parameters(), self._single)
+        return NativeFunction(self._program.with_parameters_as_inputs(), self._single)
 
 
 class SweepFunction(MachineFunction):

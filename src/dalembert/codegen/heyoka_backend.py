@@ -57,16 +57,16 @@ class TaylorMachine:
 
     def __init__(self, rates: Program) -> None:
         self._rates = rates
-        self._made: dict[tuple[float | None, tuple[float, ...]], Compiled] = {}
+        self._integrators: dict[tuple[float | None, tuple[float, ...]], Compiled] = {}
         self._lock = RLock()
 
     def make(self, tolerance: float | None, constants: np.ndarray, sizes: np.ndarray | None = None) -> Compiled:
         """A new integrator of y / sizes with its parameters set."""
         key = (tolerance, tuple(np.ones(len(self._rates.outputs)) if sizes is None else sizes))
         with self._lock:
-            if key not in self._made:
-                self._made[key] = self._compiled(*key)
-            machine = copy.copy(self._made[key])
+            if key not in self._integrators:
+                self._integrators[key] = self._compiled(*key)
+            machine = copy.copy(self._integrators[key])
         machine.pars[:] = constants[: len(machine.pars)]
         return machine
 

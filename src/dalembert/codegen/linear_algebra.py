@@ -24,9 +24,9 @@ _ORTHOGONAL = 2e-15  # largest cosine of rows that count as orthogonal
 _ROUNDING = 1e-32  # relative to the square of the longest row: shorter rows are rounding errors without a direction
 
 
-def inverse(which: np.ndarray, values: np.ndarray, other: float) -> np.ndarray:
+def inverse(mask: np.ndarray, values: np.ndarray, other: float) -> np.ndarray:
     """The reciprocals of the selected values (…, n), and `other` for the rest."""
-    return np.where(which, 1 / np.where(which, values, 1.0), other)
+    return np.where(mask, 1 / np.where(mask, values, 1.0), other)
 
 
 def bordered(M: np.ndarray, J: np.ndarray, A: np.ndarray) -> np.ndarray:
@@ -65,15 +65,15 @@ def svd_by_rotations(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
             break
     sizes = np.linalg.norm(B, axis=-1)
     left, sigma, right, free = np.zeros((k, k)), np.empty(k), np.zeros((k, n)), np.ones(k)
-    for place in range(k):
+    for index in range(k):
         best = -1
         for i in range(k):
             if free[i] > 0 and (best < 0 or sizes[i] > sizes[best]):
                 best = i
-        free[best], sigma[place] = 0.0, sizes[best]
-        left[:, place] = rotations[best]
+        free[best], sigma[index] = 0.0, sizes[best]
+        left[:, index] = rotations[best]
         if sizes[best] > 0:
-            right[place] = B[best] / sizes[best]
+            right[index] = B[best] / sizes[best]
     if wide:
         return left, sigma, right
     return right.T, sigma, left.T
@@ -186,43 +186,43 @@ def cholesky_by_rows(M: np.ndarray) -> np.ndarray:
     return R
 
 
-def cholesky_in_place(R: np.ndarray, least: float, other: float) -> bool:
+def cholesky_in_place(R: np.ndarray, min_pivot: float, other: float) -> bool:
     """Replace the lower half of M by R with M = R Rᵀ; the upper half is not read. False if R contains NaN.
 
-    A pivot that is not larger than `least` becomes `other`: NaN, or infinity, which removes its row and column.
+    A pivot that is not larger than `min_pivot` becomes `other`: NaN, or infinity, which removes its row and column.
     """
     n = len(R)
     for i in range(n):
         for j in range(i + 1):
-            rest = R[i, j]
+            remainder = R[i, j]
             for k in range(j):
-                rest -= R[i, k] * R[j, k]
+                remainder -= R[i, k] * R[j, k]
             if j < i:
-                R[i, j] = rest / R[j, j]
-            elif rest > least:
-                R[i, i] = np.sqrt(rest)
+                R[i, j] = remainder / R[j, j]
+            elif remainder > min_pivot:
+                R[i, i] = np.sqrt(remainder)
             else:
-                R[i, i] = other if rest <= least else np.nan
+                R[i, i] = other if remainder <= min_pivot else np.nan
     return n == 0 or R[n - 1, n - 1] > 0
 
 
 def solve_lower(R: np.ndarray, x: np.ndarray) -> None:
     """Replace b by x of R x = b; R has zeros above its diagonal, which are not read."""
     for i in range(len(x)):
-        rest = x[i]
+        remainder = x[i]
         for k in range(i):
-            rest -= R[i, k] * x[k]
-        x[i] = rest / R[i, i]
+            remainder -= R[i, k] * x[k]
+        x[i] = remainder / R[i, i]
 
 
 def solve_lower_transposed(R: np.ndarray, x: np.ndarray) -> None:
     """Replace b by x of Rᵀ x = b."""
     n = len(x)
     for i in range(n - 1, -1, -1):
-        rest = x[i]
+        remainder = x[i]
         for k in range(i + 1, n):
-            rest -= R[k, i] * x[k]
-        x[i] = rest / R[i, i]
+            remainder -= R[k, i] * x[k]
+        x[i] = remainder / R[i, i]
 
 
 def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:

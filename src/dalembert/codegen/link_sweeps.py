@@ -24,14 +24,15 @@ from dalembert.symbolic.nodes import Node, Symbol, ordered, symbol
 
 
 class Storage(Enum):
-    """Storage class of a value."""
+    """Storage class of a value.
+
+    The strings name symbols, whose order determines the order of commutative operands and thus rounding.
+    """
 
     NUMBER = "number"  # in the link's row of the table: the same for all states
     ROW = "row"  # in the row of the inputs, or of the outputs, that the table names
     LINK = "kept"  # with the link, from one sweep to the next
-    PASSED = (
-        "passed"  # outward: from the parent, and to the children; inward: the sum from the children, and to the parent
-    )
+    PASSED = "passed"  # outward: from the parent, to the children; inward: the sum from the children, to the parent
 
 
 class Location(NamedTuple):
@@ -58,8 +59,8 @@ class SweepStep:
 def step_of(outputs: Mapping[Location, Node]) -> SweepStep:
     """The step that computes these values from the symbols of locations."""
     used = {y.value for y in ordered(list(outputs.values())) if isinstance(y, Symbol)}
-    found = sorted((place for place in map(_read, used)), key=lambda place: (place.storage.value, place.at))
-    program = program_of(list(outputs.values()), [place.symbol.value for place in found])
+    found = sorted(map(_read, used), key=lambda location: (location.storage.value, location.at))
+    program = program_of(list(outputs.values()), [location.symbol.value for location in found])
     return SweepStep(program, tuple(found), tuple(outputs))
 
 
@@ -93,8 +94,8 @@ class Sweeps:
         for sweep in self.sweeps:
             parts.append(f"{sweep.outwards} {sweep.passed}")
             for step in sweep.steps:
-                places = [f"{place.storage.value} {place.at}" for place in (*step.inputs, *step.outputs)]
-                parts.append(f"{step.program.digest} {len(step.inputs)} {places}")
+                locations = [f"{location.storage.value} {location.at}" for location in (*step.inputs, *step.outputs)]
+                parts.append(f"{step.program.digest} {len(step.inputs)} {locations}")
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     @property
@@ -124,21 +125,21 @@ def table_of(
     the world, for each outward sweep.
     """
     (outwards, n_outwards), (inwards, n_inwards) = _slots_outwards(parents), _slots_inwards(parents)
-    sizes, kept = np.zeros(len(parents), np.int64), np.zeros(len(parents), np.int64)
-    for kind, (links, rows, numbers) in enumerate(members):
-        sizes[links], kept[links] = ROW + rows.shape[1] + numbers.shape[1], sweeps.stored[kind]
+    sizes, stored = np.zeros(len(parents), np.int64), np.zeros(len(parents), np.int64)
+    for link_type, (links, rows, numbers) in enumerate(members):
+        sizes[links], stored[links] = ROW + rows.shape[1] + numbers.shape[1], sweeps.stored[link_type]
     world_values = np.array([x for values in world for x in values], dtype=float)
     first = HEAD + len(world_values) + len(parents)
     starts = first + np.cumsum(sizes) - sizes
     out = np.zeros(first + int(sizes.sum()))
     words = out.view(np.int64)
-    words[:HEAD] = len(parents), kept.sum(), n_outwards, n_inwards
+    words[:HEAD] = len(parents), stored.sum(), n_outwards, n_inwards
     out[HEAD : HEAD + len(world_values)] = world_values
     words[first - len(parents) : first] = starts
-    heads = np.column_stack([np.cumsum(kept) - kept, outwards, inwards])
-    for kind, (links, rows, numbers) in enumerate(members):
+    heads = np.column_stack([np.cumsum(stored) - stored, outwards, inwards])
+    for link_type, (links, rows, numbers) in enumerate(members):
         at = starts[links][:, None]
-        words_of_links = np.column_stack([np.full(len(links), kind), heads[links], rows])
+        words_of_links = np.column_stack([np.full(len(links), link_type), heads[links], rows])
         words[at + np.arange(words_of_links.shape[1])] = words_of_links
         out[at + words_of_links.shape[1] + np.arange(numbers.shape[1])] = numbers
     return out
@@ -150,15 +151,15 @@ def _slots_outwards(parents: Sequence[int]) -> tuple[list[tuple[int, int]], int]
     A slot is free after the last child has read it, and that child may write it immediately.
     """
     last = {parent: i for i, parent in enumerate(parents)}
-    slots, own, out = Slots(1), list[int](), list[tuple[int, int]]()
+    slots, slot_of, out = Slots(1), list[int](), list[tuple[int, int]]()
     for i, parent in enumerate(parents):
-        read = own[parent] if parent >= 0 else 0
+        read = slot_of[parent] if parent >= 0 else 0
         if parent >= 0 and last[parent] == i:
-            slots.give(read)
-        own.append(slots.take())
+            slots.release(read)
+        slot_of.append(slots.allocate())
         if i not in last:
-            slots.give(own[i])
-        out.append((read, own[i]))
+            slots.release(slot_of[i])
+        out.append((read, slot_of[i]))
     return out, slots.count
 
 
@@ -168,16 +169,16 @@ def _slots_inwards(parents: Sequence[int]) -> tuple[list[tuple[int, int, int]], 
     Slot 0 contains zeros, for links without children; slot 1 receives values passed to the world and temporary sums. The first
     child allocates a slot for its parent, possibly the one it has just read, and writes there.
     """
-    slots, own, out = Slots(2), dict[int, int](), list[tuple[int, int, int]]()
+    slots, slot_of, out = Slots(2), dict[int, int](), list[tuple[int, int, int]]()
     for i in reversed(range(len(parents))):
-        parent, read = parents[i], own.get(i, 0)
+        parent, read = parents[i], slot_of.get(i, 0)
         if read:
-            slots.give(read)
+            slots.release(read)
         if parent < 0:
             out.append((read, 1, 0))
-        elif parent in own:
-            out.append((read, 1, own[parent]))
+        elif parent in slot_of:
+            out.append((read, 1, slot_of[parent]))
         else:
-            own[parent] = slots.take()
-            out.append((read, own[parent], 0))
+            slot_of[parent] = slots.allocate()
+            out.append((read, slot_of[parent], 0))
     return out[::-1], slots.count

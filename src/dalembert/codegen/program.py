@@ -73,12 +73,12 @@ class Program:
     @cached_property
     def depends_on_inputs(self) -> tuple[bool, ...]:
         """For every value whether it depends on an input: the others are computed once per batch."""
-        moves = [True] * len(self.inputs) + [False] * (self.first_line - len(self.inputs))
+        depends = [True] * len(self.inputs) + [False] * (self.first_line - len(self.inputs))
         for _, operands in self.lines:
-            moves.append(any(moves[a] for a in operands))
-        return tuple(moves)
+            depends.append(any(depends[a] for a in operands))
+        return tuple(depends)
 
-    def with_moving_parameters(self) -> Program:
+    def with_parameters_as_inputs(self) -> Program:
         """The same program with its parameters as inputs, for batches in which they vary between states."""
         return Program(self.inputs + self.parameters, (), self.numbers, self.tables, self.lines, self.outputs)
 
@@ -96,8 +96,8 @@ class Program:
         rows, end = [], ";" if language == "c" else ""
         for i, (name, operands) in enumerate(self.lines):
             names.append(f"z_{{{i + 1}}}" if language == "latex" else f"z{i + 1}")
-            text, arguments = getattr(OPERATIONS[name], language), [names[a] for a in operands]
-            value = f"{text}({', '.join(arguments)})" if name in BLOCKS else text.format(*arguments)
+            template, arguments = getattr(OPERATIONS[name], language), [names[a] for a in operands]
+            value = f"{template}({', '.join(arguments)})" if name in BLOCKS else template.format(*arguments)
             rows.append(f"{names[-1]} = {value}{end}")
         return "\n".join(rows)
 
@@ -116,13 +116,13 @@ def program_of(outputs: Sequence[Node] | np.ndarray, inputs: Sequence[str], para
     index: dict[Node | str, int] = {name: i for i, name in enumerate([*inputs, *parameters])}
     numbers = list(dict.fromkeys(values[y].hex() for y in needed if y in values))
     tables = [y for y in needed if isinstance(y, TableLeaf)]
-    where = {x: count + i for i, x in enumerate(numbers)}
+    number_index = {x: count + i for i, x in enumerate(numbers)}
     index |= {y: count + len(numbers) + i for i, y in enumerate(tables)}
     lines: list[Line] = []
     first = count + len(numbers) + len(tables)
     for y in needed:
         if y in values:
-            index[y] = where[values[y].hex()]
+            index[y] = number_index[values[y].hex()]
         elif isinstance(y, Symbol):
             index[y] = index[y.value]
         elif y.arguments:
@@ -138,14 +138,14 @@ class Slots:
     def __init__(self, reserved: int = 0) -> None:
         self.count, self._free = reserved, list[int]()
 
-    def take(self) -> int:
+    def allocate(self) -> int:
         """The most recently released number, else a new one."""
         if self._free:
             return self._free.pop()
         self.count += 1
         return self.count - 1
 
-    def give(self, slot: int) -> None:
+    def release(self, slot: int) -> None:
         """Release a number."""
         self._free.append(slot)
 

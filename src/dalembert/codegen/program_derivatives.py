@@ -38,7 +38,7 @@ def jacobian_vector(program: Program, by: Sequence[str] | None = None) -> Progra
     [((rate(y) * x) + (rate(x) * y))]
     """
     names = _chosen(program, by)
-    new = _new_names(program, SymbolKind.SLOPE, names)
+    new = _new_names(program, SymbolKind.TANGENT, names)
     along = GRAPH.symbols(names), GRAPH.symbols(new)
     return _with_outputs(program, GRAPH.total_derivative(_outputs(program), along), new)
 

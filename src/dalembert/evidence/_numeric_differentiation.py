@@ -81,7 +81,7 @@ class MovingModel:
 
     def number(self, formula: Formula, more: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
         """Return the value of a formula at every state; `more` has values of further symbols."""
-        lower = self.path.lower.knowing(more) if more else self.path.lower
+        lower = self.path.lower.with_values(more) if more else self.path.lower
         return np.broadcast_to(np.asarray(series(lower(formula)).value, dtype=float), self.K)
 
     def numbers(self, formulas: Sequence[Formula] | Matrix3) -> np.ndarray:

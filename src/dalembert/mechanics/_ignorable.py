@@ -40,9 +40,9 @@ _DISCONTINUOUS = frozenset(("less", "less_equal", "interpolate"))
 _CHANGED_BY = {
     SymbolKind.INPUT: "a control law sets {}",
     SymbolKind.FROZEN: "a switching formula sets {}",
-    SymbolKind.PRESS: "a rigid contact sets {}",
-    SymbolKind.RUB: "a rigid contact sets {}",
-    SymbolKind.SLIDE: "a rigid contact sets {}",
+    SymbolKind.NORMAL_FORCE: "a rigid contact sets {}",
+    SymbolKind.FRICTION_FORCE: "a rigid contact sets {}",
+    SymbolKind.SLIP_DIRECTION: "a rigid contact sets {}",
 }
 
 

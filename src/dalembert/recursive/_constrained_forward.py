@@ -83,7 +83,7 @@ def accelerations(
     M = parts[:h].reshape((n, n))
     A = dimensionless(parts[begin:beta].reshape((r, n)), unit, sizes)
     b = parts[beta : beta + r] / np.where(sizes > 0, sizes, 1.0)
-    sd, free = solve(M, parts[h:begin], A, b, counted(A, unit, head.usual))
+    sd, free = solve(M, parts[h:begin], A, b, constraint_rank(A, unit, head.usual))
     out[n] = abs(parts[beta + r])  # the validity check of the parts
     for i in range(n):
         out[i] = sd[i]
@@ -99,7 +99,7 @@ def accelerations(
         out[n] = CHECK_FAILED
 
 
-def counted(A: np.ndarray, unit: np.ndarray, usual: int) -> int:
+def constraint_rank(A: np.ndarray, unit: np.ndarray, usual: int) -> int:
     """The rank of the rows; in doubtful cases at most the rank at generic states of the model."""
     sigma = svd(rank.normalized_rows(A, unit)[0])[1]
     found = int(np.count_nonzero(rank.above(sigma, rank.TOLERANCE)))
@@ -247,8 +247,8 @@ class ConstrainedSweeps(CompiledFunction):
             sd = sd + (X @ solve(inner, rest)[..., None])[..., 0]
         left = np.abs((A @ sd[..., None])[..., 0] - beta)
         terms = (np.abs(A) @ np.abs(sd)[..., None])[..., 0] + np.abs(beta) + 1 / self._plan.scales.time**2
-        alarm = (left / (TOLERANCE * terms)).max(axis=1, initial=0.0)
-        return sd.T, np.where(np.isfinite(sd).all(axis=1), alarm, CHECK_FAILED)
+        check = (left / (TOLERANCE * terms)).max(axis=1, initial=0.0)
+        return sd.T, np.where(np.isfinite(sd).all(axis=1), check, CHECK_FAILED)
 
     def _combinations(self, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """T of orthonormal combinations T A (K, ·, r), zero for unused ones, and a mask of those in use."""

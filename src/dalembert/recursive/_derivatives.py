@@ -3,7 +3,7 @@
     τ = ID(q, s, ṡ) − loads            ∂τ/∂ṡ = I
     ṡ = FD(q, s, τ)                    ∂ṡ/∂x = −I⁻¹ ∂τ/∂x at that ṡ,  ∂ṡ/∂τ = I⁻¹
 
-Derivatives of ID by the motions of the links come from `inverse_derivatives`, I⁻¹ from an elimination. Where motions are
+Derivatives of ID by the motions of the links come from `_inverse_derivatives`, I⁻¹ from an elimination. Where motions are
 functions of several coordinates, θ = θ(q, t), the chain rule gives:
 
     τ = Gᵀ e,   G = ∂θ/∂q,   ∂τ/∂q = Gᵀ (∂e/∂θ G + ∂e/∂θ̇ ∂θ̇/∂q + ∂e/∂θ̈ ∂θ̈/∂q) + Σ e ∂G/∂q.
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.recursive._inverse_derivatives import varied_forces
+from dalembert.recursive._inverse_derivatives import force_derivatives
 from dalembert.recursive.composite_inertia import mass_matrix
 from dalembert.recursive.inverse import effort, inverse_dynamics, outwards, subtree_wrenches
 from dalembert.recursive.joint_speeds import to_speed_forces
@@ -46,11 +46,11 @@ class Symbols:
 class _Chain:
     """Dependence of one motion of a link on the speeds and along them: G, and the derivatives of θ̇, θ̈ and G."""
 
-    slopes: Terms
+    gradient: Terms
     rate_by_q: Terms
     second_by_q: Terms
     second_by_s: Terms
-    bends: list[tuple[int, Terms]]
+    G_by_q: list[tuple[int, Terms]]
 
 
 def inverse_derivatives(moving: Moving, loads: Array, symbols: Symbols) -> Array:
@@ -84,17 +84,17 @@ def _by_state(moving: Moving, loads: Array, symbols: Symbols, sd: Array) -> tupl
     wrenches = subtree_wrenches(moving, sweep)
     chains = [_chains(link, moving.tree, symbols, sd) for link in moving.links]
     by_q, by_s, M = (zeros(n, n) for _ in range(3))
-    for entry in varied_forces(moving, sweep.motions, wrenches):
+    for entry in force_derivatives(moving, sweep.motions, wrenches):
         by = chains[entry.by][entry.j]
-        for row, g in chains[entry.link][entry.k].slopes:
-            place, rate, second = g * entry.by_position, g * entry.rate, g * entry.second
-            _add(by_q, row, (place, by.slopes), (rate, by.rate_by_q), (second, by.second_by_q))
-            _add(by_s, row, (rate, by.slopes), (second, by.second_by_s))
-            _add(M, row, (second, by.slopes))
+        for row, g in chains[entry.link][entry.k].gradient:
+            by_position, rate, second = g * entry.by_position, g * entry.rate, g * entry.second
+            _add(by_q, row, (by_position, by.gradient), (rate, by.rate_by_q), (second, by.second_by_q))
+            _add(by_s, row, (rate, by.gradient), (second, by.second_by_s))
+            _add(M, row, (second, by.gradient))
     for link, motions, wrench, thdd in zip(moving.links, chains, wrenches, sweep.accelerations, strict=True):
         for k, motion in enumerate(motions):
-            for row, terms in motion.bends:
-                e = effort(link.fixture.axes[k], *wrench, link.fixture.armature[k], thdd[k])
+            for row, terms in motion.G_by_q:
+                e = effort(link.constants.axes[k], *wrench, link.constants.armature[k], thdd[k])
                 _add(by_q, row, (e, terms))
     pushed, n_q = GRAPH.jacobian(loads, stack(symbols.q, symbols.s)), len(symbols.q)
     return by_q - _along_speeds(moving.tree, symbols, pushed[:, :n_q]), by_s - pushed[:, n_q:], M
@@ -121,10 +121,10 @@ def _chains(link: MovingLink, tree: Tree, symbols: Symbols, sd: Array) -> list[_
         found = GRAPH.jacobian(stack(row, vector([rate, second])), stack(symbols.q, symbols.s))
         found = _at(found, symbols, sd)
         by_q = _along_speeds(tree, symbols, found[:, :n_q])
-        every = range(tree.n_speeds)
-        rate_q, second_q, second_s = (_used(every, x) for x in (by_q[-2], by_q[-1], found[-1, n_q:]))
-        bends = [(speed, _used(every, x)) for speed, x in zip(own, by_q[:-2], strict=True)]
-        out.append(_Chain(terms, rate_q, second_q, second_s, bends))
+        all_speeds = range(tree.n_speeds)
+        rate_q, second_q, second_s = (_used(all_speeds, x) for x in (by_q[-2], by_q[-1], found[-1, n_q:]))
+        G_by_q = [(speed, _used(all_speeds, x)) for speed, x in zip(own, by_q[:-2], strict=True)]
+        out.append(_Chain(terms, rate_q, second_q, second_s, G_by_q))
     return out
 
 

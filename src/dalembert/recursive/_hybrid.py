@@ -55,7 +55,7 @@ def _by_sweeps(moving: Moving, chosen: set[int], prescribed_sd: Array, pushed: A
         if moved is not link:
             n, f = body.M.wrench(wd, vd)
             n, f = plus(n, body.n), plus(f, body.f)
-            driven = zip(link.fixture.axes, link.fixture.armature, moved.drift, strict=True)
+            driven = zip(link.constants.axes, link.constants.armature, moved.drift, strict=True)
             efforts = vector([effort(axis, n, f, armature, x) for axis, armature, x in driven])
             needed[list(link.speeds)] = link.G.T @ efforts
     return found.sd, found.pivots, needed
@@ -63,8 +63,8 @@ def _by_sweeps(moving: Moving, chosen: set[int], prescribed_sd: Array, pushed: A
 
 def _prescribed(link: MovingLink, sd: Array) -> MovingLink:
     """A link with prescribed motion, without speeds."""
-    fixed = replace(link.fixture, link=replace(link.fixture.link, speeds=()))
-    return replace(link, fixture=fixed, drift=vector(list(second_rates(link, sd))))
+    fixed = replace(link.constants, link=replace(link.constants.link, speeds=()))
+    return replace(link, constants=fixed, drift=vector(list(second_rates(link, sd))))
 
 
 def _joined(chosen: set[int], prescribed_sd: Array, found: Array) -> Array:

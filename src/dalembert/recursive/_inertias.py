@@ -31,11 +31,11 @@ def six(S: Array) -> Six:
     return (S[0, 0], S[1, 1], S[2, 2], S[1, 2], S[0, 2], S[0, 1])
 
 
-def _turned_symmetric(turn: Rotation, S: Six) -> Six:
+def _rotate_symmetric(rotation: Rotation, S: Six) -> Six:
     """T S Tᵀ: 8 products if the rotation is planar."""
-    if isinstance(turn, Matrix):
-        return six(turn.R @ symmetric(S) @ turn.R.T)
-    k, c, s, out = turn.axis, turn.c, turn.s, list(S)
+    if isinstance(rotation, Matrix):
+        return six(rotation.R @ symmetric(S) @ rotation.R.T)
+    k, c, s, out = rotation.axis, rotation.c, rotation.s, list(S)
     i, j = (k + 1) % 3, (k + 2) % 3
     w = s * (S[i] - S[j]) + (2 * c) * S[3 + k]
     x = s * w
@@ -44,11 +44,11 @@ def _turned_symmetric(turn: Rotation, S: Six) -> Six:
     return tuple(out)  # type: ignore[return-value]
 
 
-def rotate_rows(turn: Rotation, H: Rows) -> Rows:
+def rotate_rows(rotation: Rotation, H: Rows) -> Rows:
     """T H Tᵀ: 12 products if the rotation is planar."""
-    if isinstance(turn, Matrix):
-        return _rows(turn.R @ matrix(H) @ turn.R.T)
-    k, c, s = turn.axis, turn.c, turn.s
+    if isinstance(rotation, Matrix):
+        return _rows(rotation.R @ matrix(H) @ rotation.R.T)
+    k, c, s = rotation.axis, rotation.c, rotation.s
     i, j = (k + 1) % 3, (k + 2) % 3
     w = s * (H[i][i] - H[j][j]) + c * (H[i][j] + H[j][i])
     x, y = s * w, c * w
@@ -73,19 +73,19 @@ class Rigid:
     inertia: Six
 
     def __add__(self, other: Rigid) -> Rigid:
-        h, mine, theirs = self.h, self.inertia, other.inertia
-        added = tuple(a + b for a, b in zip(mine, theirs, strict=True))
+        h = self.h
+        added = tuple(a + b for a, b in zip(self.inertia, other.inertia, strict=True))
         return Rigid(self.m + other.m, (h[0] + other.h[0], h[1] + other.h[1], h[2] + other.h[2]), added)  # type: ignore[arg-type]
 
-    def inwards(self, way: Transform) -> Rigid:
+    def inwards(self, transform: Transform) -> Rigid:
         """About the origin of the parent and in its axes: Aᵀ M A of (20)."""
         if self is NO_BODY:
             return self
-        body = self._shifted(way.after)
-        h, inertia = way.inwards(body.h), body.inertia
-        for turn in reversed(way.rotations):
-            inertia = _turned_symmetric(turn, inertia)
-        return Rigid(body.m, h, inertia)._shifted(way.before)
+        body = self._shifted(transform.after)
+        h, inertia = transform.inwards(body.h), body.inertia
+        for rotation in reversed(transform.rotations):
+            inertia = _rotate_symmetric(rotation, inertia)
+        return Rigid(body.m, h, inertia)._shifted(transform.before)
 
     def _shifted(self, p: Three) -> Rigid:
         """About a point from which the old reference point is at p."""
@@ -136,14 +136,13 @@ class Articulated:
         n0, n1, n2, f0, f1, f2 = (_sum([self.entry(a, b) * six[b] for b in nonzero]) for a in range(6))
         return (n0, n1, n2), (f0, f1, f2)
 
-    def inwards(self, way: Transform) -> Articulated:
+    def inwards(self, transform: Transform) -> Articulated:
         """About the origin of the parent and in its axes: Aᵀ M̄ A of (31)."""
-        body = self._shifted(way.after)
-        for turn in reversed(way.rotations):
-            body = Articulated(
-                _turned_symmetric(turn, body.inertia), rotate_rows(turn, body.H), _turned_symmetric(turn, body.M)
-            )
-        return body._shifted(way.before)
+        body = self._shifted(transform.after)
+        for rotation in reversed(transform.rotations):
+            inertia, M = (_rotate_symmetric(rotation, S) for S in (body.inertia, body.M))
+            body = Articulated(inertia, rotate_rows(rotation, body.H), M)
+        return body._shifted(transform.before)
 
     def _shifted(self, p: Three) -> Articulated:
         """About a point from which the old reference point is at p: H' = H + p× M, I' = I + p× H'ᵀ − H p×."""
@@ -160,13 +159,13 @@ class Articulated:
             S[3 + k] = S[3 + k] + d * (old[i][i] - H[j][j])
         return Articulated(tuple(S), _rows(H), M)  # type: ignore[arg-type]
 
-    def without(self, ways: Sequence[tuple[Scalars, Scalars]], zero_rows: Sequence[int]) -> Articulated:
+    def without(self, pairs: Sequence[tuple[Scalars, Scalars]], zero_rows: Sequence[int]) -> Articulated:
         """M̂ − Σ ŵ wᵀ over pairs of six entries: (31). `zero_rows` lists rows that are known to vanish."""
 
         def rest(a: int, b: int) -> Scalar:
             if a in zero_rows or b in zero_rows:
                 return 0
-            return self.entry(a, b) - _sum([hat[a] * w[b] for hat, w in ways])
+            return self.entry(a, b) - _sum([hat[a] * w[b] for hat, w in pairs])
 
         S = tuple(rest(a, b) for a, b in ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1)))
         M = tuple(rest(a, b) for a, b in ((3, 3), (4, 4), (5, 5), (4, 5), (3, 5), (3, 4)))

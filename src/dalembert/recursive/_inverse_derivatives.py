@@ -61,14 +61,14 @@ class CoriolisTerms:
         a, b, c = (plus(x, y) for x, y in zip(self.Q, other.Q, strict=True))
         return CoriolisTerms(plus(self.p, other.p), (a, b, c))
 
-    def inwards(self, way: Transform) -> CoriolisTerms:
+    def inwards(self, transform: Transform) -> CoriolisTerms:
         """About the origin of the parent and in its axes."""
         if self is NO_CORIOLIS:
             return self
-        Q, p = self._shifted(way.after).Q, way.inwards(self.p)
-        for turn in reversed(way.rotations):
-            Q = rotate_rows(turn, Q)
-        return CoriolisTerms(p, Q)._shifted(way.before)
+        Q, p = self._shifted(transform.after).Q, transform.inwards(self.p)
+        for rotation in reversed(transform.rotations):
+            Q = rotate_rows(rotation, Q)
+        return CoriolisTerms(p, Q)._shifted(transform.before)
 
     def _shifted(self, d: Three) -> CoriolisTerms:
         """About a point from which the old reference point is at d: Q' = Q + p dᵀ."""
@@ -78,7 +78,7 @@ class CoriolisTerms:
         ]
         return CoriolisTerms(self.p, tuple(rows))  # type: ignore[arg-type]
 
-    def push(self, a: Three) -> Wrench:
+    def wrench(self, a: Three) -> Wrench:
         """B [a; b]: the same for any b."""
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.Q
         n = (
@@ -88,7 +88,7 @@ class CoriolisTerms:
         )
         return n, crossed(a, self.p)
 
-    def pull(self, axis: MotionAxis) -> Three:
+    def transposed_moment(self, axis: MotionAxis) -> Three:
         """Bᵀ P: the moment of a wrench without a force."""
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.Q
         a = axis.about
@@ -125,78 +125,79 @@ class ForceDerivatives:
     second: Scalar
 
 
-def varied_forces(
+def force_derivatives(
     moving: Moving, motions: Sequence[LinkMotion], wrenches: Sequence[Wrench]
 ) -> Iterator[ForceDerivatives]:
     """All entries that are not structurally zero, from the motions of all links and their accumulated wrenches."""
     velocities = _velocities(moving, motions)
     columns = _columns(moving, motions, velocities)
-    stirs = _stirs(moving, motions, velocities)
+    coriolis = _coriolis(moving, motions, velocities)
     for index, body in enumerate(composites(moving)):
         if moving.links[index].speeds:
-            sent = _Column.all_of(moving.links[index], body, stirs[index], columns[index], wrenches[index])
-            yield from _of_link(moving, index, sent, columns)
+            transformed = _Column.all_of(moving.links[index], body, coriolis[index], columns[index], wrenches[index])
+            yield from _of_link(moving, index, transformed, columns)
 
 
 @dataclass(frozen=True)
 class _Column:
     """Columns of one motion transformed toward the world: the brackets for θ and θ̇, M̃ P, and the moment B̃ᵀ P."""
 
-    place: Wrench
+    position: Wrench
     rate: Wrench
     mass: Wrench
-    turn: Three
+    moment: Three
 
     @classmethod
     def all_of(
-        cls, link: MovingLink, body: Rigid, stir: CoriolisTerms, columns: Sequence[MotionColumns], wrenches: Wrench
+        cls, link: MovingLink, body: Rigid, coriolis: CoriolisTerms, columns: Sequence[MotionColumns], wrenches: Wrench
     ) -> list[tuple[_Column, Wrench]]:
         """The columns of a link, and their brackets for θ without P ×* w̃."""
         M, out = body.articulated(), []
-        for axis, varied in zip(link.fixture.axes, columns, strict=True):
-            own = _sum(M.wrench(*varied.second), stir.push(varied.first[0]))
-            rate = _sum(M.wrench(*varied.sigma), stir.push(axis.about))
+        for axis, varied in zip(link.constants.axes, columns, strict=True):
+            own = _sum(M.wrench(*varied.second), coriolis.wrench(varied.first[0]))
+            rate = _sum(M.wrench(*varied.sigma), coriolis.wrench(axis.about))
             mass = M.wrench(axis.about, axis.along)
-            out.append((cls(_sum(own, _wrench_product(axis, wrenches)), rate, mass, stir.pull(axis)), own))
+            position, moment = _sum(own, _wrench_product(axis, wrenches)), coriolis.transposed_moment(axis)
+            out.append((cls(position, rate, mass, moment), own))
         return out
 
-    def inwards(self, way: Transform) -> _Column:
+    def inwards(self, transform: Transform) -> _Column:
         """Transform to the parent."""
-        place, rate, mass = wrenches_to_parent(way, (self.place, self.rate, self.mass))
-        return _Column(place, rate, mass, way.inwards(self.turn))
+        position, rate, mass = wrenches_to_parent(transform, (self.position, self.rate, self.mass))
+        return _Column(position, rate, mass, transform.inwards(self.moment))
 
 
 def _of_link(
-    moving: Moving, index: int, sent: list[tuple[_Column, Wrench]], columns: Sequence[Sequence[MotionColumns]]
+    moving: Moving, index: int, transformed: list[tuple[_Column, Wrench]], columns: Sequence[Sequence[MotionColumns]]
 ) -> Iterator[ForceDerivatives]:
     """The entries of one link with itself and with those between it and the world."""
     link = at = moving.links[index]
-    for j, (column, own) in enumerate(sent):
-        for k, axis in enumerate(link.fixture.axes):
+    for j, (column, own) in enumerate(transformed):
+        for k, axis in enumerate(link.constants.axes):
             inertia = generalized_force(axis, column.mass)
-            second = with_rotor(inertia, link.fixture.armature[k]) if j == k else inertia
+            second = with_rotor(inertia, link.constants.armature[k]) if j == k else inertia
             yield ForceDerivatives(
                 index, k, index, j, generalized_force(axis, own), generalized_force(axis, column.rate), second
             )
-    going = [column for column, _ in sent]
+    transformed_columns = [column for column, _ in transformed]
     while at.parent >= 0:
-        going, above = [column.inwards(at.transform) for column in going], at.parent
+        transformed_columns, above = [column.inwards(at.transform) for column in transformed_columns], at.parent
         at = moving.links[above]
-        for j, (axis, varied) in enumerate(zip(at.fixture.axes, columns[above], strict=True) if at.speeds else ()):
-            for k, column in enumerate(going):
+        for j, (axis, varied) in enumerate(zip(at.constants.axes, columns[above], strict=True) if at.speeds else ()):
+            for k, column in enumerate(transformed_columns):
                 inertia = generalized_force(axis, column.mass)
                 yield ForceDerivatives(
                     above,
                     j,
                     index,
                     k,
-                    generalized_force(axis, column.place),
+                    generalized_force(axis, column.position),
                     generalized_force(axis, column.rate),
                     inertia,
                 )
-                place = dot(column.turn, varied.first[0]) + _work(column.mass, varied.second)
-                rate = dot(axis.about, column.turn) + _work(column.mass, varied.sigma)
-                yield ForceDerivatives(index, k, above, j, place, rate, inertia)
+                position = dot(column.moment, varied.first[0]) + _work(column.mass, varied.second)
+                rate = dot(axis.about, column.moment) + _work(column.mass, varied.sigma)
+                yield ForceDerivatives(index, k, above, j, position, rate, inertia)
 
 
 def _velocities(moving: Moving, motions: Sequence[LinkMotion]) -> list[Three]:
@@ -206,10 +207,10 @@ def _velocities(moving: Moving, motions: Sequence[LinkMotion]) -> list[Three]:
         children[link.parent] += 1
     out, sliding = list[Three](), list[bool]()
     for link in moving.links:
-        slides = all(is_absent(axis.about) for axis in link.fixture.axes)
+        slides = all(is_absent(axis.about) for axis in link.constants.axes)
         first = link.parent < 0 or (sliding[link.parent] and children[link.parent] == 1)
         sliding.append(first and slides)
-        own = combined(link.fixture.axes, link.rates)[1]
+        own = combined(link.constants.axes, link.rates)[1]
         out.append(NONE if sliding[-1] else plus(_parent_twist(link, motions, out)[1], own))
     return out
 
@@ -229,21 +230,21 @@ def _columns(moving: Moving, motions: Sequence[LinkMotion], velocities: Sequence
         U = field(spins(w), link.transform.outwards(parent.wd))
         vd = point(U, link.transform.outwards(point(parent.U, parent.vd, link.transform.before)), link.transform.after)
         varied = list[MotionColumns]()
-        for axis in link.fixture.axes if link.speeds else ():
+        for axis in link.constants.axes if link.speeds else ():
             first = _crossed(w, v, axis)
             turning = point(U, NONE, axis.about)
             sliding = plus(crossed(vd, axis.about), crossed(times(2, v), first[0]))
             second = turning, point(U, sliding, axis.along)
-            own = first if len(link.fixture.axes) == 1 else _crossed(motions[index].w, velocities[index], axis)
+            own = first if len(link.constants.axes) == 1 else _crossed(motions[index].w, velocities[index], axis)
             varied.append(MotionColumns(first, second, _sum(first, own)))
         out.append(varied)
     return out
 
 
-def _stirs(moving: Moving, motions: Sequence[LinkMotion], velocities: Sequence[Three]) -> list[CoriolisTerms]:
+def _coriolis(moving: Moving, motions: Sequence[LinkMotion], velocities: Sequence[Three]) -> list[CoriolisTerms]:
     """p and Q of every link with its subtree."""
     out = [
-        CoriolisTerms.of(link.fixture.body, motion.w, v)
+        CoriolisTerms.of(link.constants.body, motion.w, v)
         for link, motion, v in zip(moving.links, motions, velocities, strict=True)
     ]
     for index in reversed(range(len(out))):

@@ -30,7 +30,7 @@ from dalembert.recursive._transforms import (
     is_absent,
     three,
 )
-from dalembert.recursive.link_states import LinkConstants, MotionAxis, fixtures
+from dalembert.recursive.link_states import LinkConstants, MotionAxis, link_constants
 from dalembert.recursive.tree import Tree
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, to_numeric
@@ -42,14 +42,14 @@ _FARTHEST = 4.0  # maximum distance of an origin, relative to the distances of t
 
 
 @dataclass(frozen=True)
-class _Seat:
+class _Placement:
     """Position of a link on the moving link that carries it, both in frames of the model, and its joint axis."""
 
-    host: int
+    carrier: int
     R: np.ndarray
     p: np.ndarray
     axis: np.ndarray | None  # in axes of the link; None for a quaternion
-    turns: bool
+    rotates: bool
     central: bool  # one of three rotations about a point, where the origin remains
 
 
@@ -61,7 +61,7 @@ class _Frame:
     e: np.ndarray
 
 
-def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[LinkConstants, ...]:
+def aligned_constants(tree: Tree, parameters: Mapping[str, float]) -> tuple[LinkConstants, ...]:
     """The constant data of all moving links in their own frames.
 
     >>> from dalembert.model.model import Model
@@ -69,63 +69,60 @@ def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[LinkConstants,
     >>> _ = model.body("upper", joint=model.revolute((1, 0, 0), "a"), mass=1)
     >>> _ = model.body("lower", parent="upper", joint=model.revolute((0, 1, 0), "b", position=(0, 0, 2)), mass=1)
     >>> from dalembert.recursive.tree import tree_of
-    >>> [fixture.way.before for fixture in aligned(tree_of(model), {})]
+    >>> [constants.transform.before for constants in aligned_constants(tree_of(model), {})]
     [(0, 0, 0), (2.0, 0, 0)]
     """
-    raw, seats = _merged(fixtures(tree, FLOATS, dict(parameters)))
+    raw, placements = _merged(link_constants(tree, FLOATS, dict(parameters)))
     children: dict[int, list[int]] = {}
-    for i, seat in enumerate(seats):
-        children.setdefault(seat.host, []).append(i)
-    frames = [_frame(seat, [seats[c] for c in children.get(i, [])]) for i, seat in enumerate(seats)]
+    for i, placement in enumerate(placements):
+        children.setdefault(placement.carrier, []).append(i)
+    frames = [_frame(placement, [placements[c] for c in children.get(i, [])]) for i, placement in enumerate(placements)]
     world = _Frame(np.eye(3), np.zeros(3))
-    return tuple(
-        _fixture(fixture, seat, frames[i], frames[seat.host] if seat.host >= 0 else world, i in children)
-        for i, (fixture, seat) in enumerate(zip(raw, seats, strict=True))
-    )
+    carriers = [frames[placement.carrier] if placement.carrier >= 0 else world for placement in placements]
+    branched = [i in children for i in range(len(raw))]
+    return tuple(map(_constants_of, raw, placements, frames, carriers, branched))
 
 
-def _merged(raw: Sequence[LinkConstants]) -> tuple[list[LinkConstants], list[_Seat]]:
+def _merged(raw: Sequence[LinkConstants]) -> tuple[list[LinkConstants], list[_Placement]]:
     """The moving links, each with the bodies fixed to it, and their positions."""
-    links, seats = list[LinkConstants](), list[_Seat]()
-    hosts = list[
-        tuple[int, np.ndarray, np.ndarray]
-    ]()  # for every link: the moving link it belongs to, and its pose on it
-    for fixture in raw:
-        host, R, p = (-1, np.eye(3), np.zeros(3)) if fixture.parent < 0 else hosts[fixture.parent]
-        R, p = R @ fixture.transform.R.astype(float), p + R @ fixture.transform.p.astype(float)
-        if fixture.axes:
-            hosts.append((len(links), np.eye(3), np.zeros(3)))
-            links.append(fixture)
-            central = sum(step.about is not None for step in fixture.link.joint.steps) == 3
-            seats.append(_Seat(host, R, p, *_axis(fixture.axes), central))
+    links, placements = list[LinkConstants](), list[_Placement]()
+    carriers = list[tuple[int, np.ndarray, np.ndarray]]()  # for each link its moving link, and its pose on it
+    for constants in raw:
+        carrier, R, p = (-1, np.eye(3), np.zeros(3)) if constants.parent < 0 else carriers[constants.parent]
+        R, p = R @ constants.transform.R.astype(float), p + R @ constants.transform.p.astype(float)
+        if constants.axes:
+            carriers.append((len(links), np.eye(3), np.zeros(3)))
+            links.append(constants)
+            central = sum(step.about is not None for step in constants.link.joint.steps) == 3
+            placements.append(_Placement(carrier, R, p, *_axis(constants.axes), central))
             continue
-        hosts.append((host, R, p))
-        if host >= 0:
-            more = fixture.body.inwards(Transform(_three(p), (Matrix(R),), NONE))
-            links[host] = replace(links[host], body=links[host].body + more)
-    return links, seats
+        carriers.append((carrier, R, p))
+        if carrier >= 0:
+            more = constants.body.inwards(Transform(_three(p), (Matrix(R),), NONE))
+            links[carrier] = replace(links[carrier], body=links[carrier].body + more)
+    return links, placements
 
 
 def _axis(axes: Sequence[MotionAxis]) -> tuple[np.ndarray | None, bool]:
     if len(axes) != 1:
         return None, True
     (axis,) = axes
-    turns = not is_absent(axis.about)
-    found = to_numeric(vector(axis.about if turns else axis.along))
-    return found / np.linalg.norm(found), turns
+    rotates = not is_absent(axis.about)
+    found = to_numeric(vector(axis.about if rotates else axis.along))
+    return found / np.linalg.norm(found), rotates
 
 
-def _frame(seat: _Seat, children: Sequence[_Seat]) -> _Frame:
+def _frame(placement: _Placement, children: Sequence[_Placement]) -> _Frame:
     """The frame of a link: z along its axis, x chosen for the first child axis."""
-    if seat.axis is None:
+    if placement.axis is None:
         return _Frame(np.eye(3), np.zeros(3))
     child = next((each for each in children if each.axis is not None), None)
     if child is None or child.axis is None:
-        return _Frame(_basis(seat.axis, np.zeros(3)), np.zeros(3))
-    a, u, p = seat.axis, child.R @ child.axis, child.p
+        return _Frame(_basis(placement.axis, np.zeros(3)), np.zeros(3))
+    a, u, p = placement.axis, child.R @ child.axis, child.p
     normal, along = np.cross(a, u), float(a @ p)
     size = float(np.linalg.norm(normal))
-    if seat.central:
+    if placement.central:
         return _Frame(_basis(a, normal if size > _ROUNDING else p), np.zeros(3))
     if size > _ROUNDING:
         foot = float(np.cross(p, u) @ normal) / size**2
@@ -155,28 +152,31 @@ def _three(values: np.ndarray) -> Three:
     return three(vector([0 if abs(x) <= _MEETING * max(size, 1e-300) else float(x) for x in values]))
 
 
-def _fixture(fixture: LinkConstants, seat: _Seat, frame: _Frame, host: _Frame, carries: bool) -> LinkConstants:
-    body = _in_frame(fixture.body, frame)
-    C, p = host.Q.T @ seat.R, host.Q.T @ (seat.p - host.e)
-    if seat.axis is None:
-        turns, last = _factors(C)
-        ways = (*turns, *_planar(2, last))
-        return replace(fixture, parent=seat.host, transform=Transform(_three(p), ways, NONE), body=body)
-    turns, last = _factors(C @ frame.Q)
+def _constants_of(
+    constants: LinkConstants, placement: _Placement, frame: _Frame, carrier: _Frame, has_children: bool
+) -> LinkConstants:
+    body = _in_frame(constants.body, frame)
+    C, p = carrier.Q.T @ placement.R, carrier.Q.T @ (placement.p - carrier.e)
+    if placement.axis is None:
+        rotations, last = _factors(C)
+        transform = Transform(_three(p), (*rotations, *_planar(2, last)), NONE)
+        return replace(constants, parent=placement.carrier, transform=transform, body=body)
+    rotations, last = _factors(C @ frame.Q)
     # a point of the axis, relative to the origin of the parent, with as few nonzero numbers as possible
-    u = C @ seat.axis
-    shift = 0.0 if seat.central else _nearest(p, u)
-    offset = float(frame.e @ seat.axis) - shift
-    if not carries:
-        body, offset = _in_frame(fixture.body, replace(frame, e=seat.axis * shift)), 0.0
+    u = C @ placement.axis
+    shift = 0.0 if placement.central else _nearest(p, u)
+    offset = float(frame.e @ placement.axis) - shift
+    if not has_children:
+        body, offset = _in_frame(constants.body, replace(frame, e=placement.axis * shift)), 0.0
     after: Three = (0, 0, 0 if abs(offset) <= _MEETING * float(np.linalg.norm(p)) else offset)
-    (axis,) = fixture.axes
-    about: Three = (0, 0, 1) if seat.turns else NONE
-    lead = float(to_numeric(vector(axis.along)) @ seat.axis)
+    (axis,) = constants.axes
+    about: Three = (0, 0, 1) if placement.rotates else NONE
+    lead = float(to_numeric(vector(axis.along)) @ placement.axis)
     along: Three = (0, 0, 1 if lead == 1 else lead) if lead else NONE
-    way = Transform(_three(p + shift * u), turns if seat.turns else (*turns, *_planar(2, last)), after)
-    axes, offset = (MotionAxis(about, along),), last if seat.turns else 0
-    return replace(fixture, parent=seat.host, transform=way, axes=axes, body=body, offset=offset)
+    rotations = rotations if placement.rotates else (*rotations, *_planar(2, last))
+    transform = Transform(_three(p + shift * u), rotations, after)
+    axes, offset = (MotionAxis(about, along),), last if placement.rotates else 0
+    return replace(constants, parent=placement.carrier, transform=transform, axes=axes, body=body, offset=offset)
 
 
 def _nearest(p: np.ndarray, u: np.ndarray) -> float:

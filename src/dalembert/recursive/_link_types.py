@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
@@ -31,8 +31,8 @@ from dalembert.recursive._transforms import (
     three,
     times,
 )
-from dalembert.recursive.forward import ArticulatedBody, FactoredBlock, LinkVelocity, accelerated, block_of, eliminated
-from dalembert.recursive.inverse import LinkMotion, carried, effort, newton_euler
+from dalembert.recursive.forward import ArticulatedBody, FactoredBlock, LinkVelocity, accelerate, block_of, eliminate
+from dalembert.recursive.inverse import LinkMotion, effort, newton_euler, propagate
 from dalembert.recursive.joint_speeds import part_rates
 from dalembert.recursive.link_states import LinkConstants, MotionAxis
 from dalembert.recursive.tree import QuaternionIndices
@@ -47,13 +47,13 @@ _BALL = Quaternion(HERE, HERE, (*HERE, HERE[0]))
 _MOMENT, _INERTIA = ("h_x", "h_y", "h_z"), tuple(f"I_{k}" for k in range(6))
 
 
-class MotionType(Enum):
+class MotionType(IntEnum):
     """Motion type of a link."""
 
-    ROTATION = "turn"
-    SLIDE = "slide"
-    SCREW = "screw"
-    FREE = "free turn"
+    FREE = 0  # rotation by a quaternion
+    SCREW = 1
+    TRANSLATION = 2
+    ROTATION = 3
 
     @property
     def coordinates(self) -> int:
@@ -66,22 +66,22 @@ class MotionType(Enum):
         return 3 if self is MotionType.FREE else 1
 
 
-def _move(fixture: LinkConstants) -> MotionType:
-    if len(fixture.axes) == 3:
+def _motion_type(constants: LinkConstants) -> MotionType:
+    if len(constants.axes) == 3:
         return MotionType.FREE
-    (axis,) = fixture.axes
+    (axis,) = constants.axes
     if is_absent(axis.about):
-        return MotionType.SLIDE
+        return MotionType.TRANSLATION
     return MotionType.ROTATION if is_absent(axis.along) else MotionType.SCREW
 
 
-def _angles(way: Transform) -> list[AxisRotationMatrix | None]:
+def _angles(transform: Transform) -> list[AxisRotationMatrix | None]:
     """The constant rotations of a transform by γ about z, β about x and φ about z, None where absent."""
     out: list[AxisRotationMatrix | None] = [None, None, None]
-    turns = [turn for turn in way.rotations if isinstance(turn, AxisRotationMatrix)]
-    tilted = any(turn.axis == 0 for turn in turns)
-    for turn in turns:
-        out[1 if turn.axis == 0 else 0 if tilted and out[1] is None else 2] = turn
+    rotations = [rotation for rotation in transform.rotations if isinstance(rotation, AxisRotationMatrix)]
+    tilted = any(rotation.axis == 0 for rotation in rotations)
+    for rotation in rotations:
+        out[1 if rotation.axis == 0 else 0 if tilted and out[1] is None else 2] = rotation
     return out
 
 
@@ -93,47 +93,45 @@ def _wrench(entries: Scalars) -> Wrench:
 class LinkType:
     """A link type."""
 
-    move: str
-    normal: bool  # the transform is a translation along x and a rotation about x: see `link_frames`
+    motion: MotionType
+    normal: bool  # the transform is a translation along x and a rotation about x: see `_link_frames`
     massive: bool
     rotors: bool
 
     @classmethod
-    def of(cls, fixture: LinkConstants) -> LinkType:
+    def of(cls, constants: LinkConstants) -> LinkType:
         """The type of a link in its own frame."""
-        _, y, z = fixture.transform.before
-        first, _, _ = _angles(fixture.transform)
+        _, y, z = constants.transform.before
+        first, _, _ = _angles(constants.transform)
         normal = first is None and absent(y) and absent(z)
-        body, rotors = fixture.body, to_numeric(vector(fixture.armature))
+        body, rotors = constants.body, to_numeric(vector(constants.armature))
         massive = to_numeric(vector([body.m, *body.h, *body.inertia])).any()
-        return cls(_move(fixture).value, normal, bool(massive), bool(rotors.any()))
-
-    @cached_property
-    def moves(self) -> MotionType:
-        """The motion type."""
-        return MotionType(self.move)
+        return cls(_motion_type(constants), normal, bool(massive), bool(rotors.any()))
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of its numbers in the table."""
-        has_angle = self.moves in (MotionType.ROTATION, MotionType.SCREW)
+        has_angle = self.motion in (MotionType.ROTATION, MotionType.SCREW)
         out = ["cos β", "sin β", *(["offset"] if has_angle else ["cos φ", "sin φ"]), "x", "d"]
         out += [] if self.normal else ["y", "z", "cos γ", "sin γ"]
-        out += ["lead"] if self.moves is MotionType.SCREW else []
-        out += [f"armature {k}" for k in range(self.moves.speeds)] if self.rotors else []
+        out += ["lead"] if self.motion is MotionType.SCREW else []
+        out += [f"armature {k}" for k in range(self.motion.speeds)] if self.rotors else []
         return tuple([*out, "m", *_MOMENT, *_INERTIA] if self.massive else out)
 
-    def numbers(self, fixture: LinkConstants) -> np.ndarray:
+    def numbers(self, constants: LinkConstants) -> np.ndarray:
         """The numbers of a link of this type."""
-        way, body = fixture.transform, fixture.body
-        known: dict[str, Scalar] = {"offset": fixture.offset, "d": way.after[2]}
-        for name, turn in zip("γβφ", _angles(way), strict=True):
-            known |= {f"cos {name}": 1 if turn is None else turn.c, f"sin {name}": 0 if turn is None else turn.s}
-        known |= dict(zip("xyz", way.before, strict=True)) | {"m": body.m}
-        known |= {f"armature {k}": x for k, x in enumerate(fixture.armature)}
+        transform, body = constants.transform, constants.body
+        known: dict[str, Scalar] = {"offset": constants.offset, "d": transform.after[2]}
+        for name, rotation in zip("γβφ", _angles(transform), strict=True):
+            known |= {
+                f"cos {name}": 1 if rotation is None else rotation.c,
+                f"sin {name}": 0 if rotation is None else rotation.s,
+            }
+        known |= dict(zip("xyz", transform.before, strict=True)) | {"m": body.m}
+        known |= {f"armature {k}": x for k, x in enumerate(constants.armature)}
         known |= dict(zip(_MOMENT, body.h, strict=True)) | dict(zip(_INERTIA, body.inertia, strict=True))
-        if self.moves is MotionType.SCREW:
-            known["lead"] = fixture.axes[0].along[2]
+        if self.motion is MotionType.SCREW:
+            known["lead"] = constants.axes[0].along[2]
         return to_numeric(vector([known[name] for name in self.columns]))
 
     # the link over symbols
@@ -154,42 +152,42 @@ class LinkType:
     @cached_property
     def axes(self) -> tuple[MotionAxis, ...]:
         """The motion axes."""
-        if self.moves is MotionType.FREE:
+        if self.motion is MotionType.FREE:
             return tuple(MotionAxis(unit, NONE) for unit in UNITS)
-        along: dict[MotionType, Three] = {MotionType.SLIDE: _UP}
-        if self.moves is MotionType.SCREW:
+        along: dict[MotionType, Three] = {MotionType.TRANSLATION: _UP}
+        if self.motion is MotionType.SCREW:
             along[MotionType.SCREW] = (0, 0, self.number("lead"))
-        about = NONE if self.moves is MotionType.SLIDE else _UP
-        return (MotionAxis(about, along.get(self.moves, NONE)),)
+        about = NONE if self.motion is MotionType.TRANSLATION else _UP
+        return (MotionAxis(about, along.get(self.motion, NONE)),)
 
     @cached_property
     def armature(self) -> list[Scalar]:
         """The rotor inertias of its motions."""
-        return [self.number(f"armature {k}") if self.rotors else 0 for k in range(self.moves.speeds)]
+        return [self.number(f"armature {k}") if self.rotors else 0 for k in range(self.motion.speeds)]
 
     def transform(self, q: Sequence[Node], angle: tuple[Node, Node] | None) -> Transform:
         """The transform from its parent at coordinates q; `angle` is the cosine and sine of its rotation."""
-        turns: list[Rotation] = (
+        rotations: list[Rotation] = (
             [] if self.normal else [AxisRotationMatrix(2, self.number("cos γ"), self.number("sin γ"))]
         )
-        turns.append(AxisRotationMatrix(0, self.number("cos β"), self.number("sin β")))
-        turns.append(
+        rotations.append(AxisRotationMatrix(0, self.number("cos β"), self.number("sin β")))
+        rotations.append(
             AxisRotationMatrix(2, *angle)
             if angle
             else AxisRotationMatrix(2, self.number("cos φ"), self.number("sin φ"))
         )
         before = (self.number("x"), 0, 0) if self.normal else three([self.number(name) for name in "xyz"])
         after: Three = (0, 0, self.number("d"))
-        if self.moves is MotionType.FREE:
+        if self.motion is MotionType.FREE:
             after = NONE
-            turns.append(Matrix(Quaternion(HERE, HERE, HERE).rotation_matrix(GRAPH, q)))  # type: ignore[arg-type]
+            rotations.append(Matrix(Quaternion(HERE, HERE, HERE).rotation_matrix(GRAPH, q)))  # type: ignore[arg-type]
         else:
             after = plus(after, times(q[0], self.axes[0].along))
-        return Transform(before, tuple(turns), after)
+        return Transform(before, tuple(rotations), after)
 
     def angle(self, q: Sequence[Node]) -> tuple[Node, Node] | None:
         """The cosine and sine of its rotation angle."""
-        if self.moves not in (MotionType.ROTATION, MotionType.SCREW):
+        if self.motion not in (MotionType.ROTATION, MotionType.SCREW):
             return None
         total = q[0] + self.number("offset")
         return GRAPH.function("cos", total), GRAPH.function("sin", total)
@@ -201,65 +199,67 @@ class Steps:
     Results are forces or accelerations, preceded by the `rates` of the coordinates if requested.
     """
 
-    def __init__(self, kind: LinkType, *, has_inputs: bool, rates: bool = False) -> None:
-        self._kind, moves = kind, kind.moves
-        n, k = moves.coordinates, moves.speeds
+    def __init__(self, link_type: LinkType, *, has_inputs: bool, rates: bool = False) -> None:
+        self._link_type, motion = link_type, link_type.motion
+        n, k = motion.coordinates, motion.speeds
         self.rows = n + (3 if has_inputs else 2) * k + (n if rates else 0)
-        places = [Location(Storage.ROW, i) for i in range(self.rows)]
-        symbols = [place.symbol for place in places]
+        locations = [Location(Storage.ROW, i) for i in range(self.rows)]
+        symbols = [location.symbol for location in locations]
         self._q, self._s = symbols[:n], symbols[n : n + k]
-        self._given: list[Scalar] = [*symbols[n + k : n + 2 * k]] if has_inputs else [0] * k
-        self._results = places[self.rows - k :]
-        self._rates = places[self.rows - k - n : self.rows - k] if rates else []
-        self._has_angle = moves in (MotionType.ROTATION, MotionType.SCREW)
+        self._inputs: list[Scalar] = [*symbols[n + k : n + 2 * k]] if has_inputs else [0] * k
+        self._results = locations[self.rows - k :]
+        self._rates = locations[self.rows - k - n : self.rows - k] if rates else []
+        self._has_angle = motion in (MotionType.ROTATION, MotionType.SCREW)
         self._angle = [Location(Storage.LINK, i) for i in range(2 if self._has_angle else 0)]
 
     # stored values: cosine and sine of the angle, then six more, or as many as forward dynamics needs
 
-    def _kept(self, count: int) -> list[Location]:
+    def _storage(self, count: int) -> list[Location]:
         first = len(self._angle)
         return [Location(Storage.LINK, first + i) for i in range(count)]
 
     @property
-    def kept_inverse(self) -> int:
+    def stored_inverse(self) -> int:
         """The number of values stored by inverse dynamics."""
-        return len(self._angle) + (6 if self._kind.massive else 0)
+        return len(self._angle) + (6 if self._link_type.massive else 0)
 
     @property
-    def kept_forward(self) -> int:
+    def stored_forward(self) -> int:
         """The number of values stored by forward dynamics."""
-        return len(self._angle) + max(6 if self._kind.massive else 0, len(self._block_kept))
+        return len(self._angle) + max(6 if self._link_type.massive else 0, len(self._block_storage))
 
     def outwards(self, *, accelerated: bool) -> SweepStep:
         """ω, ω̇ and v̇, and the inertial wrench (n, f) of the link; accelerations are inputs, or zero."""
-        kind, angle = self._kind, self._kind.angle(self._q)
+        link_type, angle = self._link_type, self._link_type.angle(self._q)
         w, wd, vd = (three([_passed(3 * i + k) for k in range(3)]) for i in range(3))
-        given: list[Scalar] = self._given if accelerated else [0] * kind.moves.speeds
-        motion = carried(kind.transform(self._q, angle), kind.axes, vector(self._s), given, LinkMotion.of(w, wd, vd))
+        inputs: list[Scalar] = self._inputs if accelerated else [0] * link_type.motion.speeds
+        motion = propagate(
+            link_type.transform(self._q, angle), link_type.axes, vector(self._s), inputs, LinkMotion.of(w, wd, vd)
+        )
         out = _all_passed([*motion.w, *motion.wd, *motion.vd])
         out |= _stored(self._angle, angle or ())
-        if kind.massive:
-            n, f = newton_euler(kind.body, motion)
-            out |= _stored(self._kept(6), [*n, *f])
+        if link_type.massive:
+            n, f = newton_euler(link_type.body, motion)
+            out |= _stored(self._storage(6), [*n, *f])
         return step_of(out)
 
     def _wrench(self) -> Wrench:
         """(n, f) of a link with its subtree."""
-        own = [place.symbol if self._kind.massive else 0 for place in self._kept(6)]
+        own = [location.symbol if self._link_type.massive else 0 for location in self._storage(6)]
         return _wrench([x + _passed(i) for i, x in enumerate(own)])
 
-    def _way(self) -> Transform:
+    def _transform(self) -> Transform:
         """The transform, from the stored cosine and sine."""
-        kept = [place.symbol for place in self._angle]
-        return self._kind.transform(self._q, (kept[0], kept[1]) if kept else None)
+        angle = [location.symbol for location in self._angle]
+        return self._link_type.transform(self._q, (angle[0], angle[1]) if angle else None)
 
     def inwards(self, *, accelerated: bool) -> SweepStep:
         """τ from the wrench of the link with its subtree."""
-        kind, (n, f) = self._kind, self._wrench()
-        given = self._given if accelerated else [0] * kind.moves.speeds
-        driven = zip(kind.axes, kind.armature, given, strict=True)
+        link_type, (n, f) = self._link_type, self._wrench()
+        inputs = self._inputs if accelerated else [0] * link_type.motion.speeds
+        driven = zip(link_type.axes, link_type.armature, inputs, strict=True)
         found = [effort(axis, n, f, armature, x) for axis, armature, x in driven]
-        n, f = self._way().wrench_inwards(n, f)
+        n, f = self._transform().wrench_inwards(n, f)
         return step_of(_all_passed([*n, *f]) | _stored(self._results, found))
 
     # forward dynamics, with the velocity terms in the wrenches of the first sweep, as in (27)
@@ -267,13 +267,13 @@ class Steps:
     @cached_property
     def _eliminated(self) -> tuple[FactoredBlock, ArticulatedBody]:
         """The block of D, and the link with its subtree after elimination: (28)-(31)."""
-        kind, (n, f) = self._kind, self._wrench()
+        link_type, (n, f) = self._link_type, self._wrench()
         body = ArticulatedBody(_articulated([_passed(6 + i) for i in range(21)]), n, f)
-        if kind.massive:
-            body = replace(body, M=body.M + kind.body.articulated())
-        push = self._given
-        block = block_of(GRAPH, body, kind.axes, kind.armature, push)
-        return block, eliminated(body, block, push, _AT_REST)
+        if link_type.massive:
+            body = replace(body, M=body.M + link_type.body.articulated())
+        push = self._inputs
+        block = block_of(GRAPH, body, link_type.axes, link_type.armature, push)
+        return block, eliminate(body, block, push, _AT_REST)
 
     @property
     def _block(self) -> list[Scalar]:
@@ -282,36 +282,36 @@ class Steps:
         return [*block.L.ravel(), *(x for row in block.rows for x in row), *block.reduced]
 
     @property
-    def _block_kept(self) -> list[tuple[int, Location]]:
+    def _block_storage(self) -> list[tuple[int, Location]]:
         """Storage of those entries that are not structural constants."""
         used = [i for i, x in enumerate(self._block) if not isinstance(x, int)]
-        return [*zip(used, self._kept(len(used)), strict=True)]
+        return [*zip(used, self._storage(len(used)), strict=True)]
 
     def eliminate(self) -> SweepStep:
         """M̂ and the wrench of the link with its subtree, passed to the parent after elimination of its own motions."""
         _, body = self._eliminated
-        body, found = body.inwards(self._way()), self._block
-        out = {place: node(found[i]) for i, place in self._block_kept}
+        body, found = body.inwards(self._transform()), self._block
+        out = {location: node(found[i]) for i, location in self._block_storage}
         return step_of(out | _all_passed([*body.n, *body.f, *_entries(body.M)]))
 
     def accelerate(self) -> SweepStep:
         """ṡ, and the resulting twist rates μ: (32), (33)."""
-        kind, (block, _), entries = self._kind, self._eliminated, self._block
-        for i, place in self._block_kept:
-            entries[i] = place.symbol
-        k = len(kind.axes)
+        link_type, (block, _), entries = self._link_type, self._eliminated, self._block
+        for i, location in self._block_storage:
+            entries[i] = location.symbol
+        k = len(link_type.axes)
         rows = tuple(tuple(entries[k * k + 6 * i : k * k + 6 * i + 6]) for i in range(k))
         L = vector(entries[: k * k]).reshape(k, k)
         block = replace(block, L=L, rows=rows, reduced=tuple(entries[k * k + 6 * k :]))
         parent = _wrench([_passed(i) for i in range(6)])
-        (wd, vd), found = accelerated(GRAPH, self._way(), kind.axes, block, _AT_REST, parent)
+        (wd, vd), found = accelerate(GRAPH, self._transform(), link_type.axes, block, _AT_REST, parent)
         return step_of(_all_passed([*wd, *vd]) | _stored(self._results, list(found)) | self._coordinate_rates())
 
     def _coordinate_rates(self) -> dict[Location, Node]:
         """q̇ = H(q) s, if requested."""
         if not self._rates:
             return {}
-        free = self._kind.moves is MotionType.FREE
+        free = self._link_type.motion is MotionType.FREE
         H = part_rates(GRAPH, QuaternionIndices("", _BALL, (0, 1, 2, 3), 0), self._q) if free else identity(1)
         return _stored(self._rates, list(H @ vector(self._s)))
 
@@ -327,8 +327,8 @@ def _all_passed(values: Scalars) -> dict[Location, Node]:
     return {Location(Storage.PASSED, i): node(x) for i, x in enumerate(values)}
 
 
-def _stored(places: Sequence[Location], values: Scalars) -> dict[Location, Node]:
-    return {place: node(x) for place, x in zip(places, values, strict=True)}
+def _stored(locations: Sequence[Location], values: Scalars) -> dict[Location, Node]:
+    return {location: node(x) for location, x in zip(locations, values, strict=True)}
 
 
 def _articulated(x: Scalars) -> Articulated:

@@ -111,20 +111,20 @@ class Transform:
 
     def inwards(self, v: Three) -> Three:
         """Transform a vector from axes of the link to axes of the parent."""
-        for turn in reversed(self.rotations):
-            v = turn.inwards(v)
+        for rotation in reversed(self.rotations):
+            v = rotation.inwards(v)
         return v
 
     def outwards(self, v: Three) -> Three:
         """Transform a vector from axes of the parent to axes of the link."""
-        for turn in self.rotations:
-            v = turn.outwards(v)
+        for rotation in self.rotations:
+            v = rotation.outwards(v)
         return v
 
     def wrench_inwards(self, n: Three, f: Three) -> tuple[Three, Three]:
         """Aᵀ w of (25), (36): a moment and a force on the link about the origin of its parent, in axes of the parent."""
-        n, f = self.inwards(moved(n, f, self.after)), self.inwards(f)
-        return moved(n, f, self.before), f
+        n, f = self.inwards(shifted_moment(n, f, self.after)), self.inwards(f)
+        return shifted_moment(n, f, self.before), f
 
     def rates_outwards(self, wd: Three, vd: Three) -> tuple[Three, Three]:
         """A ṫ of (36): ω̇ and v̇ of the link as if it were fixed to its parent and both at rest."""
@@ -146,7 +146,7 @@ class Transform:
         return vector(plus(self.before, self.inwards(self.after)))
 
 
-def moved(n: Three, f: Three, p: Three) -> Three:
+def shifted_moment(n: Three, f: Three, p: Three) -> Three:
     """n + p × f."""
     out = list(n)
     for k, d in enumerate(p):

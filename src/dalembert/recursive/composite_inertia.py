@@ -9,9 +9,8 @@ N_i = P_i G_i are the columns of N_d for the speeds of link i. A speed may move 
 The matrix of convective inertia C of C s = c follows link by link, with the rows J_i of N for link i in axes of the link:
 
     C = Nᵀ (M Ṅ + Ω M E N)                   (17)
-    Ω M E t of a link is B t for many matrices B. This one is skew-symmetric,
 
-Ω M E t of a link is B t with many matrices B. This one is skew,
+Ω M E t of a link is B t with many matrices B. This one is skew-symmetric,
 
     B = −[L× p×; p× 0],  (L, p) = M t        B t = (ω × L + v × p, ω × p)
 
@@ -41,7 +40,7 @@ Wrench = tuple[Three, Three]
 
 def composites(moving: Moving) -> list[Rigid]:
     """M̃: the mass of every link with its subtree, in axes of the link: (20)."""
-    out = [link.fixture.body for link in moving.links]
+    out = [link.constants.body for link in moving.links]
     for index in reversed(range(len(out))):
         link = moving.links[index]
         if link.parent >= 0:
@@ -54,9 +53,9 @@ def generalized_force(axis: MotionAxis, wrench: Wrench) -> Scalar:
     return dot(axis.about, wrench[0]) + dot(axis.along, wrench[1])
 
 
-def wrenches_to_parent(way: Transform, wrenches: Sequence[Wrench]) -> list[Wrench]:
+def wrenches_to_parent(transform: Transform, wrenches: Sequence[Wrench]) -> list[Wrench]:
     """Aᵀ w: transform wrenches on a link to its parent."""
-    return [way.wrench_inwards(n, f) for n, f in wrenches]
+    return [transform.wrench_inwards(n, f) for n, f in wrenches]
 
 
 def mass_matrix(moving: Moving) -> Array:
@@ -67,11 +66,11 @@ def mass_matrix(moving: Moving) -> Array:
         if not link.speeds:
             continue
         composite_body, at = composite.articulated(), link
-        wrenches = [composite_body.wrench(axis.about, axis.along) for axis in link.fixture.axes]  # M̃ P
+        wrenches = [composite_body.wrench(axis.about, axis.along) for axis in link.constants.axes]  # M̃ P
         _add_own(total, link, wrenches)
         while at.parent >= 0:
             wrenches, at = wrenches_to_parent(at.transform, wrenches), moving.links[at.parent]
-            for j, axis in enumerate(at.fixture.axes if at.speeds else ()):
+            for j, axis in enumerate(at.constants.axes if at.speeds else ()):
                 for k, wrench in enumerate(wrenches):
                     entry = generalized_force(axis, wrench)  # (21)
                     for row, column, term in _spread(link, k, at, j, entry):
@@ -90,7 +89,7 @@ def _spread(link: MovingLink, k: int, other: MovingLink, j: int, entry: Scalar) 
 
 def _add_own(total: Array, link: MovingLink, wrenches: Sequence[Wrench]) -> None:
     """Add Gᵀ (Pᵀ M̃ P + rotors) G of one link."""
-    for j, (axis, armature) in enumerate(zip(link.fixture.axes, link.fixture.armature, strict=True)):
+    for j, (axis, armature) in enumerate(zip(link.constants.axes, link.constants.armature, strict=True)):
         for k, wrench in enumerate(wrenches):
             entry = generalized_force(axis, wrench)
             for row, column, term in _spread(link, k, link, j, with_rotor(entry, armature) if j == k else entry):
@@ -109,9 +108,9 @@ def diagonal(moving: Moving) -> Array:
     out = zeros(moving.tree.n_speeds)
     for link, composite in zip(moving.links, composites(moving), strict=True):
         for k, speed in enumerate(link.speeds):
-            axis, g = link.fixture.axes[k], link.G[k, k]
+            axis, g = link.constants.axes[k], link.G[k, k]
             own = generalized_force(axis, composite.articulated().wrench(axis.about, axis.along))
-            out[speed] = g * with_rotor(own, link.fixture.armature[k]) * g
+            out[speed] = g * with_rotor(own, link.constants.armature[k]) * g
     return out
 
 
@@ -132,8 +131,8 @@ def coriolis_matrix(moving: Moving, algebra: DifferentialAlgebra, q: Array, s: A
             continue
         rows = list(link.speeds)
         M, B, N, Nd = masses[index], coriolis[index], link.N, rates[index]
-        slopes = algebra.total_derivative(link.G, *along)
-        total[np.ix_(rows, rows)] += N.T @ (M @ Nd + B @ N) + _rotors(link, slopes)
+        G_rate = algebra.total_derivative(link.G, *along)
+        total[np.ix_(rows, rows)] += N.T @ (M @ Nd + B @ N) + _rotors(link, G_rate)
         column, mass, coupling, at = M @ Nd + B @ N, M @ N, B.T @ N, link
         while at.parent >= 0:
             column, mass, coupling = at.A.T @ column, at.A.T @ mass, at.A.T @ coupling
@@ -178,7 +177,7 @@ def _coriolis(moving: Moving, twists: list[Array]) -> list[Array]:
     return out
 
 
-def _rotors(link: MovingLink, slopes: Array) -> Array:
+def _rotors(link: MovingLink, G_rate: Array) -> Array:
     """The contribution of rotors: Gᵀ diag(armature) Ġ."""
-    weighted = [[a * x for x in row] for a, row in zip(link.fixture.armature, slopes, strict=True)]
-    return link.G.T @ np.array(weighted, dtype=object).reshape(slopes.shape)
+    weighted = [[a * x for x in row] for a, row in zip(link.constants.armature, G_rate, strict=True)]
+    return link.G.T @ np.array(weighted, dtype=object).reshape(G_rate.shape)

@@ -22,9 +22,9 @@ from dalembert.model.constraints.loop import Loop
 from dalembert.model.joints.base import ConstraintRow
 from dalembert.model.loads.base import InJoint
 from dalembert.model.values import WORLD, Vector3
-from dalembert.recursive._transforms import NONE, moved, plus, three
+from dalembert.recursive._transforms import NONE, plus, shifted_moment, three
 from dalembert.recursive.composite_inertia import generalized_force
-from dalembert.recursive.inverse import LinkMotion, carried, combined
+from dalembert.recursive.inverse import LinkMotion, combined, propagate
 from dalembert.recursive.joint_speeds import to_second_rates, to_speed_forces, to_speeds
 from dalembert.recursive.link_states import Moving, MovingLink
 from dalembert.recursive.plan import TOLERANCE, TreePlan, TreeState
@@ -122,11 +122,11 @@ class Closure:
 
 
 @dataclass(frozen=True)
-class _Half:
-    """F or M: its path outward, its frame on the last link, and its motion; along axes of the link where the two paths part."""
+class _LoopHalf:
+    """F or M: its links outward, its frame on the last link, and its motion; along axes of the link where the two paths part."""
 
-    way: list[MovingLink]
-    seat: tuple[Array, Array]  # rotation and position on the last link
+    links: list[MovingLink]
+    frame: tuple[Array, Array]  # rotation and position on the last link
     R: Array
     p: Array
     w: Array
@@ -172,20 +172,20 @@ def _path(moving: Moving, body: str) -> list[int]:
     return out[::-1]
 
 
-def _half(moving: Moving, path: Sequence[int], position: Vector3, rotation: Vector3) -> _Half:
-    way = [moving.links[index] for index in path]
-    seat = GRAPH.pack(roll_pitch_yaw(GRAPH, list(map(moving.lower, rotation)))), vector([*map(moving.lower, position)])
+def _half(moving: Moving, path: Sequence[int], position: Vector3, rotation: Vector3) -> _LoopHalf:
+    links = [moving.links[index] for index in path]
+    frame = GRAPH.pack(roll_pitch_yaw(GRAPH, list(map(moving.lower, rotation)))), vector([*map(moving.lower, position)])
     R, p, motion, velocity = identity(3), zeros(3), LinkMotion.of(NONE, NONE, NONE), NONE
-    for link in way:
-        axes = link.fixture.axes
+    for link in links:
+        axes = link.constants.axes
         R, p = R @ link.transform.R, p + R @ link.transform.p
         slid = combined(axes, link.rates)[1]
         velocity = plus(link.transform.rates_outwards(motion.w, velocity)[1], slid)  # (22)
-        motion = carried(link.transform, axes, link.rates, list(link.drift), motion)  # (23)
-    at, w, wd = seat[1], vector(motion.w), vector(motion.wd)
+        motion = propagate(link.transform, axes, link.rates, list(link.drift), motion)  # (23)
+    at, w, wd = frame[1], vector(motion.w), vector(motion.wd)
     v = vector(velocity) + cross(w, at)
     vd = vector(motion.vd) + cross(wd, at) + cross(w, cross(w, at))
-    return _Half(way, seat, R @ seat[0], p + R @ at, R @ w, R @ v, R @ wd, R @ vd)
+    return _LoopHalf(links, frame, R @ frame[0], p + R @ at, R @ w, R @ v, R @ wd, R @ vd)
 
 
 def _wrench_rates(loop: Loop, R: Array, p: Array, w: Array, v: Array) -> list[tuple[Array, Array]]:
@@ -202,16 +202,16 @@ def _wrench_rates(loop: Loop, R: Array, p: Array, w: Array, v: Array) -> list[tu
     return [(force, moment) for force, moment in six]
 
 
-def _row(moving: Moving, F: _Half, M: _Half, row: ConstraintRow, R: Array, p: Array) -> Array:
+def _row(moving: Moving, F: _LoopHalf, M: _LoopHalf, row: ConstraintRow, R: Array, p: Array) -> Array:
     """The generalized forces of the wrench of a row along the speeds: on M, and reaction on F."""
     out = zeros(moving.tree.n_speeds)
     on_F = (vector([0 - x for x in row.moment + cross(p, row.force)]), vector([0 - x for x in row.force]))
     on_M = (R.T @ row.moment, R.T @ row.force)
     for half, (moment, force) in ((F, on_F), (M, on_M)):
-        n, f = three(half.seat[0] @ moment), three(half.seat[0] @ force)
-        n = moved(n, f, three(half.seat[1]))
-        for link in reversed(half.way):
-            for k, axis in enumerate(link.fixture.axes if link.speeds else ()):
+        n, f = three(half.frame[0] @ moment), three(half.frame[0] @ force)
+        n = shifted_moment(n, f, three(half.frame[1]))
+        for link in reversed(half.links):
+            for k, axis in enumerate(link.constants.axes if link.speeds else ()):
                 for speed, g in zip(link.speeds, link.G[k], strict=True):
                     out[speed] = out[speed] + g * generalized_force(axis, (n, f))
             n, f = link.transform.wrench_inwards(n, f)
@@ -341,13 +341,13 @@ def accelerations(state: TreeState, M: np.ndarray, h: np.ndarray, rows: Constrai
                 "Expected inertia along every allowed motion. "
                 "Give the bodies mass or inertia, or avoid the singular configuration."
             )
-        left = A @ out[:, k] - beta
+        residual = A @ out[:, k] - beta
         allowed = TOLERANCE * (np.abs(A) @ np.abs(out[:, k]) + np.abs(beta) + 1 / state.plan.scales.time**2)
-        i = int(np.argmax(np.abs(left) / allowed))
-        if abs(left[i]) > allowed[i]:
+        i = int(np.argmax(np.abs(residual) / allowed))
+        if abs(residual[i]) > allowed[i]:
             raise SingularError(
                 f"{name}: no acceleration satisfies all constraints{state.where(k)}; the closest one leaves '{rows.names[i]}' at "
-                f"{left[i] * (state.plan.sizes[i] or 1.0):.6g}. Expected 0. Pass a state that satisfies them at position and "
+                f"{residual[i] * (state.plan.sizes[i] or 1.0):.6g}. Expected 0. Pass a state that satisfies them at position and "
                 "velocity level."
             )
     return out
@@ -359,7 +359,7 @@ def driven_speeds(plan: TreePlan, names: Sequence[str] | None) -> list[int] | No
     if names is None:
         driven = [load for load in tree.model.loads if isinstance(load, InJoint) and load.drives]
         values = [tree.values[load.body, load.joint, load.motion] for load in driven]
-        chosen = {j for value in values for i, _ in value.slopes for j in _speeds_of(plan, i)}
+        chosen = {j for value in values for i, _ in value.gradient for j in _speeds_of(plan, i)}
         return sorted(chosen) or None
     return named_speeds(plan, names, "actuated")
 

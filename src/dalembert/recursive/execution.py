@@ -38,11 +38,9 @@ Execution = Literal["unrolled", "rolled"]
 EXECUTIONS: tuple[str, ...] = get_args(Execution)
 MANY = 60  # speeds: unrolled, forward dynamics compiles in 2 s, and in 20 s for 200; loops take the same time for any number
 LARGEST = 400  # speeds: one program for a larger tree takes many minutes to compile
-LARGEST_MATRIX = (
-    150  # likewise with an n × n matrix, whose program grows with n²: one minute for 100, 8 times that for 200
-)
+LARGEST_MATRIX = 150  # likewise for programs of n × n matrices: one minute for 100 speeds, 8 times that for 200
 LARGEST_CLOSED = 1000  # speeds: the rows of a loop are one program, which takes half a minute for this many links
-_MATRICES = ("mass_matrix", "coriolis", "inverse_slopes", "forward_slopes")
+_MATRICES = ("mass_matrix", "coriolis", "inverse_derivatives", "forward_derivatives")
 _PACKAGE = Path(__file__).parents[1]
 # packages that this one does not import: they do not affect the trace
 _ABOVE = ("analysis", "api", "cli", "display", "evidence", "formalisms", "papers", "simulation", "studio")
@@ -85,14 +83,14 @@ def _require_compilable(plan: TreePlan, task: str, engine: str | None) -> None:
     if n <= limit:
         return
     reason = _why_not_rolled(plan, engine)
-    quick = (
+    alternative = (
         "inverse, forward, bias and gravity with execution='rolled'"
         if reason is None
         else f"no rolled version: {reason}"
     )
     raise InputError(
         f"{task}, unrolled: model '{plan.tree.model.name}' has {n} speeds, too many for one program. Expected at most {limit}. "
-        f"Alternatives: {quick}; `dl.inverse_dynamics`, `dl.forward_dynamics` and `dl.mass_matrix`, which do not compile."
+        f"Alternatives: {alternative}; `dl.inverse_dynamics`, `dl.forward_dynamics` and `dl.mass_matrix`, which do not compile."
     )
 
 
@@ -120,7 +118,7 @@ def traced_task(
     _require_compilable(plan, task, engine)
     try:
         return task_program(
-            plan, "held" if is_constrained_forward(plan, task) else task, friction=friction, detail=detail
+            plan, "constrained_terms" if is_constrained_forward(plan, task) else task, friction=friction, detail=detail
         )
     except ZeroDivisionError:  # a pivot is 0 at every state
         raise _without_inertia(plan) from None
@@ -144,7 +142,7 @@ def constrained_forward_function(plan: TreePlan, parts: CompiledFunction, *, rol
 def _without_inertia(plan: TreePlan) -> SingularError:
     at = random_guesses(plan.tree.model, np.random.default_rng(0), 1, plan.scales)
     at_rest = [np.zeros(1)] * plan.tree.n_speeds
-    moved = moving(plan.tree, FLOATS, at.t, list(at.q), at_rest, plan.parameters, plan.fixtures)
+    moved = moving(plan.tree, FLOATS, at.t, list(at.q), at_rest, plan.parameters, plan.link_constants)
     return singular_mass(plan, numbers(mass_matrix(moved), 1)[:, :, 0], " at every state")
 
 
@@ -186,5 +184,5 @@ def _is_known(model: Description) -> bool:
         model.holonomic_constraints, model.nonholonomic_constraints, model.canonical_constraints, model.loops
     )
     members = chain(joints, model.loads, constraints, (loop.joint for loop in model.loops), model.contacts)
-    own = __name__.partition(".")[0]
-    return all(kind.__module__.partition(".")[0] == own for kind in set(map(type, members)))
+    package = __name__.partition(".")[0]
+    return all(member_class.__module__.partition(".")[0] == package for member_class in set(map(type, members)))

@@ -48,8 +48,8 @@ class LinkVelocity:
 
     w: Three
     K: Six
-    turning: Three
-    sliding: Three
+    angular: Three
+    linear: Three
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class ArticulatedBody:
     def __add__(self, other: ArticulatedBody) -> ArticulatedBody:
         return ArticulatedBody(self.M + other.M, plus(self.n, other.n), plus(self.f, other.f))
 
-    def inwards(self, way: Transform) -> ArticulatedBody:
+    def inwards(self, transform: Transform) -> ArticulatedBody:
         """Transform to the parent."""
-        return ArticulatedBody(self.M.inwards(way), *way.wrench_inwards(self.n, self.f))
+        return ArticulatedBody(self.M.inwards(transform), *transform.wrench_inwards(self.n, self.f))
 
 
 @dataclass(frozen=True)
@@ -81,23 +81,23 @@ class FactoredBlock:
 
 
 def velocity(
-    way: Transform, axes: Sequence[MotionAxis], rates: Array, drift: Array, parent: LinkVelocity
+    transform: Transform, axes: Sequence[MotionAxis], rates: Array, drift: Array, parent: LinkVelocity
 ) -> LinkVelocity:
     """The velocity terms of a link from those of its parent: (22), and (23) at θ̈ = `drift`."""
-    w = way.outwards(parent.w)
-    sliding = NONE if is_absent(way.before) else way.outwards(point(field(parent.K, NONE), NONE, way.before))
-    turning = NONE
+    w = transform.outwards(parent.w)
+    before, angular = transform.before, NONE
+    linear = NONE if is_absent(before) else transform.outwards(point(field(parent.K, NONE), NONE, before))
     if axes:
-        turn, slide = combined(axes, rates)
-        if not is_absent(turn):
-            turning = crossed(w, turn)
-            w = plus(w, turn)  # (3a)
-        if not is_absent(slide):
-            sliding = plus(sliding, crossed(w, times(2, slide)))
+        angular_rate, linear_rate = combined(axes, rates)
+        if not is_absent(angular_rate):
+            angular = crossed(w, angular_rate)
+            w = plus(w, angular_rate)  # (3a)
+        if not is_absent(linear_rate):
+            linear = plus(linear, crossed(w, times(2, linear_rate)))
         about, along = combined(axes, drift)
-        turning, sliding = plus(turning, about), plus(sliding, along)
+        angular, linear = plus(angular, about), plus(linear, along)
     K = spins(w)
-    return LinkVelocity(w, K, turning, point(field(K, turning), sliding, way.after))
+    return LinkVelocity(w, K, angular, point(field(K, angular), linear, transform.after))
 
 
 def at_rest(body: Rigid, K: Six) -> ArticulatedBody:
@@ -112,19 +112,19 @@ def block_of(
     algebra: Algebra, body: ArticulatedBody, axes: Sequence[MotionAxis], armature: Scalars, tau: Scalars
 ) -> FactoredBlock:
     """The block of D for the motions of a link under the forces `tau`: (28), (30), (32)."""
-    still = _zero_rows(axes, armature)
+    zero_rows = _zero_rows(axes, armature)
     hats = [body.M.wrench(axis.about, axis.along) for axis in axes]  # Ψ̂, column by column
     m = matrix([[generalized_force(axis, hat) for hat in hats] for axis in axes])
     for k, inertia in enumerate(armature):
         m[k, k] = with_rotor(m[k, k], inertia)
     left = vector([x - generalized_force(axis, (body.n, body.f)) for x, axis in zip(tau, axes, strict=True)])  # (28)
     L, D = ldl(algebra, m)
-    half = matrix([[0 if row in still else x for row, x in enumerate((*n, *f))] for n, f in hats])
+    half = matrix([[0 if row in zero_rows else x for row, x in enumerate((*n, *f))] for n, f in hats])
     half, left = lower_solve(algebra, L, half), lower_solve(algebra, L, left)
     shrink = [1 / d for d in D]
     rows = [tuple(0 if absent(x) else x * by for x in row) for row, by in zip(half, shrink, strict=True)]
     reduced = tuple(x * by for x, by in zip(left, shrink, strict=True))  # (32)
-    return FactoredBlock(still, L, D, tuple(map(tuple, half)), tuple(rows), reduced)
+    return FactoredBlock(zero_rows, L, D, tuple(map(tuple, half)), tuple(rows), reduced)
 
 
 def _zero_rows(axes: Sequence[MotionAxis], armature: Scalars) -> tuple[int, ...]:
@@ -138,10 +138,10 @@ def _zero_rows(axes: Sequence[MotionAxis], armature: Scalars) -> tuple[int, ...]
     return tuple(out)
 
 
-def eliminated(body: ArticulatedBody, block: FactoredBlock, tau: Scalars, c: LinkVelocity) -> ArticulatedBody:
+def eliminate(body: ArticulatedBody, block: FactoredBlock, tau: Scalars, c: LinkVelocity) -> ArticulatedBody:
     """The link after elimination of its motions: M̄ of (31) and η of (29), in axes of the link."""
     M = body.M.without(list(zip(block.hats, block.rows, strict=True)), block.zero_rows)
-    n, f = M.wrench(c.turning, c.sliding)
+    n, f = M.wrench(c.angular, c.linear)
     six = [x + y for x, y in zip((*body.n, *body.f), (*n, *f), strict=True)]
     for row in range(6):
         if row in block.zero_rows:
@@ -152,17 +152,17 @@ def eliminated(body: ArticulatedBody, block: FactoredBlock, tau: Scalars, c: Lin
     return ArticulatedBody(M, (six[0], six[1], six[2]), (six[3], six[4], six[5]))
 
 
-def accelerated(
+def accelerate(
     algebra: Algebra,
-    way: Transform,
+    transform: Transform,
     axes: Sequence[MotionAxis],
     block: FactoredBlock | None,
     c: LinkVelocity,
     parent: tuple[Three, Three],
 ) -> tuple[tuple[Three, Three], Array]:
     """ω̇ and v̇ of a link from those of its parent, and θ̈ of its motions: (33)."""
-    wd, vd = way.rates_outwards(*parent)
-    wd, vd = plus(wd, c.turning), plus(vd, c.sliding)
+    wd, vd = transform.rates_outwards(*parent)
+    wd, vd = plus(wd, c.angular), plus(vd, c.linear)
     if block is None:
         return (wd, vd), zeros(0)
     six = [*wd, *vd]
@@ -173,8 +173,8 @@ def accelerated(
         for x, row in zip(found, block.zero_rows, strict=True):
             six[row] = x
         return ((six[0], six[1], six[2]), (six[3], six[4], six[5])), thdd
-    turning, sliding = combined(axes, found)
-    return (plus(wd, turning), plus(vd, sliding)), found
+    angular, linear = combined(axes, found)
+    return (plus(wd, angular), plus(vd, linear)), found
 
 
 def _less(x: Scalar, row: Scalars, six: Scalars) -> Scalar:
@@ -184,42 +184,42 @@ def _less(x: Scalar, row: Scalars, six: Scalars) -> Scalar:
     return x
 
 
-def ball(
-    algebra: Algebra, body: ArticulatedBody, ways: tuple[Transform, Transform], tau: Scalars, sliding: Three
+def eliminate_spherical(
+    algebra: Algebra, body: ArticulatedBody, transforms: tuple[Transform, Transform], tau: Scalars, linear: Three
 ) -> tuple[SphericalBlock, ArticulatedBody]:
     """The block of three rotations about one point, and the articulated body of their first link.
 
-    `ways` lead from the first link to the second and the third; `sliding` is the velocity term of v̇ of the first.
+    `transforms` lead from the first link to the second and the third; `linear` is the velocity term of v̇ of the first.
     """
-    T_i, T = moments(*ways, tau)
-    block = ball_block(algebra, body.M, body.n, ways, T)
+    T_i, T = moments(*transforms, tau)
+    block = spherical_block(algebra, body.M, body.n, transforms, T)
     S, hats, rows = symmetric(body.M.M), block.hats.T, block.rows.T
     rest = matrix([[S[a, b] - hats[a] @ rows[b] if a <= b else 0 for b in range(3)] for a in range(3)])
     f = three([x + hat @ block.reduced for x, hat in zip(body.f, hats, strict=True)])
     M = Articulated((0, 0, 0, 0, 0, 0), (NONE, NONE, NONE), six(rest))
-    for way in reversed(ways):
-        M, f = M.inwards(way), way.inwards(f)
-    return block, ArticulatedBody(M, T_i, plus(f, M.wrench(NONE, sliding)[1]))
+    for transform in reversed(transforms):
+        M, f = M.inwards(transform), transform.inwards(f)
+    return block, ArticulatedBody(M, T_i, plus(f, M.wrench(NONE, linear)[1]))
 
 
-def ball_accelerated(
+def spherical_accelerations(
     algebra: Algebra,
     block: SphericalBlock,
-    ways: tuple[Transform, Transform, Transform],
+    transforms: Sequence[Transform],
     c: Sequence[LinkVelocity],
     parent: tuple[Three, Three],
 ) -> tuple[tuple[Three, Three], Array]:
     """ω̇ and v̇ of the last of three links that rotate about one point, and the accelerations of their angles."""
-    wd_i, vd = ways[0].rates_outwards(*parent)  # without that of its own angle
-    wd_i, vd = plus(wd_i, c[0].turning), plus(vd, c[0].sliding)
-    vd = ways[2].outwards(ways[1].outwards(vd))
-    (beta, b), (gamma, last), bent_j, bent_k = _angles(ways[1]), _angles(ways[2]), c[1].turning, c[2].turning
+    wd_i, vd = transforms[0].rates_outwards(*parent)  # without that of its own angle
+    wd_i, vd = plus(wd_i, c[0].angular), plus(vd, c[0].linear)
+    vd = transforms[2].outwards(transforms[1].outwards(vd))
+    (beta, b), (gamma, last), (c_j, c_k) = *map(_angles, transforms[1:]), (c[1].angular, c[2].angular)
     wd = three(upper_solve(algebra, block.L, block.reduced - block.rows @ vector(vd)))
-    x, y, z = last.inwards((wd[0] - bent_k[0], wd[1] - bent_k[1], wd[2]))
+    x, y, z = last.inwards((wd[0] - c_k[0], wd[1] - c_k[1], wd[2]))
     E = beta.outwards(wd_i)
-    y_i = (x - bent_j[0] - b.c * E[0]) * (1 / b.s)  # ω̇_j orthogonal to x, which the last angle does not affect
+    y_i = (x - c_j[0] - b.c * E[0]) * (1 / b.s)  # ω̇_j orthogonal to x, which the last angle does not affect
     first = (y_i - E[1]) / beta.s
-    rest = (gamma.c * y - (b.c * y_i - b.s * E[0] + bent_j[1])) / gamma.s
+    rest = (gamma.c * y - (b.c * y_i - b.s * E[0] + c_j[1])) / gamma.s
     middle = gamma.s * y + gamma.c * rest - E[2] - beta.c * first
     return (wd, vd), vector([first, middle, z - rest])
 
@@ -257,11 +257,11 @@ def _velocities(moving: Moving) -> list[LinkVelocity]:
     for link in moving.links:
         parent = world if link.parent < 0 else out[link.parent]
         drift = zeros(len(link.drift)) if link.speeds else link.drift  # unknown, or a function of time only
-        out.append(velocity(link.transform, link.fixture.axes, link.rates, drift, parent))
+        out.append(velocity(link.transform, link.constants.axes, link.rates, drift, parent))
     return out
 
 
-def _slope(link: MovingLink) -> Array:
+def _gains(link: MovingLink) -> Array:
     """The diagonal of G of a link with one speed per motion."""
     return vector([1, 1, 1]) if len(link.speeds) == 3 else link.G[0]
 
@@ -273,8 +273,8 @@ def _articulated(
 
     There is no block for a link without speeds.
     """
-    links, ends = moving.links, ball_ends(moving.links)
-    bodies = [at_rest(link.fixture.body, c.K) for link, c in zip(links, velocities, strict=True)]
+    links, ends = moving.links, spherical_ends(moving.links)
+    bodies = [at_rest(link.constants.body, c.K) for link, c in zip(links, velocities, strict=True)]
     blocks: list[FactoredBlock | SphericalBlock | None] = [None] * len(bodies)
     index = len(bodies) - 1
     while index >= 0:
@@ -282,14 +282,14 @@ def _articulated(
         link, body = links[at], bodies[index]
         push = [x for each in links[at : index + 1] for x in _push(each, tau)]
         if at < index:
-            ways = (links[at + 1].transform, links[index].transform)
-            blocks[index], body = ball(moving.algebra, body, ways, push, velocities[at].sliding)
+            transforms = (links[at + 1].transform, links[index].transform)
+            blocks[index], body = eliminate_spherical(moving.algebra, body, transforms, push, velocities[at].linear)
         elif link.speeds:
-            block = block_of(moving.algebra, body, link.fixture.axes, link.fixture.armature, push)
+            block = block_of(moving.algebra, body, link.constants.axes, link.constants.armature, push)
             blocks[index] = block
-            body = eliminated(body, block, push, velocities[index]) if link.parent >= 0 else body
+            body = eliminate(body, block, push, velocities[index]) if link.parent >= 0 else body
         else:
-            n, f = body.M.wrench(velocities[index].turning, velocities[index].sliding)
+            n, f = body.M.wrench(velocities[index].angular, velocities[index].linear)
             body = ArticulatedBody(body.M, plus(body.n, n), plus(body.f, f))
         if link.parent >= 0:
             bodies[link.parent] = bodies[link.parent] + body.inwards(link.transform)  # (29), (31)
@@ -301,7 +301,7 @@ def _push(link: MovingLink, tau: Array) -> list[Scalar]:
     """The forces on the motions of a link."""
     if not link.speeds:
         return []
-    return [x / g for x, g in zip(tau[list(link.speeds)], _slope(link), strict=True)]
+    return [x / g for x, g in zip(tau[list(link.speeds)], _gains(link), strict=True)]
 
 
 def _outwards(
@@ -315,14 +315,14 @@ def _outwards(
         members = moving.links[index - 2 if isinstance(block, SphericalBlock) else index : index + 1]
         parent = world if members[0].parent < 0 else rates[members[0].parent]
         if isinstance(block, SphericalBlock):
-            ways = (members[0].transform, members[1].transform, link.transform)
-            own, thdd = ball_accelerated(moving.algebra, block, ways, velocities[index - 2 : index + 1], parent)
+            transforms, cs = tuple(member.transform for member in members), velocities[index - 2 : index + 1]
+            own, thdd = spherical_accelerations(moving.algebra, block, transforms, cs, parent)
         else:
-            own, thdd = accelerated(moving.algebra, link.transform, link.fixture.axes, block, c, parent)
+            own, thdd = accelerate(moving.algebra, link.transform, link.constants.axes, block, c, parent)
         rates.append(own)
         if block is not None:
             speeds = [
-                each for member in members for each in zip(member.speeds, _slope(member), member.drift, strict=True)
+                each for member in members for each in zip(member.speeds, _gains(member), member.drift, strict=True)
             ]
             for (speed, g, drift), x, pivot in zip(speeds, thdd, block.D, strict=True):
                 sd[speed], pivots[speed] = (x - drift) / g, pivot * g * g
@@ -340,7 +340,7 @@ class SphericalBlock:
     D: tuple[Scalar, Scalar, Scalar]
 
 
-def ball_ends(links: Sequence[MovingLink]) -> dict[int, int]:
+def spherical_ends(links: Sequence[MovingLink]) -> dict[int, int]:
     """The spherical blocks of a tree: from the index of the last link of each to that of its first."""
     carried = [0] * len(links)
     for link in links:
@@ -351,11 +351,11 @@ def ball_ends(links: Sequence[MovingLink]) -> dict[int, int]:
         i, j = k - 2, k - 1
         if i < 0 or link.parent != j or links[j].parent != i or i in out or j in out:
             continue
-        bare = all(links[x].fixture.body is NO_BODY and carried[x] == 1 for x in (i, j))
-        centred = all(is_absent(links[x].transform.after) for x in (i, j, k))
+        massless = all(links[x].constants.body is NO_BODY and carried[x] == 1 for x in (i, j))
+        concentric = all(is_absent(links[x].transform.after) for x in (i, j, k))
         if (
-            bare
-            and centred
+            massless
+            and concentric
             and all(map(_rotates_about_z, links[i : k + 1]))
             and all(_crosses(links[x].transform) for x in (j, k))
         ):
@@ -365,20 +365,20 @@ def ball_ends(links: Sequence[MovingLink]) -> dict[int, int]:
 
 def _rotates_about_z(link: MovingLink) -> bool:
     """True for a link with one speed, a rotation about z, and without a rotor."""
-    if len(link.speeds) != 1 or len(link.fixture.axes) != 1:
+    if len(link.speeds) != 1 or len(link.constants.axes) != 1:
         return False
-    (axis,), (armature,) = link.fixture.axes, link.fixture.armature
+    (axis,), (armature,) = link.constants.axes, link.constants.armature
     return all(map(absent, axis.about[:2])) and axis.about[2] == 1 and is_absent(axis.along) and absent(armature)
 
 
-def _crosses(way: Transform) -> bool:
+def _crosses(transform: Transform) -> bool:
     """True for a transform of two rotations about one point, by a constant angle about x and then about z."""
-    kinds = [turn.axis for turn in way.rotations if isinstance(turn, AxisRotationMatrix)]
-    return kinds == [0, 2] and len(way.rotations) == 2 and is_absent(way.before)
+    axes = [rotation.axis for rotation in transform.rotations if isinstance(rotation, AxisRotationMatrix)]
+    return axes == [0, 2] and len(transform.rotations) == 2 and is_absent(transform.before)
 
 
-def _angles(way: Transform) -> tuple[AxisRotationMatrix, AxisRotationMatrix]:
-    first, second = way.rotations
+def _angles(transform: Transform) -> tuple[AxisRotationMatrix, AxisRotationMatrix]:
+    first, second = transform.rotations
     assert isinstance(first, AxisRotationMatrix)
     assert isinstance(second, AxisRotationMatrix)
     return first, second
@@ -395,15 +395,15 @@ def moments(second: Transform, third: Transform, tau: Scalars) -> tuple[Three, T
     return (b.c * x - b.s * y_j, beta.c * y_i - beta.s * middle, first), T_k
 
 
-def ball_block(
-    algebra: Algebra, M: Articulated, n: Three, ways: tuple[Transform, Transform], T: Three
+def spherical_block(
+    algebra: Algebra, M: Articulated, n: Three, transforms: tuple[Transform, Transform], T: Three
 ) -> SphericalBlock:
     """The spherical block for the link k with its subtree, about the center, under the moment T."""
     L, D, shrink = _factored(M.inertia)
     hats = lower_solve(algebra, L, matrix(M.H))
     left = lower_solve(algebra, L, vector([x - y for x, y in zip(T, n, strict=True)]))
     rows = matrix([[x * by for x in row] for row, by in zip(hats, shrink, strict=True)])
-    (beta, b), (gamma, _) = map(_angles, ways)
+    (beta, b), (gamma, _) = map(_angles, transforms)
     size = beta.s * b.s * gamma.s  # the volume of the three axes: zero in gimbal lock
     reduced = vector([x * by for x, by in zip(left, shrink, strict=True)])
     return SphericalBlock(L, hats, rows, reduced, (D[0] * size * size, D[1], D[2]))

@@ -74,20 +74,22 @@ def combined(axes: Sequence[MotionAxis], amounts: Array | Scalars) -> tuple[Thre
     return about, along
 
 
-def carried(way: Transform, axes: Sequence[MotionAxis], rates: Array, thdd: Scalars, parent: LinkMotion) -> LinkMotion:
+def propagate(
+    transform: Transform, axes: Sequence[MotionAxis], rates: Array, thdd: Scalars, parent: LinkMotion
+) -> LinkMotion:
     """The motion of a link from that of its parent: (22), (23)."""
-    w, wd = way.outwards(parent.w), way.outwards(parent.wd)
-    vd = way.outwards(point(parent.U, parent.vd, way.before))
+    w, wd = transform.outwards(parent.w), transform.outwards(parent.wd)
+    vd = transform.outwards(point(parent.U, parent.vd, transform.before))
     if axes:
-        (turn, slide), (turning, sliding) = combined(axes, rates), combined(axes, thdd)
-        wd, vd = plus(wd, turning), plus(vd, sliding)
-        if not is_absent(turn):
-            wd = plus(wd, crossed(w, turn))
-        if not is_absent(slide):
-            vd = plus(vd, crossed(w, times(2, slide)))
-        w = plus(w, turn)  # (3a)
+        (angular_rate, linear_rate), (dw, dv) = combined(axes, rates), combined(axes, thdd)
+        wd, vd = plus(wd, dw), plus(vd, dv)
+        if not is_absent(angular_rate):
+            wd = plus(wd, crossed(w, angular_rate))
+        if not is_absent(linear_rate):
+            vd = plus(vd, crossed(w, times(2, linear_rate)))
+        w = plus(w, angular_rate)  # (3a)
     link = LinkMotion.of(w, wd, vd)
-    return link if is_absent(way.after) else LinkMotion(w, wd, point(link.U, vd, way.after), link.K, link.U)
+    return link if is_absent(transform.after) else LinkMotion(w, wd, point(link.U, vd, transform.after), link.K, link.U)
 
 
 def newton_euler(body: Rigid, motion: LinkMotion) -> tuple[Three, Three]:
@@ -122,7 +124,7 @@ def inverse_dynamics(moving: Moving, sd: Array) -> Array:
         list(zip(moving.links, sweep.accelerations, subtree_wrenches(moving, sweep), strict=True))
     ):
         if link.speeds:
-            driven = zip(link.fixture.axes, link.fixture.armature, thdd, strict=True)
+            driven = zip(link.constants.axes, link.constants.armature, thdd, strict=True)
             efforts = vector([effort(axis, n, f, armature, x) for axis, armature, x in driven])
             tau[list(link.speeds)] += link.G.T @ efforts
     return tau
@@ -153,8 +155,8 @@ def outwards(moving: Moving, sd: Array) -> Outwards:
     world, motions = world_motion(moving.gravity), list[LinkMotion]()
     for link, thdd in zip(moving.links, accelerations, strict=True):
         parent = world if link.parent < 0 else motions[link.parent]
-        motions.append(carried(link.transform, link.fixture.axes, link.rates, thdd, parent))
-    wrenches = [newton_euler(link.fixture.body, motion) for link, motion in zip(moving.links, motions, strict=True)]
+        motions.append(propagate(link.transform, link.constants.axes, link.rates, thdd, parent))
+    wrenches = [newton_euler(link.constants.body, motion) for link, motion in zip(moving.links, motions, strict=True)]
     return Outwards(motions, wrenches, accelerations)
 
 

@@ -63,7 +63,7 @@ class LinkConstants:
 class MovingLink:
     """A link with all data that the recursions need."""
 
-    fixture: LinkConstants
+    constants: LinkConstants
     transform: Transform
     G: Array  # θ̇ = G s + ...: motions × len(speeds)
     rates: Array  # θ̇
@@ -72,22 +72,22 @@ class MovingLink:
     @property
     def parent(self) -> int:
         """The link that carries it, −1 for the world."""
-        return self.fixture.parent
+        return self.constants.parent
 
     @property
     def speeds(self) -> tuple[int, ...]:
         """The speeds that move it."""
-        return self.fixture.link.speeds
+        return self.constants.link.speeds
 
     @property
     def about(self) -> Array:
         """Ω: 3×motions."""
-        return _beside([axis.about for axis in self.fixture.axes])
+        return _beside([axis.about for axis in self.constants.axes])
 
     @property
     def along(self) -> Array:
         """L: 3×motions."""
-        return _beside([axis.along for axis in self.fixture.axes])
+        return _beside([axis.along for axis in self.constants.axes])
 
     @property
     def A(self) -> Array:
@@ -103,7 +103,7 @@ class MovingLink:
     @property
     def M(self) -> Array:
         """The mass matrix about O, (47b)."""
-        return mass_matrix_6x6(self.fixture.body)
+        return mass_matrix_6x6(self.constants.body)
 
 
 @dataclass(frozen=True)
@@ -133,26 +133,25 @@ def mass_matrix_6x6(body: Rigid) -> Array:
     return _blocks(symmetric(parts.inertia), H, H.T, symmetric(parts.M))
 
 
-def fixtures(tree: Tree, algebra: Algebra, parameters: Parameters) -> tuple[LinkConstants, ...]:
+def link_constants(tree: Tree, algebra: Algebra, parameters: Parameters) -> tuple[LinkConstants, ...]:
     """The constant data of all links in the frames of the model, for these parameter values."""
     lower = Lowering(algebra, dict(parameters))
-    return tuple(_fixture(link, algebra, lower) for link in tree.links)
+    return tuple(_constants_of(link, algebra, lower) for link in tree.links)
 
 
-def _fixture(link: Link, algebra: Algebra, lower: Lowering) -> LinkConstants:
+def _constants_of(link: Link, algebra: Algebra, lower: Lowering) -> LinkConstants:
     translation = _three([lower(x) for x in link.position], algebra)
-    turns: list[Rotation] = []
+    rotations: list[Rotation] = []
     for axis, formula in zip((2, 1, 0), reversed(link.rotation), strict=True):
         angle = lower(formula)
         if not algebra.is_zero(angle):
             s, c = sine_and_cosine(algebra, angle)
-            turns.append(AxisRotationMatrix(axis, c, s))
+            rotations.append(AxisRotationMatrix(axis, c, s))
     armature: list[Scalar] = [0] * link.motions
     for motion, inertia in link.rotors:
         armature[motion] = armature[motion] + lower(inertia)
-    return LinkConstants(
-        link, link.parent, Transform(translation, tuple(turns), NONE), _axes(link), _body(link, lower), tuple(armature)
-    )
+    transform = Transform(translation, tuple(rotations), NONE)
+    return LinkConstants(link, link.parent, transform, _axes(link), _body(link, lower), tuple(armature))
 
 
 def _three(entries: Scalars, algebra: Algebra) -> Three:
@@ -165,7 +164,7 @@ def _axes(link: Link) -> tuple[MotionAxis, ...]:
         return tuple(MotionAxis(unit, NONE) for unit in UNITS)
     if link.value is None:
         return ()
-    about, along = (NONE if way is None else three(vector(list(way))) for way in link.step)
+    about, along = (NONE if axis is None else three(vector(list(axis))) for axis in link.step)
     return (MotionAxis(about, along),)
 
 
@@ -186,19 +185,19 @@ def moving(
     q: Scalars,
     s: Scalars,
     parameters: Parameters,
-    known: Sequence[LinkConstants] | None = None,
+    constants: Sequence[LinkConstants] | None = None,
 ) -> Moving:
-    """A tree in motion at coordinates q and speeds s; `known` are precomputed constant data."""
+    """A tree in motion at coordinates q and speeds s; `constants` are precomputed."""
     qd = to_rates(tree, algebra, q, s)
     rest = to_second_rates(tree, algebra, q, s, [0] * tree.n_speeds) if tree.attitudes else zeros(tree.n)
     lower = Lowering(algebra, symbol_values(tree.model, t, q, list(qd), dict(parameters)))
     evaluation = _LinkEvaluation(tree, algebra, lower, q, s, rest)
-    known = fixtures(tree, algebra, parameters) if known is None else known
-    links = tuple(evaluation.moved(fixture) for fixture in known)
+    constants = link_constants(tree, algebra, parameters) if constants is None else constants
+    links = tuple(evaluation.moved(link) for link in constants)
     return Moving(tree, algebra, lower, vector([lower(x) for x in tree.model.gravity]), links)
 
 
-def _turn(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Rotation:
+def _rotation(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Rotation:
     """Rotation by an angle and a constant offset about a numeric unit vector; quarter turns exchange sine and cosine."""
     used = [k for k, x in enumerate(about) if x != 0]
     if len(used) > 1:
@@ -216,50 +215,51 @@ class _LinkEvaluation:
 
     def __init__(self, tree: Tree, algebra: Algebra, lower: Lowering, q: Scalars, s: Scalars, rest: Array) -> None:
         self._tree, self._algebra, self._lower, self._q, self._s, self._rest = tree, algebra, lower, q, s, rest
-        self._slopes = {a: part_rates(algebra, a, q) for a in tree.attitudes}
+        self._quaternion_rates = {a: part_rates(algebra, a, q) for a in tree.attitudes}
         self._quaternion_component = {i: (a, k) for a in tree.attitudes for k, i in enumerate(a.parts)}
 
-    def moved(self, fixture: LinkConstants) -> MovingLink:
+    def moved(self, constants: LinkConstants) -> MovingLink:
         """One link in motion."""
-        link, value = fixture.link, fixture.link.value
-        G, rates, drift, way = zeros(0, len(link.speeds)), zeros(0), zeros(0), fixture.transform
+        link, value = constants.link, constants.link.value
+        G, rates, drift, transform = zeros(0, len(link.speeds)), zeros(0), zeros(0), constants.transform
         if link.attitude is not None:
             first = link.attitude.first
             G = matrix([[1 if speed == first + k else 0 for speed in link.speeds] for k in range(3)])
             rates, drift = vector(self._s[first : first + 3]), zeros(3)
             parts = [0] * (len(link.joint.values) - 4) + [self._q[i] for i in link.attitude.parts]
-            way = replace(way, rotations=(*way.rotations, Matrix(link.joint.rotation_matrix(self._algebra, parts))))
+            R = Matrix(link.joint.rotation_matrix(self._algebra, parts))
+            transform = replace(transform, rotations=(*transform.rotations, R))
         elif value is not None:
             G = matrix([self._gradient(value, link.speeds)])
             rates, drift = vector([self._lower(value.rate)]), vector([self._drift(value)])
-            way = self._transform_at(fixture, self._lower(value.value))
-        return MovingLink(fixture, way, G, rates, drift)
+            transform = self._transform_at(constants, self._lower(value.value))
+        return MovingLink(constants, transform, G, rates, drift)
 
-    def _transform_at(self, fixture: LinkConstants, value: Scalar) -> Transform:
+    def _transform_at(self, constants: LinkConstants, value: Scalar) -> Transform:
         """The transform to a link at a value of its one motion."""
-        (axis,), way = fixture.axes, fixture.transform
-        turns = way.rotations
+        (axis,), base = constants.axes, constants.transform
+        rotations = base.rotations
         if not is_absent(axis.about):
-            turns = (*turns, _turn(self._algebra, axis.about, value, fixture.offset))
-        return Transform(way.before, turns, plus(way.after, times(value, axis.along)))
+            rotations = (*rotations, _rotation(self._algebra, axis.about, value, constants.offset))
+        return Transform(base.before, rotations, plus(base.after, times(value, axis.along)))
 
     def _drift(self, value: JointMotionFormulas) -> Scalar:
         """θ̈ at ṡ = 0: q̈ is then zero except for components of quaternions."""
         total = self._lower(value.bias)
-        for i, slope in value.slopes:
+        for i, partial in value.gradient:
             if i in self._quaternion_component:
-                total = total + self._lower(slope) * self._rest[i]
+                total = total + self._lower(partial) * self._rest[i]
         return total
 
     def _gradient(self, value: JointMotionFormulas, speeds: tuple[int, ...]) -> list[Scalar]:
         row: dict[int, Scalar] = dict.fromkeys(speeds, 0)
-        for i, formula in value.slopes:
-            slope, column = self._lower(formula), self._tree.columns[i]
+        for i, formula in value.gradient:
+            partial, column = self._lower(formula), self._tree.columns[i]
             if column is not None:
-                row[column] = row[column] + slope
+                row[column] = row[column] + partial
             else:
                 attitude, part = self._quaternion_component[i]
                 for k in range(3):
                     at = attitude.first + k
-                    row[at] = row[at] + slope * self._slopes[attitude][part, k]
+                    row[at] = row[at] + partial * self._quaternion_rates[attitude][part, k]
         return list(row.values())

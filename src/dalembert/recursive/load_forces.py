@@ -18,7 +18,7 @@ from dalembert.recursive.tree import Tree
 from dalembert.symbolic.algebra_base import Array, Parameters, Scalar, Scalars, vector, zeros
 
 
-def loaded(model: Elements, *, friction: bool) -> Elements:
+def with_active_loads(model: Elements, *, friction: bool) -> Elements:
     """The model with its active loads: all of them, or all except joint friction."""
     return model.replaced(loads=tuple(load for load in model.loads if friction or not load.is_friction))
 
@@ -65,6 +65,6 @@ def _joints(model: Elements, moving: Moving) -> tuple[JointMotion, ...]:
 def _joint(tree: Tree, moving: Moving, body: str, joint: int, motion: int) -> JointMotion:
     value, lower = tree.values[body, joint, motion], moving.lower
     gradient = zeros(tree.n)
-    for i, slope in value.slopes:
-        gradient[i] = lower(slope)
+    for i, partial in value.gradient:
+        gradient[i] = lower(partial)
     return JointMotion(body, joint, motion, lower(value.value), gradient, lower(value.drift))

@@ -64,8 +64,8 @@ def _chains(parts: Complement) -> dict[str, list[int]]:
     chains: dict[int, list[int]] = {}
     heads: dict[int, int] = {}
     for i, parent in enumerate(parents):
-        goes_on = parent >= 0 and parents.count(parent) == 1
-        heads[i] = heads[parent] if goes_on else i
+        continues = parent >= 0 and parents.count(parent) == 1
+        heads[i] = heads[parent] if continues else i
         chains.setdefault(heads[i], []).append(i)
     return {f"M_{k + 1}": links for k, links in enumerate(chains.values())}
 

@@ -32,7 +32,7 @@ from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, ma
 from dalembert.symbolic.elimination import ldl, ldl_solve
 from dalembert.symbolic.rotations import cross, skew
 
-Short = Callable[[Array], Array]  # simplifies a value
+Simplify = Callable[[Array], Array]  # simplifies a value
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Complement:
 
     moving: Moving
     shape: tuple[MovingGroup, ...]
-    centred: bool  # about mass centers, as (2)–(9); else about joint origins, as (36)–(48)
-    short: Short
+    centered: bool  # about mass centers, as (2)–(9); else about joint origins, as (36)–(48)
+    simplify: Simplify
 
     @property
     def algebra(self) -> Algebra:
@@ -81,8 +81,8 @@ class Complement:
     @cached_property
     def links(self) -> tuple[WorldLink, ...]:
         """The links in their current poses."""
-        frames = link_poses(self.moving, self.short)
-        return tuple(_placed(self.moving, frames, node, self.centred, self.short) for node in self.shape)
+        frames = link_poses(self.moving, self.simplify)
+        return tuple(_world_link(self.moving, frames, node, self.centered, self.simplify) for node in self.shape)
 
     @cached_property
     def rotors(self) -> Array:
@@ -143,7 +143,7 @@ class Complement:
         for i, link in enumerate(self.links):
             own = zeros(6, self.n)
             own[:, list(link.speeds)] = link.p
-            out.append(own if link.parent < 0 else self.short(self.B(i, link.parent) @ out[link.parent] + own))
+            out.append(own if link.parent < 0 else self.simplify(self.B(i, link.parent) @ out[link.parent] + own))
         return out
 
     @property
@@ -165,7 +165,7 @@ class Complement:
         out = [link.M for link in self.links]
         for i in reversed(range(len(out))):
             if (j := self.links[i].parent) >= 0:
-                out[j] = self.short(out[j] + self.B(i, j).T @ out[i] @ self.B(i, j))
+                out[j] = self.simplify(out[j] + self.B(i, j).T @ out[i] @ self.B(i, j))
         return out
 
     @property
@@ -187,7 +187,7 @@ class Complement:
                 out[np.ix_(link.speeds, self.links[j].speeds)] += block
                 if i != j:
                     out[np.ix_(self.links[j].speeds, link.speeds)] += block.T
-        return self.short(out)
+        return self.simplify(out)
 
     def convective(self, N_dot: Array, rates: Array) -> Array:
         """C = Nᵀ(M Ṅ + W M N) about mass centers, Nᵀ(M Ṅ + Ω M E N) about joint origins: (17), (47), (48)."""
@@ -198,10 +198,10 @@ class Complement:
 
     def gyroscopic(self, i: int, w: Array) -> Array:
         """W M of (12) for a link about its mass center, Ω M E of (47a) about its joint origin; w is its angular velocity."""
-        M, turn, out = self.links[i].M, skew(w), zeros(6, 6)
-        out[:3, :3] = turn @ M[:3, :3]
-        if not self.centred:
-            out[3:, :3] = turn @ M[3:, :3]
+        M, w_cross, out = self.links[i].M, skew(w), zeros(6, 6)
+        out[:3, :3] = w_cross @ M[:3, :3]
+        if not self.centered:
+            out[3:, :3] = w_cross @ M[3:, :3]
         return out
 
     @cached_property
@@ -211,18 +211,18 @@ class Complement:
         for i in reversed(range(len(self.links))):
             out.append(self.articulate(i, inertias[i]))
             if (j := self.links[i].parent) >= 0:
-                inertias[j] = self.short(inertias[j] + self.B(i, j).T @ out[-1].M_bar @ self.B(i, j))
+                inertias[j] = self.simplify(inertias[j] + self.B(i, j).T @ out[-1].M_bar @ self.B(i, j))
         return out[::-1]
 
     def articulate(self, i: int, M_hat: Array) -> ArticulatedLink:
         """ψ̂_i, m̂_i, ψ_i (30) and M̄_i (31) of an articulated mass matrix."""
         link = self.links[i]
-        psi_hat = self.short(M_hat @ link.p)
+        psi_hat = self.simplify(M_hat @ link.p)
         if not link.speeds:
             return ArticulatedLink(M_hat, psi_hat, zeros(0, 0), psi_hat, M_hat)
-        m_hat = self.short(link.p.T @ psi_hat + self.rotors[np.ix_(link.speeds, link.speeds)])
-        psi = self.short(ldl_solve(self.algebra, m_hat, psi_hat.T).T)
-        return ArticulatedLink(M_hat, psi_hat, m_hat, psi, self.short(M_hat - psi_hat @ psi.T))
+        m_hat = self.simplify(link.p.T @ psi_hat + self.rotors[np.ix_(link.speeds, link.speeds)])
+        psi = self.simplify(ldl_solve(self.algebra, m_hat, psi_hat.T).T)
+        return ArticulatedLink(M_hat, psi_hat, m_hat, psi, self.simplify(M_hat - psi_hat @ psi.T))
 
     @cached_property
     def U(self) -> Array:
@@ -238,13 +238,13 @@ class Complement:
     def _factors(self) -> tuple[Array, Array]:
         if not self.tree.decoupled:
             U, D = reverse_elimination(self.algebra, self.inertia)
-            return self.short(U), self.short(D)
+            return self.simplify(U), self.simplify(D)
         U, D = identity(self.n), zeros(self.n, self.n)
         for j, (link, body) in enumerate(zip(self.links, self.articulated, strict=True)):
             D[np.ix_(link.speeds, link.speeds)] = body.m_hat
             for i in self.path(link.parent):
                 above = self.links[i]
-                U[np.ix_(above.speeds, link.speeds)] = self.short(above.p.T @ self.B(j, i).T @ body.psi)
+                U[np.ix_(above.speeds, link.speeds)] = self.simplify(above.p.T @ self.B(j, i).T @ body.psi)
         return U, D
 
     @property
@@ -257,7 +257,7 @@ class Complement:
             for later in order[order.index(k) + 1 :]:
                 if not self.algebra.is_zero(self.U[k, later]):
                     row = row - self.U[k, later] * V[later]
-            V[k] = self.short(row)
+            V[k] = self.simplify(row)
         return V.T @ ldl_solve(self.algebra, self.D, V)
 
     @property
@@ -307,22 +307,22 @@ def _six(i: int) -> list[int]:
     return list(range(6 * i, 6 * i + 6))
 
 
-def complement_of(moving: Moving, *, centered: bool | None = None, simplify: Short = lambda value: value) -> Complement:
+def complement_of(
+    moving: Moving, *, centered: bool | None = None, simplify: Simplify = lambda value: value
+) -> Complement:
     """The links in world axes: about mass centers if they form one serial chain, else about joint origins.
 
     Links without relative motion are merged. `simplify` may simplify intermediate values.
     """
     shape = nodes_of(moving.tree)
     parents = [node.parent for node in shape]
-    about_centres = len(parents) == len(set(parents)) if centered is None else centered
-    return Complement(moving, shape, about_centres, simplify)
+    about_centers = len(parents) == len(set(parents)) if centered is None else centered
+    return Complement(moving, shape, about_centers, simplify)
 
 
 def nodes_of(tree: Tree) -> tuple[MovingGroup, ...]:
     """The moving links, parents before children; links without relative motion are merged."""
-    homes = list[
-        int
-    ]()  # for each link the one whose joint moves it: itself, or the one it is fixed to; −1 for the world
+    homes = list[int]()  # for each link the one whose joint moves it: itself, or the one it is fixed to; −1: world
     for i, link in enumerate(tree.links):
         homes.append(i if link.motions else homes[link.parent] if link.parent >= 0 else -1)
     indices = {home: k for k, home in enumerate(sorted({*homes} - {-1}))}
@@ -335,30 +335,30 @@ def nodes_of(tree: Tree) -> tuple[MovingGroup, ...]:
     return tuple(out)
 
 
-def _placed(
-    moving: Moving, frames: list[tuple[Array, Array]], node: MovingGroup, about_centres: bool, short: Short
+def _world_link(
+    moving: Moving, frames: list[tuple[Array, Array]], node: MovingGroup, about_centers: bool, simplify: Simplify
 ) -> WorldLink:
     link, tree_link, (R, origin) = moving.links[node.home], moving.tree.links[node.home], frames[node.home]
     bodies = [(body, frames[i]) for i in node.fixed if (body := moving.tree.links[i].body) is not None]
     masses = [_mass(moving, body, frame) for body, frame in bodies]
-    point = _center(moving.algebra, masses, origin) if about_centres else origin
-    arm = short(point - origin)
+    point = _center(moving.algebra, masses, origin) if about_centers else origin
+    arm = simplify(point - origin)
     P = np.concatenate([R @ link.about, R @ link.along - skew(arm) @ (R @ link.about)])  # (5), (36b)
     clock = zeros(0) if tree_link.value is None else vector([moving.lower(tree_link.value.drift)])  # ∂f/∂t
     M = zeros(6, 6)
-    for mass, centre, inertia in masses:
-        lever = mass * skew(centre - point)
-        M[:3, :3] = M[:3, :3] + inertia + lever @ skew(centre - point).T
+    for mass, center, inertia in masses:
+        lever = mass * skew(center - point)
+        M[:3, :3] = M[:3, :3] + inertia + lever @ skew(center - point).T
         M[:3, 3:], M[3:, :3], M[3:, 3:] = M[:3, 3:] + lever, M[3:, :3] - lever, M[3:, 3:] + mass * identity(3)
     return WorldLink(
         node.bodies[0] if node.bodies else tree_link.name,
         node.parent,
         node.bodies,
         link.speeds,
-        short(point),
-        short(P @ link.G) if link.speeds else zeros(6, 0),
+        simplify(point),
+        simplify(P @ link.G) if link.speeds else zeros(6, 0),
         P[:, : len(clock)] @ clock if len(clock) else zeros(6),
-        short(M),
+        simplify(M),
     )
 
 
@@ -371,11 +371,11 @@ def _mass(moving: Moving, body: Body, frame: tuple[Array, Array]) -> tuple[Scala
 
 def _center(algebra: Algebra, masses: list[tuple[Scalar, Array, Array]], origin: Array) -> Array:
     """The common mass center; the joint origin if there is no mass."""
-    heavy = [(mass, centre) for mass, centre, _ in masses if not algebra.is_zero(mass)]
+    heavy = [(mass, center) for mass, center, _ in masses if not algebra.is_zero(mass)]
     if len(heavy) < 2:
         return heavy[0][1] if heavy else origin
     total = sum((mass for mass, _ in heavy[1:]), start=heavy[0][0])
-    moment = sum((mass * centre for mass, centre in heavy[1:]), start=heavy[0][0] * heavy[0][1])
+    moment = sum((mass * center for mass, center in heavy[1:]), start=heavy[0][0] * heavy[0][1])
     return moment / total
 
 

@@ -20,10 +20,10 @@ from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.state_batch import row_sizes
 from dalembert.model.description import Description, Elements
 from dalembert.model.scales import Scales, scales_of
-from dalembert.recursive._link_frames import aligned
+from dalembert.recursive._link_frames import aligned_constants
 from dalembert.recursive.joint_speeds import to_rates, to_second_rates, to_speed_rates, to_speeds
 from dalembert.recursive.link_states import LinkConstants
-from dalembert.recursive.load_forces import loaded
+from dalembert.recursive.load_forces import with_active_loads
 from dalembert.recursive.tree import Tree, tree_of
 from dalembert.symbolic.algebra_base import Array, Scalar, vector
 from dalembert.symbolic.floats import FLOATS, numbers
@@ -37,7 +37,7 @@ class TreePlan:
 
     tree: Tree
     parameters: dict[str, float]
-    fixtures: tuple[LinkConstants, ...]
+    link_constants: tuple[LinkConstants, ...]
     frictionless: Elements  # with the loads that act without friction
     model: Elements  # with all loads; contacts are formulas, norms of quaternions are preserved by the speeds
     levels: Levels
@@ -78,8 +78,9 @@ def _plan(model: Description) -> TreePlan:
     norms = sum(joint.quaternion for body in model.bodies for joint in body.joints)
     rest = written.holonomic_constraints[:declared] + written.holonomic_constraints[declared + norms :]
     written = written.replaced(holonomic_constraints=rest)
-    frictionless = loaded(written, friction=False)
-    return TreePlan(tree, values, aligned(tree, values), frictionless, written, levels(written), scales_of(model))
+    frictionless = with_active_loads(written, friction=False)
+    constants, scales = aligned_constants(tree, values), scales_of(model)
+    return TreePlan(tree, values, constants, frictionless, written, levels(written), scales)
 
 
 def forget_plans() -> None:

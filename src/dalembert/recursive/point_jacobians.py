@@ -27,22 +27,22 @@ from dalembert.recursive.link_states import Moving, MovingLink, mass_matrix_6x6
 from dalembert.symbolic.algebra_base import Array, Scalar, identity, scaled, stack, vector, zeros
 from dalembert.symbolic.rotations import cross, skew
 
-Place = tuple[Array, Array]  # R_WM and p_WM
+Pose = tuple[Array, Array]  # R_WM and p_WM
 
 
-def link_poses(moving: Moving, short: Callable[[Array], Array] = lambda value: value) -> list[Place]:
-    """The pose of every link in the world; `short` may simplify values."""
-    out: list[Place] = []
+def link_poses(moving: Moving, simplify: Callable[[Array], Array] = lambda value: value) -> list[Pose]:
+    """The pose of every link in the world; `simplify` may simplify values."""
+    out: list[Pose] = []
     for link in moving.links:
         R, p = (identity(3), zeros(3)) if link.parent < 0 else out[link.parent]
-        out.append((short(R @ link.transform.R), short(p + R @ link.transform.p)))
+        out.append((simplify(R @ link.transform.R), simplify(p + R @ link.transform.p)))
     return out
 
 
 def body_poses(moving: Moving, bodies: Sequence[str]) -> list[tuple[Array, Array]]:
     """p_WB and R_WB of bodies."""
-    known = link_poses(moving)
-    return [(p, R) for R, p in (known[link_of(moving, body)] for body in bodies)]
+    poses = link_poses(moving)
+    return [(p, R) for R, p in (poses[link_of(moving, body)] for body in bodies)]
 
 
 def point_velocity(moving: Moving, body: str, point: Array) -> Array:
@@ -53,8 +53,8 @@ def point_velocity(moving: Moving, body: str, point: Array) -> Array:
     v, w = zeros(3), zeros(3)
     for link, R, arm in _inwards(moving, body, point):
         if len(link.rates):
-            turn = R @ (link.about @ link.rates)
-            v, w = v + R @ (link.along @ link.rates) + cross(turn, arm), w + turn
+            angular = R @ (link.about @ link.rates)
+            v, w = v + R @ (link.along @ link.rates) + cross(angular, arm), w + angular
     return stack(v, w)
 
 
@@ -63,20 +63,20 @@ def point_jacobian(moving: Moving, body: str, point: Array) -> Array:
     out = zeros(6, moving.tree.n_speeds)
     for link, R, arm in _inwards(moving, body, point):
         if link.speeds:
-            turn, slide = R @ link.N[:3], R @ link.N[3:]
+            angular, linear = R @ link.N[:3], R @ link.N[3:]
             columns = list(link.speeds)
-            out[:3, columns] += slide - skew(arm) @ turn
-            out[3:, columns] += turn
+            out[:3, columns] += linear - skew(arm) @ angular
+            out[3:, columns] += angular
     return out
 
 
 def _inwards(moving: Moving, body: str, point: Array) -> Iterator[tuple[MovingLink, Array, Array]]:
     """The links from a body to the world, each with R_WM and the arm from its origin to a point of the body, in world axes."""
-    index, known = link_of(moving, body), link_poses(moving)
-    R, p = known[index]
+    index, poses = link_of(moving, body), link_poses(moving)
+    R, p = poses[index]
     at = p + R @ point
     while index >= 0:
-        R, p = known[index]
+        R, p = poses[index]
         yield moving.links[index], R, at - p
         index = moving.links[index].parent
 
@@ -92,10 +92,10 @@ def link_of(moving: Moving, body: str) -> int:
 
 def momentum_matrix(moving: Moving) -> Array:
     """Momentum, and angular momentum about the mass center of all bodies, for unit speeds."""
-    known = link_poses(moving)
+    poses = link_poses(moving)
     center = mass_center(moving)
     out = zeros(6, moving.tree.n_speeds)
-    for link, body, (R, p) in zip(moving.links, composites(moving), known, strict=True):
+    for link, body, (R, p) in zip(moving.links, composites(moving), poses, strict=True):
         if link.speeds:
             push = mass_matrix_6x6(body) @ link.N  # of the link with its subtree, about O
             linear = R @ push[3:]
@@ -107,7 +107,7 @@ def momentum_matrix(moving: Moving) -> Array:
 
 def mass_center(moving: Moving) -> Array:
     """The mass center of all bodies."""
-    bodies = [link.fixture.body for link in moving.links]
+    bodies = [link.constants.body for link in moving.links]
     mass, moment = sum(body.m for body in bodies), zeros(3)
     if moving.algebra.is_zero(mass):
         raise InputError(
@@ -142,7 +142,7 @@ def energies_of(moving: Moving) -> tuple[Scalar, Scalar]:
     kinetic: Scalar = 0
     potential: Scalar = 0
     for link, own in zip(moving.links, _twists(moving), strict=True):
-        body = link.fixture.body
+        body = link.constants.body
         kinetic = kinetic + _kinetic(body, own) + _rotors(link)
         potential = potential + body.m * own.u - dot(body.h, own.g)
     return kinetic, potential
@@ -151,53 +151,54 @@ def energies_of(moving: Moving) -> tuple[Scalar, Scalar]:
 def momenta_of(moving: Moving) -> tuple[Array, Three, Three]:
     """∂T/∂s by speed, and of the complete tree the momentum and the angular momentum about the world origin, in world axes."""
     out = zeros(moving.tree.n_speeds)
-    carried = [_momenta(link.fixture.body, own) for link, own in zip(moving.links, _twists(moving), strict=True)]
-    whole: tuple[Three, Three] = NONE, NONE
+    carried = [_momenta(link.constants.body, own) for link, own in zip(moving.links, _twists(moving), strict=True)]
+    total: tuple[Three, Three] = NONE, NONE
     for index in reversed(range(len(moving.links))):
-        link, (turning, going) = moving.links[index], carried[index]
+        link, (moment, momentum) = moving.links[index], carried[index]
         if link.speeds:
-            driven = zip(link.fixture.axes, link.fixture.armature, link.rates, strict=True)
-            along = vector([effort(axis, turning, going, armature, rate) for axis, armature, rate in driven])
+            driven = zip(link.constants.axes, link.constants.armature, link.rates, strict=True)
+            along = vector([effort(axis, moment, momentum, armature, rate) for axis, armature, rate in driven])
             out[list(link.speeds)] += link.G.T @ along
-        moment, force = link.transform.wrench_inwards(turning, going)
-        before = whole if link.parent < 0 else carried[link.parent]
+        moment, force = link.transform.wrench_inwards(moment, momentum)
+        before = total if link.parent < 0 else carried[link.parent]
         after = plus(before[0], moment), plus(before[1], force)
         if link.parent < 0:
-            whole = after
+            total = after
         else:
             carried[link.parent] = after
-    return out, whole[1], whole[0]
+    return out, total[1], total[0]
 
 
 def _twists(moving: Moving) -> list[_Carried]:
     world = _Carried(NONE, NONE, three(moving.gravity), 0)
-    known: list[_Carried] = []
+    twists: list[_Carried] = []
     for link in moving.links:
-        known.append(_moved(link, world if link.parent < 0 else known[link.parent]))
-    return known
+        twists.append(_moved(link, world if link.parent < 0 else twists[link.parent]))
+    return twists
 
 
 def _momenta(body: Rigid, at: _Carried) -> tuple[Three, Three]:
     """M t of (47b): angular momentum about the origin, I ω + h × v, and momentum, m v + ω × h."""
-    turning = three(symmetric(body.inertia) @ list(at.w))
-    return plus(turning, crossed(body.h, at.v)), plus(times(body.m, at.v), crossed(at.w, body.h))
+    moment = three(symmetric(body.inertia) @ list(at.w))
+    return plus(moment, crossed(body.h, at.v)), plus(times(body.m, at.v), crossed(at.w, body.h))
 
 
 def _moved(link: MovingLink, parent: _Carried) -> _Carried:
     """From the parent to a link: (36a)."""
-    way, (about, along) = link.transform, combined(link.fixture.axes, link.rates)
-    w, v = way.rates_outwards(parent.w, parent.v)  # A t of (36)
-    g = way.outwards(parent.g)
-    return _Carried(plus(w, about), plus(v, along), g, parent.u - dot(way.before, parent.g) - dot(way.after, g))
+    transform, (about, along) = link.transform, combined(link.constants.axes, link.rates)
+    w, v = transform.rates_outwards(parent.w, parent.v)  # A t of (36)
+    g = transform.outwards(parent.g)
+    u = parent.u - dot(transform.before, parent.g) - dot(transform.after, g)
+    return _Carried(plus(w, about), plus(v, along), g, u)
 
 
 def _kinetic(body: Rigid, at: _Carried) -> Scalar:
-    turning = three(symmetric(body.inertia) @ list(at.w))
-    return (body.m * dot(at.v, at.v) + dot(at.w, turning)) / 2 + dot(at.v, crossed(at.w, body.h))
+    moment = three(symmetric(body.inertia) @ list(at.w))
+    return (body.m * dot(at.v, at.v) + dot(at.w, moment)) / 2 + dot(at.v, crossed(at.w, body.h))
 
 
 def _rotors(link: MovingLink) -> Scalar:
     total: Scalar = 0
-    for inertia, rate in zip(link.fixture.armature, link.rates, strict=True):
+    for inertia, rate in zip(link.constants.armature, link.rates, strict=True):
         total = total + inertia * rate * rate / 2
     return total

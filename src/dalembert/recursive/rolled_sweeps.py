@@ -1,6 +1,6 @@
 """Recursions as loops over the links in machine code: compiled once per set of link types, with time and memory linear in n.
 
-The steps are those of `link_kinds`. The table of a tree contains the transforms and masses of its links, and their rows of the
+The steps are those of `_link_types`. The table of a tree contains the transforms and masses of its links, and their rows of the
 state. Loads are not included: a separate program adds them to τ, and remains linear in n if each acts on a few links.
 """
 
@@ -49,7 +49,7 @@ def can_roll(tree: Tree) -> str | None:
     names = tree.model.coordinate_names
     for link in tree.links:
         if link.value is not None:
-            used = link.value.slopes
+            used = link.value.gradient
             if len(used) != 1 or link.value.value != coordinate(names[used[0][0]]):
                 return f"'{link.name}' is moved by the formula {link.value.value}. Expected a single coordinate"
     return None if tree.decoupled else "a coordinate moves several links. Expected one link per coordinate"
@@ -68,56 +68,57 @@ def rolled_function(plan: TreePlan, task: str) -> SweepFunction:
     array([23.])
     """
     tree, (sweeps, table) = plan.tree, sweeps_and_table(plan, task)
-    n_inputs = tree.n + (2 if task in _GIVEN else 1) * tree.n_speeds + 1
+    n_inputs = tree.n + (2 if task in _WITH_INPUTS else 1) * tree.n_speeds + 1
     return SweepFunction(sweeps, table, n_inputs, tree.n_speeds + (tree.n if task == "rates" else 0))
 
 
 def sweeps_and_table(plan: TreePlan, task: str) -> tuple[Sweeps, np.ndarray]:
     """The loops of a task, and the table of links over which they run."""
-    kinds, members = _members(plan, task)
-    sweeps = sweeps_of(kinds, task)
+    link_types, members = _members(plan, task)
+    sweeps = sweeps_of(link_types, task)
     lower = Lowering(FLOATS, dict(plan.parameters))
     start = [0.0] * 6 + list(-to_numeric(vector([lower(x) for x in plan.tree.model.gravity])))
     world = [start, [0.0] * 6][: sum(sweep.outwards for sweep in sweeps.sweeps)]
-    return sweeps, table_of(sweeps, [fixture.parent for fixture in plan.fixtures], members, world)
+    return sweeps, table_of(sweeps, [constants.parent for constants in plan.link_constants], members, world)
 
 
 def operations_of(plan: TreePlan, task: str) -> int:
     """The operation count of one evaluation of a task: the sum over all links."""
-    kinds, members = _members(plan, task)
-    each = sweeps_of(kinds, task).operations
+    link_types, members = _members(plan, task)
+    each = sweeps_of(link_types, task).operations
     return sum(cost * len(own.links) for cost, own in zip(each, members, strict=True))
 
 
-_GIVEN = ("inverse", "forward")
+_WITH_INPUTS = ("inverse", "forward")
 
 
 @lru_cache(maxsize=64)
-def sweeps_of(kinds: tuple[LinkType, ...], task: str) -> Sweeps:
+def sweeps_of(link_types: tuple[LinkType, ...], task: str) -> Sweeps:
     """The sweeps of a task over trees of these link types."""
-    steps = [Steps(kind, has_inputs=task in _GIVEN, rates=task == "rates") for kind in kinds]
+    steps = [Steps(link_type, has_inputs=task in _WITH_INPUTS, rates=task == "rates") for link_type in link_types]
     solved, driven = task in ("forward", "rates"), task == "inverse"
-    walks = [Sweep(True, 9, tuple(step.outwards(accelerated=driven) for step in steps))]
+    sweeps = [Sweep(True, 9, tuple(step.outwards(accelerated=driven) for step in steps))]
     if solved:
-        walks.append(Sweep(False, 27, tuple(step.eliminate() for step in steps)))
-        walks.append(Sweep(True, 6, tuple(step.accelerate() for step in steps)))
+        sweeps.append(Sweep(False, 27, tuple(step.eliminate() for step in steps)))
+        sweeps.append(Sweep(True, 6, tuple(step.accelerate() for step in steps)))
     else:
-        walks.append(Sweep(False, 6, tuple(step.inwards(accelerated=driven) for step in steps)))
-    kept = tuple(step.kept_forward if solved else step.kept_inverse for step in steps)
-    return Sweeps(kept, tuple(step.rows for step in steps), tuple(len(kind.columns) for kind in kinds), tuple(walks))
+        sweeps.append(Sweep(False, 6, tuple(step.inwards(accelerated=driven) for step in steps)))
+    stored = tuple(step.stored_forward if solved else step.stored_inverse for step in steps)
+    numbers = tuple(len(link_type.columns) for link_type in link_types)
+    return Sweeps(stored, tuple(step.rows for step in steps), numbers, tuple(sweeps))
 
 
 def _members(plan: TreePlan, task: str) -> tuple[tuple[LinkType, ...], list[Members]]:
     """The link types of a tree, and the links of each."""
-    each = [LinkType.of(fixture) for fixture in plan.fixtures]
-    kinds = tuple(sorted(set(each)))
+    each = [LinkType.of(constants) for constants in plan.link_constants]
+    link_types = tuple(sorted(set(each)))
     out: list[Members] = []
-    for kind in kinds:
-        at = [i for i, own in enumerate(each) if own == kind]
-        rows = [_rows(plan.tree, plan.fixtures[i].link, task) for i in at]
-        numbers = [kind.numbers(plan.fixtures[i]) for i in at]
+    for link_type in link_types:
+        at = [i for i, own in enumerate(each) if own == link_type]
+        rows = [_rows(plan.tree, plan.link_constants[i].link, task) for i in at]
+        numbers = [link_type.numbers(plan.link_constants[i]) for i in at]
         out.append(Members(np.array(at), np.array(rows, np.int64), np.array(numbers)))
-    return kinds, out
+    return link_types, out
 
 
 def _rows(tree: Tree, link: Link, task: str) -> list[int]:
@@ -125,12 +126,12 @@ def _rows(tree: Tree, link: Link, task: str) -> list[int]:
     if link.attitude is not None:
         q = list(link.attitude.parts)
     else:
-        q = [] if link.value is None else [i for i, _ in link.value.slopes]
+        q = [] if link.value is None else [i for i, _ in link.value.gradient]
     s = list(link.speeds)
     state = [*q, *(tree.n + i for i in s)]
     if task == "rates":
         return [*state, *state]
-    return state + ([tree.n + tree.n_speeds + i for i in s] if task in _GIVEN else []) + s
+    return state + ([tree.n + tree.n_speeds + i for i in s] if task in _WITH_INPUTS else []) + s
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +160,9 @@ class Loops:
         )
 
     @classmethod
-    def from_tuples(cls, plain: Tuples) -> Loops:
-        """Inverse of `to_numeric`."""
-        task, sweeps, table, loads, *rest = plain
+    def from_tuples(cls, values: Tuples) -> Loops:
+        """Inverse of `to_tuples`."""
+        task, sweeps, table, loads, *rest = values
         program = None if loads is None else program_from_tuples(loads)
         return cls(task, sweeps_from_tuples(sweeps), np.frombuffer(table), program, *rest)
 
@@ -199,30 +200,28 @@ class CheckedLoops(CompiledFunction):
         loops, loads = self._loops.native, None if self._loads is None else self._loads.native
         if loops is None:
             return None
-        resting = self._task == "gravity"
-        way = (
-            "resting" if resting else "plain" if loads is None else "inverse" if self._task == "inverse" else "forward"
-        )
-        front = self._n + (0 if resting else self._speeds)
+        gravity = self._task == "gravity"
+        mode = "gravity" if gravity else "unloaded" if loads is None else self._task
+        front = self._n + (0 if gravity else self._speeds)
         parts = [i for parts in self._attitudes for i in parts]
-        watch = SweepChecks(way, self.sizes[0], front, self._speeds, parts, TINY, 2 * TOLERANCE)
-        return checked_loops(watch, loops, loads)
+        checks = SweepChecks(mode, self.sizes[0], front, self._speeds, parts, TINY, 2 * TOLERANCE)
+        return checked_loops(checks, loops, loads)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs of one state (k,) or of many (k, batch)."""
         found = self._found(inputs, threads)
-        return np.concatenate([found, [self._alarm([inputs], found)]])
+        return np.concatenate([found, [self._validity_check([inputs], found)]])
 
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
         """Evaluate a batch; the validity check is the last output."""
-        result, alarm = outputs
+        result, check = outputs
         if self._loads is None and self._task != "gravity":
             self._loops.spread(inputs, [result], threads)
-            alarm[0] = self._alarm(inputs, result)
+            check[0] = self._validity_check(inputs, result)
             return
         rows = np.concatenate(inputs)
         result[...] = self._found(rows, threads)
-        alarm[0] = self._alarm([rows], result)
+        check[0] = self._validity_check([rows], result)
 
     def _found(self, inputs: np.ndarray, threads: int) -> np.ndarray:
         """The results of the loops, including loads."""
@@ -239,7 +238,7 @@ class CheckedLoops(CompiledFunction):
             pushed = inputs[n + speeds : -1] + loads
         return self._loops(np.concatenate([inputs[: n + speeds], pushed, inputs[-1:]]), none, threads)
 
-    def _alarm(self, inputs: Sequence[np.ndarray], found: np.ndarray) -> np.ndarray:
+    def _validity_check(self, inputs: Sequence[np.ndarray], found: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             worst = found.sum(axis=0)
             for rows in inputs:

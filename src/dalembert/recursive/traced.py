@@ -73,7 +73,7 @@ def names_of(plan: TreePlan, named: tuple[str, ...] = ()) -> Names:
     """The symbols of a model: coordinates and speeds by name, and the quantities of the speeds."""
     speeds = plan.tree.speed_names
     coordinates = tuple(plan.tree.model.coordinate_names)
-    sd, tau = tuple(map(SymbolKind.SLOPE.of, speeds)), tuple(map(SymbolKind.FORCE.of, speeds))
+    sd, tau = tuple(map(SymbolKind.TANGENT.of, speeds)), tuple(map(SymbolKind.FORCE.of, speeds))
     base, total = (tuple(f"{word}({x})" for x in (*coordinates, *speeds)) for word in ("base", "total"))
     return Names(coordinates, speeds, sd, tau, base, total, named=named)
 
@@ -120,8 +120,8 @@ class Trace:
     @cached_property
     def moving(self) -> Moving:
         """The links, in optimized frames if all constants are numbers."""
-        known = None if self.detail.named else self.plan.fixtures
-        return moving(self.plan.tree, GRAPH, self.t, self.q, self.s, self.parameters, known)
+        constants = None if self.detail.named else self.plan.link_constants
+        return moving(self.plan.tree, GRAPH, self.t, self.q, self.s, self.parameters, constants)
 
     @cached_property
     def declared(self) -> Moving:
@@ -175,7 +175,7 @@ def _gravity(trace: Trace) -> Outputs:
     return Outputs(inverse_dynamics(replace(trace.moving, links=tuple(links)), zeros(len(trace.s))))
 
 
-def _held(trace: Trace) -> Outputs:
+def _constrained_terms(trace: Trace) -> Outputs:
     """M, h, A and β of M ṡ = h + Aᵀλ, A ṡ = β, concatenated."""
     M = mass_matrix(trace.moving)
     h = GRAPH.symbols(trace.names.tau) + trace.loads - inverse_dynamics(trace.moving, zeros(len(trace.s)))
@@ -189,7 +189,7 @@ def _rows(trace: Trace) -> Outputs:
     return Outputs(stack(rows.A.ravel(), rows.beta, rows.velocity, rows.phi))
 
 
-def _forward_slopes(trace: Trace) -> Outputs:
+def _forward_derivatives(trace: Trace) -> Outputs:
     tau = GRAPH.symbols(trace.names.tau)
     return Outputs(*forward_derivatives(trace.moving, trace.loads, _symbols(trace), tau))
 
@@ -266,7 +266,7 @@ def _six_rows(names: Names, detail: Detail) -> tuple[int, ...]:
     return 6, len(names.s)
 
 
-def _slopes(names: Names, detail: Detail) -> tuple[int, ...]:
+def _derivative_shape(names: Names, detail: Detail) -> tuple[int, ...]:
     return len(names.s), 3 * len(names.s) + len(names.named)
 
 
@@ -277,7 +277,7 @@ TASKS: dict[str, DynamicsTask] = {
     "forward": DynamicsTask(
         ("q", "s", "tau"), lambda x: Outputs(*forward_dynamics(x.moving, GRAPH.symbols(x.names.tau) + x.loads))
     ),
-    "held": DynamicsTask(("q", "s", "tau"), _held),
+    "constrained_terms": DynamicsTask(("q", "s", "tau"), _constrained_terms),
     "rows": DynamicsTask(("q", "s"), _rows),
     "hybrid": DynamicsTask(("q", "s", "sd", "tau"), _hybrid, lambda names, detail: (2, len(names.s))),
     "loads": DynamicsTask(("q", "s"), lambda x: Outputs(x.loads)),
@@ -288,10 +288,10 @@ TASKS: dict[str, DynamicsTask] = {
     "coriolis": DynamicsTask(
         ("q", "s"), lambda x: Outputs(coriolis_matrix(x.moving, GRAPH, vector(x.q), vector(x.s), x.t)), _square
     ),
-    "inverse_slopes": DynamicsTask(
-        ("q", "s", "sd"), lambda x: Outputs(inverse_derivatives(x.moving, x.loads, _symbols(x))), _slopes
+    "inverse_derivatives": DynamicsTask(
+        ("q", "s", "sd"), lambda x: Outputs(inverse_derivatives(x.moving, x.loads, _symbols(x))), _derivative_shape
     ),
-    "forward_slopes": DynamicsTask(("q", "s", "tau"), _forward_slopes, _slopes),
+    "forward_derivatives": DynamicsTask(("q", "s", "tau"), _forward_derivatives, _derivative_shape),
     "poses": DynamicsTask(("q",), _poses, lambda names, detail: (12 * len(detail.bodies),)),
     "position": DynamicsTask(("q", "point"), _position, lambda names, detail: (3,)),
     "velocity": DynamicsTask(
@@ -325,16 +325,16 @@ def task_program(plan: TreePlan, task: str, *, friction: bool = False, detail: D
     >>> task_program(plan_of(model), "forward").inputs
     ('x', 'dot(x)', 'force(dot(x))', 't')
     """
-    known, named = TASKS[task], detail.named
+    task_spec, named = TASKS[task], detail.named
     parameters = plan.parameters | dict(zip(named, GRAPH.symbols(named), strict=True))
-    trace = Trace(plan, friction, parameters, "s" not in known.groups, detail)
-    found = known.trace(trace)
-    inputs = trace.names.of(known.groups)
+    trace = Trace(plan, friction, parameters, "s" not in task_spec.groups, detail)
+    found = task_spec.trace(trace)
+    inputs = trace.names.of(task_spec.groups)
     outputs = [node(y) for y in found.values.ravel()]
-    return program_of([*outputs, _alarm(trace, inputs, outputs, found.pivots)], inputs)
+    return program_of([*outputs, _validity_check(trace, inputs, outputs, found.pivots)], inputs)
 
 
-def _alarm(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], pivots: Array | None) -> Node:
+def _validity_check(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], pivots: Array | None) -> Node:
     used = {*ordered(outputs)}
     silent = [x for x in GRAPH.symbols(inputs) if x not in used]
     total = sum([*outputs, *silent], start=node(0)) * TINY
@@ -343,10 +343,10 @@ def _alarm(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], pivots:
         excess = (sum(trace.q[i] * trace.q[i] for i in attitude.parts) - 1) / (2 * TOLERANCE)
         worst = _larger(worst, excess * excess)
     if pivots is not None and not all(map(absent, pivots)):
-        known = [(D, size) for D, size in zip(pivots, usual_diagonal(trace.plan), strict=True) if not absent(D)]
-        parts = [D / (_WEAK * size) if size > 0 else node(0) for D, size in known]
-        least = reduce(lambda a, b: GRAPH.select(GRAPH.less(a, b, or_equal=False), a, b), parts)
-        worst = _larger(worst, 2 - least)
+        checked = [(D, size) for D, size in zip(pivots, usual_diagonal(trace.plan), strict=True) if not absent(D)]
+        parts = [D / (_WEAK * size) if size > 0 else node(0) for D, size in checked]
+        smallest = reduce(lambda a, b: GRAPH.select(GRAPH.less(a, b, or_equal=False), a, b), parts)
+        worst = _larger(worst, 2 - smallest)
     return node(total + worst)
 
 
@@ -360,6 +360,6 @@ def usual_diagonal(plan: TreePlan) -> np.ndarray:
     q, t = states.q, states.t
     s = [np.zeros(len(t))] * plan.tree.n_speeds
     with np.errstate(all="ignore"):
-        moved = moving(plan.tree, FLOATS, t, list(q), s, plan.parameters, plan.fixtures)
+        moved = moving(plan.tree, FLOATS, t, list(q), s, plan.parameters, plan.link_constants)
         found = numbers(diagonal(moved), len(t))
     return np.max(np.where(np.isfinite(found), found, 0.0), axis=1, initial=0.0)

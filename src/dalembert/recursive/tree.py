@@ -45,7 +45,7 @@ class JointMotionFormulas:
     """One motion of a joint as formulas: f(q, t), ∂f/∂q by coordinate, ∂f/∂t, its rate, and its second rate at q̈ = 0."""
 
     value: Formula
-    slopes: tuple[tuple[int, Formula], ...]
+    gradient: tuple[tuple[int, Formula], ...]
     drift: Formula
     rate: Formula
     bias: Formula
@@ -142,14 +142,14 @@ def tree_of(model: Elements) -> Tree:
     attitudes = _attitudes(model)
     indices = {name: i for i, name in enumerate(model.coordinate_names)}
     builder = _LinkBuilder(model, attitudes, _columns(len(indices), attitudes), indices)
-    place, links = {WORLD: -1}, []
+    last_link, links = {WORLD: -1}, []
     for body in topological_order(model):
-        parent = place[body.parent]
+        parent = last_link[body.parent]
         joints = body.joints or (Fixed(HERE, HERE),)
         for index, joint in enumerate(joints):
             links += builder.links(body, index, joint, parent, len(links), last=index == len(joints) - 1)
             parent = len(links) - 1
-        place[body.name] = parent
+        last_link[body.name] = parent
     return Tree(model, tuple(links), attitudes)
 
 
@@ -179,13 +179,13 @@ def _attitudes(model: Elements) -> tuple[QuaternionIndices, ...]:
 
 
 def _columns(n: int, attitudes: Sequence[QuaternionIndices]) -> tuple[int | None, ...]:
-    taken = {part for attitude in attitudes for part in attitude.parts}
+    quaternion_parts = {part for attitude in attitudes for part in attitude.parts}
     first = {attitude.parts[0] for attitude in attitudes}
     out: list[int | None] = []
     column = 0
     for i in range(n):
-        out.append(None if i in taken else column)
-        column += 3 if i in first else 0 if i in taken else 1
+        out.append(None if i in quaternion_parts else column)
+        column += 3 if i in first else 0 if i in quaternion_parts else 1
     return tuple(out)
 
 
@@ -249,7 +249,7 @@ class _LinkBuilder:
         """The speeds that move a link."""
         own_attitude = set() if own is None else {own}
         found: set[int] = set()
-        for i in (i for i, _ in (value.slopes if value is not None else ())):
+        for i in (i for i, _ in (value.gradient if value is not None else ())):
             column = self.columns[i]
             if column is None:
                 own_attitude.add(next(a for a in self.attitudes if i in a.parts))
@@ -264,20 +264,20 @@ def _order(joint: Joint) -> list[tuple[int, MotionAxes]]:
     A screw motion is one link if it translates along its rotation axis, and two links with the same value otherwise.
     """
     steps = list(enumerate(joint.steps))[: len(joint.values) - 4 if joint.quaternion else None]
-    slides, turns = list[tuple[int, MotionAxes]](), list[tuple[int, MotionAxes]]()
+    translations, rotations = list[tuple[int, MotionAxes]](), list[tuple[int, MotionAxes]]()
     for k, step in steps:
         if step.about is None:
-            slides.append((k, step))
-        elif step.along is None or (not turns and _parallel(step.about, step.along)):
-            turns.append((k, step))
+            translations.append((k, step))
+        elif step.along is None or (not rotations and _parallel(step.about, step.along)):
+            rotations.append((k, step))
         else:
-            slides.append((k, MotionAxes(None, step.along)))
-            turns.append((k, MotionAxes(step.about, None)))
-    return slides + turns
+            translations.append((k, MotionAxes(None, step.along)))
+            rotations.append((k, MotionAxes(step.about, None)))
+    return translations + rotations
 
 
-def _parallel(axis: Sequence[object], way: Sequence[object]) -> bool:
-    a, b = np.array(axis, dtype=float), np.array(way, dtype=float)
+def _parallel(axis: Sequence[object], direction: Sequence[object]) -> bool:
+    a, b = np.array(axis, dtype=float), np.array(direction, dtype=float)
     return bool(np.linalg.norm(np.cross(a, b)) <= 1e-12 * np.linalg.norm(a) * np.linalg.norm(b))
 
 
@@ -287,9 +287,9 @@ def _link_name(body: Body, index: int, joint: Joint, motion: int | None, *, fina
 
 
 def _value(indices: Mapping[str, int], formula: Formula) -> JointMotionFormulas:
-    slopes = tuple((indices[name], slope(formula, coordinate(name))) for name in _used(formula, indices))
+    gradient = tuple((indices[name], slope(formula, coordinate(name))) for name in _used(formula, indices))
     velocity = _along(formula, indices)
-    return JointMotionFormulas(formula, slopes, slope(formula, TIME), velocity, _along(velocity, indices))
+    return JointMotionFormulas(formula, gradient, slope(formula, TIME), velocity, _along(velocity, indices))
 
 
 def _used(f: Formula, indices: Mapping[str, int]) -> list[str]:

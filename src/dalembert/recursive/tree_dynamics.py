@@ -138,18 +138,18 @@ def inverse_dynamics(
     array([12.])
     """
     model.refuse_canonical("inverse_dynamics")
-    known = plan_of(model)
-    state = read_state(known, q, qd, t)
+    plan = plan_of(model)
+    state = read_state(plan, q, qd, t)
     sd = read_speed_rates(state, qdd)
     moving = _moving(state)
     pushed = _loads(state, moving, friction)
     need = _needed(state, moving, state.entries(sd), pushed)
     require_finite(state, need, "τ")
-    chosen = constraint_batch.driven_speeds(known, actuated) if known.constrained or actuated is not None else None
+    chosen = constraint_batch.driven_speeds(plan, actuated) if plan.constrained or actuated is not None else None
     if chosen is not None:
         rows = _rows(state)
         constraint_batch.require_fulfilled(state, rows, sd)
-        bias = _needed(state, moving, zeros(known.tree.n_speeds), pushed)
+        bias = _needed(state, moving, zeros(plan.tree.n_speeds), pushed)
         need = constraint_batch.efforts(state, rows, chosen, need, np.abs(need) + np.abs(bias))
     return state.shaped(need)
 
@@ -193,14 +193,14 @@ def forward_dynamics(
     array([4.])
     """
     model.refuse_canonical("forward_dynamics")
-    known = plan_of(model)
-    state = read_state(known, q, qd, t)
+    plan = plan_of(model)
+    state = read_state(plan, q, qd, t)
     moving = _moving(state)
     push = _loads(state, moving, friction)
     if tau is not None:
         batch = () if state.single else (state.K,)
-        push = push + state.entries(read_array(known, "tau", tau, batch, speeds_only=True))
-    sd = (_constrained_accelerations if known.constrained else _free_accelerations)(state, moving, push)
+        push = push + state.entries(read_array(plan, "tau", tau, batch, speeds_only=True))
+    sd = (_constrained_accelerations if plan.constrained else _free_accelerations)(state, moving, push)
     return state.shaped(state.second_rates(sd))
 
 
@@ -256,13 +256,13 @@ def hybrid_dynamics(
     ([1.0, -0.5], [3.0, 0.0])
     """
     model.refuse_canonical("hybrid_dynamics")
-    known = plan_of(model)
-    constraint_batch.require_tree(known, "hybrid dynamics")
-    chosen = constraint_batch.named_speeds(known, prescribed, "prescribed")
-    state = read_state(known, q, qd, t)
+    plan = plan_of(model)
+    constraint_batch.require_tree(plan, "hybrid dynamics")
+    chosen = constraint_batch.named_speeds(plan, prescribed, "prescribed")
+    state = read_state(plan, q, qd, t)
     sd = read_speed_rates(state, qdd)
     batch = () if state.single else (state.K,)
-    push = np.zeros_like(sd) if tau is None else read_array(known, "tau", tau, batch, speeds_only=True)
+    push = np.zeros_like(sd) if tau is None else read_array(plan, "tau", tau, batch, speeds_only=True)
     moving = _moving(state)
     loads = _loads(state, moving, friction)
     with np.errstate(all="ignore"):
@@ -279,10 +279,10 @@ def hybrid_dynamics(
 
 
 def _moving(state: TreeState) -> Moving:
-    known = state.plan
+    plan = state.plan
     q, s = list(state.entries(state.q)), list(state.entries(state.s))
     with np.errstate(all="ignore"), _defined(state, "a joint"):
-        return link_states.moving(known.tree, FLOATS, state.time, q, s, known.parameters, known.fixtures)
+        return link_states.moving(plan.tree, FLOATS, state.time, q, s, plan.parameters, plan.link_constants)
 
 
 def _loads(state: TreeState, moving: Moving, friction: bool) -> Array:

@@ -38,7 +38,7 @@ class DaeFunctions:
         algebra, states = self._kernel.form.system.algebra, self._kernel.state_symbols
         lam = algebra.symbols([SymbolKind.MULTIPLIER.of(i + 1) for i in range(self.algebraic)])
         y = stack(states, lam)
-        return y, algebra.symbols([SymbolKind.SLOPE.of(name) for name in y])
+        return y, algebra.symbols([SymbolKind.TANGENT.of(name) for name in y])
 
     @cached_property
     def _residual(self) -> Array:

@@ -18,7 +18,7 @@ from heapq import heapify, heappop, heappush
 
 from dalembert.symbolic import prime_field
 from dalembert.symbolic.nodes import ONE, TWO, ZERO, Constant, Leaf, Node, factor, negative, ordered, rebuild_node
-from dalembert.symbolic.prime_field import EAST, Circle, P
+from dalembert.symbolic.prime_field import ZERO_ANGLE, Circle, P
 
 _HALF = P // 2
 _MAX_PARTS = 1000  # terms of an angle; a longer sum is one symbol
@@ -48,7 +48,7 @@ class Residues(dict[Node, int]):
 
     def __init__(self, order: Iterable[Node] = (), preserved: AbstractSet[int] = frozenset()) -> None:
         super().__init__()
-        self._kept = preserved
+        self._preserved = preserved
         self._inverses: dict[int, int] = {}
         self.extend(order)
 
@@ -83,7 +83,7 @@ class Residues(dict[Node, int]):
 
     def _inverse(self, a: int) -> int:
         """1 / a, or 0 where the quotient must be preserved."""
-        if not a or magnitude(a) in self._kept:
+        if not a or magnitude(a) in self._preserved:
             return 0
         if a not in self._inverses:
             self._inverses[a] = prime_field.inverse(a)
@@ -91,11 +91,11 @@ class Residues(dict[Node, int]):
 
     def _circle(self, a: Node) -> Circle | None:
         """Cosine and sine of an angle by the addition theorems; None where it contains fractions of symbols."""
-        out = EAST
+        out = ZERO_ANGLE
         for key, k in self._parts(a).items():
             if k.denominator != 1 or (k and k.numerator % (P + 1) == 0):
                 return None
-            out = prime_field.add_angles(out, prime_field.times(int(k), _turn(key)))
+            out = prime_field.add_angles(out, prime_field.times(int(k), _point_of_angle(key)))
         return out
 
     def _parts(self, a: Node) -> dict[int, Fraction]:
@@ -123,7 +123,7 @@ def number_residue(x: Fraction) -> int:
     return prime_field.residue(x)
 
 
-def _turn(key: int) -> Circle:
+def _point_of_angle(key: int) -> Circle:
     """The point on the circle for the angle whose magnitude is `key`."""
     t = random_residue("angle", key)
     below = prime_field.inverse(1 + t * t)
@@ -163,7 +163,7 @@ def merged(outputs: Sequence[Node], residues: Residues | None = None) -> list[No
             continue
         length[key] = steps
         if key:
-            found[key] = residues[y], _again(y, found, name, residues)
+            found[key] = residues[y], _rebuilt(y, found, name, residues)
         for user in users[key]:
             missing[user] -= 1
             if not missing[user]:
@@ -177,7 +177,7 @@ def _signed(found: tuple[int, Node], residue: int) -> Node:
     return found[1] if found[0] == residue else negative(found[1])
 
 
-def _again(y: Node, found: dict[int, tuple[int, Node]], name: dict[Node, int], residues: Residues) -> Node:
+def _rebuilt(y: Node, found: dict[int, tuple[int, Node]], name: dict[Node, int], residues: Residues) -> Node:
     if not y.arguments:
         return y
     return rebuild_node(y.operation, [_signed(found[name[a]], residues[a]) for a in y.arguments])

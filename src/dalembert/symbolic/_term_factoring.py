@@ -133,9 +133,9 @@ class _Parts:
                 found = self._sum.pop(a, None) or [self._product[a]]
                 if sign < 0:
                     found = [(-k, factors) for k, factors in found]
-                long, short = (found, terms) if len(found) > len(terms) else (terms, found)
-                long += short
-                terms = long
+                longer, shorter = (found, terms) if len(found) > len(terms) else (terms, found)
+                longer += shorter
+                terms = longer
             self._sum[y] = terms
             if self._uses[y] > 1:
                 self._product[y] = self._factors_of(y)

@@ -213,18 +213,18 @@ def pivots_stay_constant(order: PivotOrder, samples: np.ndarray) -> bool:
 
 def _best_pivot(block: np.ndarray) -> tuple[int, int, float, bool]:
     """Indices and score of the best pivot in a block (K, r, n), and whether it is constant over all states."""
-    size = np.abs(block)
-    logarithms = np.log(np.maximum(size, 1e-12))
+    magnitude = np.abs(block)
+    logarithms = np.log(np.maximum(magnitude, 1e-12))
     logarithm = 0.3 * logarithms[0] + 0.7 * logarithms.mean(axis=0)
     score = np.exp(logarithm)
-    same = (np.ptp(block, axis=0) <= 1e-13 * size.max(axis=0)) & (score > 1e-3)
-    if same.any():
-        filled = size.max(axis=0) > 1e-14
-        neighbours = filled.sum(axis=1)[:, None] * filled.sum(axis=0)[None, :]
-        i, j = np.unravel_index(np.argmin(np.where(same, neighbours, np.inf)), score.shape)
+    constant = (np.ptp(block, axis=0) <= 1e-13 * magnitude.max(axis=0)) & (score > 1e-3)
+    if constant.any():
+        filled = magnitude.max(axis=0) > 1e-14
+        neighbors = filled.sum(axis=1)[:, None] * filled.sum(axis=0)[None, :]
+        i, j = np.unravel_index(np.argmin(np.where(constant, neighbors, np.inf)), score.shape)
     else:
         i, j = np.unravel_index(np.argmax(np.round(logarithm, 6)), score.shape)  # the first of equal scores
-    return int(i), int(j), float(score[i, j]), bool(same[i, j])
+    return int(i), int(j), float(score[i, j]), bool(constant[i, j])
 
 
 def lu_solve(algebra: Algebra, A: Array, b: Array, order: PivotOrder) -> Array:

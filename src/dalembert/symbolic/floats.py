@@ -112,7 +112,7 @@ class TruncatedSeries:
 
     >>> s = TruncatedSeries(2.0, 1.0, 0.0)
     >>> s * s * s
-    Series(value=8.0, rate=12.0, second=12.0)
+    TruncatedSeries(value=8.0, rate=12.0, second=12.0)
     """
 
     value: Number
@@ -157,9 +157,9 @@ class TruncatedSeries:
     def __rtruediv__(self, other: Scalar) -> TruncatedSeries:
         return series(other) / self
 
-    def through(self, f: Number, slope: Number, bend: Number) -> TruncatedSeries:
-        """Chain rule: a function of this quantity, from its value and its first two derivatives there."""
-        return TruncatedSeries(f, slope * self.rate, bend * self.rate * self.rate + slope * self.second)
+    def chain_rule(self, f: Number, first: Number, second: Number) -> TruncatedSeries:
+        """A function of this quantity, from its value and its first two derivatives there."""
+        return TruncatedSeries(f, first * self.rate, second * self.rate * self.rate + first * self.second)
 
 
 Jet: TypeAlias = tuple[Number, Number, Number]  # value, first and second derivative of a function
@@ -181,8 +181,8 @@ def _asin(x: Number) -> Jet:
 
 
 def _acos(x: Number) -> Jet:
-    _, slope, bend = _asin(x)
-    return np.arccos(x), -slope, -bend
+    _, first, second = _asin(x)
+    return np.arccos(x), -first, -second
 
 
 def _atan(x: Number) -> Jet:
@@ -212,7 +212,7 @@ class SeriesAlgebra(_Numeric):
     """Arithmetic on series. Values may be complex for an additional complex step; comparisons use real parts.
 
     >>> SeriesAlgebra().function("exp", TruncatedSeries(0.0, 2.0, 0.0))
-    Series(value=np.float64(1.0), rate=np.float64(2.0), second=np.float64(4.0))
+    TruncatedSeries(value=np.float64(1.0), rate=np.float64(2.0), second=np.float64(4.0))
     """
 
     name = "series"
@@ -223,7 +223,7 @@ class SeriesAlgebra(_Numeric):
         if name == "pow":
             return self._power(*arguments)
         x = series(arguments[0])
-        return x.through(*_FUNCTIONS[name](x.value))
+        return x.chain_rule(*_FUNCTIONS[name](x.value))
 
     def _angle(self, y: TruncatedSeries, x: TruncatedSeries) -> TruncatedSeries:
         """The angle of (x, y): its value plus the small rotation away from that direction."""
@@ -236,11 +236,11 @@ class SeriesAlgebra(_Numeric):
             return self.function("exp", self.function("log", x) * y)
         base, n = series(x), number(y)
         v = base.value
-        return base.through(v**n, n * v ** (n - 1), n * (n - 1) * v ** (n - 2))
+        return base.chain_rule(v**n, n * v ** (n - 1), n * (n - 1) * v ** (n - 2))
 
     def interpolate(self, table: LookupTable, x: Scalar) -> TruncatedSeries:
         at = series(x)
-        return at.through(table.at(at.value), table.slope.at(at.value), 0.0)
+        return at.chain_rule(table.at(at.value), table.slope.at(at.value), 0.0)
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> TruncatedSeries:
         holds, a, b = number(condition), series(yes), series(no)

@@ -174,39 +174,38 @@ def relative_position(p: np.ndarray, base: Pose) -> np.ndarray:
     return in_base_axes(base, p - base.position)
 
 
-def relative_velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion) -> PointMotion:
+def relative_velocity(p: np.ndarray, v: PointMotion, base: Pose, base_v: PointMotion) -> PointMotion:
     """The relative velocity of a point at p and angular velocity of its body."""
-    linear, angular = _velocity(p, v, base, moved)
+    linear, angular = _velocity(p, v, base, base_v)
     return PointMotion(in_base_axes(base, linear), in_base_axes(base, angular))
 
 
-def _velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion) -> PointMotion:
+def _velocity(p: np.ndarray, v: PointMotion, base: Pose, base_v: PointMotion) -> PointMotion:
     """The relative velocity in world axes."""
-    carried = moved.linear + cross(moved.angular, p - base.position)
-    return PointMotion(v.linear - carried, v.angular - moved.angular)
+    transport = base_v.linear + cross(base_v.angular, p - base.position)
+    return PointMotion(v.linear - transport, v.angular - base_v.angular)
 
 
 def relative_acceleration(
-    p: np.ndarray, v: PointMotion, a: PointMotion, base: Pose, moved: PointMotion, driven: PointMotion
+    p: np.ndarray, v: PointMotion, a: PointMotion, base: Pose, base_v: PointMotion, base_a: PointMotion
 ) -> PointMotion:
-    """The relative acceleration of a point at p and of its body; `moved`, `driven`: velocity and acceleration of the base."""
-    r, w = p - base.position, moved.angular
-    relative = _velocity(p, v, base, moved)
-    carried = driven.linear + cross(driven.angular, r) + cross(w, cross(w, r))
-    linear = a.linear - carried - 2 * cross(w, relative.linear)  # Coriolis acceleration
-    return PointMotion(
-        in_base_axes(base, linear), in_base_axes(base, a.angular - driven.angular - cross(w, relative.angular))
-    )
+    """The relative acceleration of a point at p and of its body; the motion of the base is that of its origin."""
+    r, w = p - base.position, base_v.angular
+    relative = _velocity(p, v, base, base_v)
+    transport = base_a.linear + cross(base_a.angular, r) + cross(w, cross(w, r))
+    linear = a.linear - transport - 2 * cross(w, relative.linear)  # Coriolis acceleration
+    angular = a.angular - base_a.angular - cross(w, relative.angular)
+    return PointMotion(in_base_axes(base, linear), in_base_axes(base, angular))
 
 
-def relative_jacobian(p: np.ndarray, J: np.ndarray, base: Pose, own: np.ndarray) -> np.ndarray:
-    """The relative Jacobian of a point at p; `own` is the Jacobian of the origin of the base."""
-    return _by_rows(base, _jacobian(p - base.position, J, own))
+def relative_jacobian(p: np.ndarray, J: np.ndarray, base: Pose, base_J: np.ndarray) -> np.ndarray:
+    """The relative Jacobian of a point at p; `base_J` is the Jacobian of the origin of the base."""
+    return _by_rows(base, _jacobian(p - base.position, J, base_J))
 
 
-def _jacobian(r: np.ndarray, J: np.ndarray, own: np.ndarray) -> np.ndarray:
+def _jacobian(r: np.ndarray, J: np.ndarray, base_J: np.ndarray) -> np.ndarray:
     """The relative Jacobian in world axes."""
-    return np.concatenate([J[:3] - own[:3] + cross(r[:, None], own[3:]), J[3:] - own[3:]])
+    return np.concatenate([J[:3] - base_J[:3] + cross(r[:, None], base_J[3:]), J[3:] - base_J[3:]])
 
 
 def relative_jacobian_rate(
@@ -215,14 +214,14 @@ def relative_jacobian_rate(
     J: np.ndarray,
     J_rate: np.ndarray,
     base: Pose,
-    moved: PointMotion,
-    own: np.ndarray,
-    own_rate: np.ndarray,
+    base_v: PointMotion,
+    base_J: np.ndarray,
+    base_J_rate: np.ndarray,
 ) -> np.ndarray:
     """The time derivative of `relative_jacobian` along a motion."""
-    r, rd, w = p - base.position, v.linear - moved.linear, moved.angular[:, None]
-    now, rate = _jacobian(r, J, own), _jacobian(r, J_rate, own_rate)
-    rate[:3] += cross(rd[:, None], own[3:])
+    r, rd, w = p - base.position, v.linear - base_v.linear, base_v.angular[:, None]
+    now, rate = _jacobian(r, J, base_J), _jacobian(r, J_rate, base_J_rate)
+    rate[:3] += cross(rd[:, None], base_J[3:])
     turning = np.concatenate([cross(w, now[:3]), cross(w, now[3:])])  # rotation of the base axes
     return _by_rows(base, rate - turning)
 

@@ -42,7 +42,7 @@ class Lowering:
             self._done[formula] = self._evaluate(formula)
         return self._done[formula]
 
-    def knowing(self, more: Mapping[str, Scalar]) -> Lowering:
+    def with_values(self, more: Mapping[str, Scalar]) -> Lowering:
         """The same evaluator with values for further symbols."""
         return Lowering(self._algebra, {**self._values, **more})
 

@@ -439,8 +439,8 @@ def rebuild_node(operation: str, arguments: Sequence[Node]) -> Node:
     """The same operation applied to other arguments."""
     if operation in BLOCKS:
         return _node(operation, *arguments)
-    make = _OPERATIONS.get(operation)
-    return make(*arguments) if make is not None else call(operation, *arguments)
+    build = _OPERATIONS.get(operation)
+    return build(*arguments) if build is not None else call(operation, *arguments)
 
 
 def ordered(roots: Iterable[Node]) -> list[Node]:

@@ -1,6 +1,6 @@
 """Optimize a finished graph: the same functions with fewer operations.
 
-Equal functions are computed once (`function_identity`), then sums and products are factored (`term_factoring`). The result is
+Equal functions are computed once (`_function_identity`), then sums and products are factored (`_term_factoring`). The result is
 never longer than the input, depends only on the content of the graph, and differs from it only by rounding: nothing is
 expanded.
 
@@ -30,14 +30,14 @@ def operations(outputs: Sequence[Node]) -> int:
     return sum(1 for y in ordered(outputs) if y.arguments)
 
 
-def folded_with(outputs: Sequence[Node], values: Mapping[str, float]) -> list[Node]:
+def substitute_numbers(outputs: Sequence[Node], values: Mapping[str, float]) -> list[Node]:
     """Substitute numbers for the symbols named in `values` in the outputs, and fold operations on numbers.
 
     Fractions and multiples of π remain exact; a function of a number becomes a float.
 
     >>> from dalembert.symbolic.nodes import symbol
     >>> m, l, x = symbol("m"), symbol("l"), symbol("x")
-    >>> folded_with([m * l * l / 3 * x], {"m": 2.0, "l": 0.5})
+    >>> substitute_numbers([m * l * l / 3 * x], {"m": 2.0, "l": 0.5})
     [(x * 1/6)]
     """
     table: dict[Node, Node] = {symbol(name): constant(number) for name, number in values.items()}
@@ -65,9 +65,9 @@ def optimize(outputs: Sequence[Node]) -> list[Node]:
         return best
     for _ in range(_ROUNDS):
         residues = Residues(preserved=preserved)
-        short = merged(outputs, residues)
+        shorter = merged(outputs, residues)
         lost: set[int] = set()
-        for new in sorted((merged(factor_terms(short, residues), residues), short), key=operations):
+        for new in sorted((merged(factor_terms(shorter, residues), residues), shorter), key=operations):
             if operations(new) >= length:
                 break
             lost = _changed_poles(outputs, new, residues)

@@ -365,7 +365,7 @@ class _Reader:
 
     def _coordinate_of(self, node: ast.Call, function: str) -> list[ast.expr]:
         """No parts: a velocity dot(x) or a momentum p(x) is a separate symbol, if x is a coordinate."""
-        what = "velocity" if function == "dot" else "momentum"
+        quantity = "velocity" if function == "dot" else "momentum"
         if function == "dot" and not self.rates:
             advice = "Expected coordinates and parameters only; remove dot(...)."
             raise self.error(node, "velocities are not allowed here, got {part}.", advice)
@@ -374,10 +374,10 @@ class _Reader:
             raise self.error(node, "momenta are not allowed here, got {part}.", advice)
         if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
             advice = f"Pass the name of one coordinate to {function}."
-            raise self.error(node, f"{{part}} is not the {what} of a coordinate.", advice)
+            raise self.error(node, f"{{part}} is not the {quantity} of a coordinate.", advice)
         name = node.args[0].id
         if name not in self.coordinates:
-            fact = f"{{part}} refers to the {what} of '{name[:60]}', which is not a coordinate."
+            fact = f"{{part}} refers to the {quantity} of '{name[:60]}', which is not a coordinate."
             raise self.error(node, fact, suggest_name(name, self.coordinates))
         return []
 
@@ -398,12 +398,12 @@ class _Reader:
         return []
 
     def _check_count(self, node: ast.Call, name: str) -> None:
-        got, least, most = len(node.args), FUNCTIONS[name].min_arguments, FUNCTIONS[name].max_arguments
-        if name == "piecewise" and (got < least or got % 2 == 0):
+        got, minimum, maximum = len(node.args), FUNCTIONS[name].min_arguments, FUNCTIONS[name].max_arguments
+        if name == "piecewise" and (got < minimum or got % 2 == 0):
             advice = "Write piecewise(value1, condition1, value2, condition2, ..., default)."
             raise self.error(node, f"{{part}} has {got} arguments, expected an odd number, at least 3.", advice)
-        if got < least or (most is not None and got > most):
-            expected = str(least) if least == most else f"{least} to {most}"
+        if got < minimum or (maximum is not None and got > maximum):
+            expected = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
             advice = f"Expected {expected}; correct the call of {name}."
             raise self.error(node, f"{{part}} has the wrong number of arguments, {got}.", advice)
 

@@ -24,9 +24,9 @@ from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
 from dalembert.symbolic.operations import exact
 
 P = 0x7FFFFFFFFFFFFFFFFFFFFFEE92A7E66F
-PI_DIVISOR = 8 * 9 * 5 * 7 * 11 * 13 * 17 * 19 * 23  # π / HALF_TURNS is the smallest fraction of π with a point
+PI_DIVISOR = 8 * 9 * 5 * 7 * 11 * 13 * 17 * 19 * 23  # π / PI_DIVISOR is the smallest fraction of π with a point
 Circle = tuple[int, int]  # (cos, sin)
-EAST: Circle = (1, 0)
+ZERO_ANGLE: Circle = (1, 0)
 
 
 class Undecidable(Exception):
@@ -93,7 +93,7 @@ def times(k: int, a: Circle) -> Circle:
     """k times an angle."""
     if k < 0:
         k, a = -k, (a[0], -a[1] % P)
-    out = EAST
+    out = ZERO_ANGLE
     while k:
         if k & 1:
             out = add_angles(out, a)
@@ -109,15 +109,15 @@ def random_angle(source: random.Random) -> Circle:
     return (1 - t * t) * below % P, 2 * t * below % P
 
 
-# the point of π / HALF_TURNS: among the points of that order, one where the cosine and sine of π/4, π/5, π/6, π/8, π/10 and
+# the point of π / PI_DIVISOR: among the points of that order, one where the cosine and sine of π/4, π/5, π/6, π/8, π/10 and
 # π/12 are squares, as positive numbers are; so cos(π/4) is the √2/2 that formulas contain
 SMALL_ANGLE: Circle = (0xBBDE9C11236A8D5FACBB27F409127D3, 0xA6776B6BC87C807B703D1AB89D62E4E)
 
 
-def part_of_pi(k: Fraction) -> Circle | None:
+def point_of_pi_fraction(k: Fraction) -> Circle | None:
     """The point of k π; None if the field has none.
 
-    >>> c, s = part_of_pi(Fraction(1, 4))
+    >>> c, s = point_of_pi_fraction(Fraction(1, 4))
     >>> c == s == root(2) * inverse(2) % P
     True
     """
@@ -291,22 +291,22 @@ def solve(A: Array, b: Array) -> Array:
 
 def eliminated(rows: Array, columns: int) -> tuple[Array, list[int]]:
     """The reduced row echelon form of a matrix, and the pivot indices among its first `columns`; their count is the rank."""
-    left = [[_value(x) for x in row] for row in rows]  # int is several times faster than Residue
+    reduced = [[_value(x) for x in row] for row in rows]  # int is several times faster than Residue
     pivots: list[int] = []
     for j in range(columns):
         k = len(pivots)
-        best = next((i for i in range(k, len(left)) if left[i][j]), None)
+        best = next((i for i in range(k, len(reduced)) if reduced[i][j]), None)
         if best is None:
             continue
-        left[k], left[best] = left[best], left[k]
-        scale = _value(Residue(1) / left[k][j])
-        left[k] = [x * scale % P for x in left[k]]
-        for i, row in enumerate(left):
+        reduced[k], reduced[best] = reduced[best], reduced[k]
+        scale = _value(Residue(1) / reduced[k][j])
+        reduced[k] = [x * scale % P for x in reduced[k]]
+        for i, row in enumerate(reduced):
             if i != k and (factor := row[j]):
-                left[i] = [(x - factor * y) % P for x, y in zip(row, left[k], strict=True)]
+                reduced[i] = [(x - factor * y) % P for x, y in zip(row, reduced[k], strict=True)]
         pivots.append(j)
-    out = np.empty((len(left), rows.shape[1]), dtype=object)
-    for i, row in enumerate(left):
+    out = np.empty((len(reduced), rows.shape[1]), dtype=object)
+    for i, row in enumerate(reduced):
         out[i] = as_residues(row)
     return out, pivots
 

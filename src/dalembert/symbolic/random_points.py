@@ -92,7 +92,7 @@ class RandomPoint:
         `root` replaces the square root of the field, which not every point has: see `any_root` and `root_beyond`.
         """
         evaluation = _Evaluation(self, known or {}, root)
-        evaluation.through(ordered(outputs))
+        evaluation.evaluate(ordered(outputs))
         return [evaluation.value[y] for y in outputs]
 
     def any_root(self, x: Value) -> Value:
@@ -168,24 +168,24 @@ class _Evaluation:
     """One evaluation of a graph, arguments first."""
 
     def __init__(self, point: RandomPoint, known: Mapping[Node, Value], root: Root | None = None) -> None:
-        self._point, self._other_root = point, root
+        self._point, self._root_function = point, root
         self.value: dict[Node, Value] = dict(known)
         self._linear: dict[Node, Linear[int]] = {}
 
-    def through(self, order: Sequence[Node]) -> None:
+    def evaluate(self, order: Sequence[Node]) -> None:
         value = self.value
         for y in order:
             if y not in value:
                 rule = _ARITHMETIC.get(y.operation)
                 value[y] = rule(*[value[a] for a in y.arguments]) if rule else self._function(y)
 
-    def _prime_value(self, a: Node, what: str) -> int:
+    def _prime_value(self, a: Node, quantity: str) -> int:
         """The value of a node that must be an element of GF(P)."""
         value = self.value[a]
         if isinstance(value, Residue) and not value.b:
             return value.a
         if not isinstance(value, int):
-            raise Undecidable(f"{what} that contains the root of a number")
+            raise Undecidable(f"{quantity} that contains the root of a number")
         return value
 
     def _function(self, y: Node) -> Value:
@@ -203,8 +203,8 @@ class _Evaluation:
             (a,) = y.arguments
             if isinstance(a, Constant) and isinstance(a.value, Fraction) and a.value > 0:
                 return root_of_number(a.value)  # in GF(P²) if it is not a square
-            if self._other_root is not None:
-                return self._other_root(self.value[a])
+            if self._root_function is not None:
+                return self._root_function(self.value[a])
             return self._root(self._prime_value(a, "root of an argument"))
         if name == "pow":
             return self._power(*y.arguments)
@@ -281,11 +281,11 @@ class _Evaluation:
             out = out * pow(self._point.base(key), self._multiple(k, P - 1, f"exp of {k} times a symbol"), P) % P
         return out
 
-    def _multiple(self, k: Fraction, order: int, what: str) -> int:
+    def _multiple(self, k: Fraction, order: int, quantity: str) -> int:
         """k as a multiple of the drawn part of a symbol; a multiple of the group order would look like zero."""
         multiple = k * self._point.part
         if multiple.denominator != 1 or (multiple and multiple.numerator % order == 0):
-            raise Undecidable(what)
+            raise Undecidable(quantity)
         return multiple.numerator
 
     def _logarithm(self, a: Node) -> int:
@@ -304,9 +304,9 @@ class _Evaluation:
 
     def _cosine_and_sine(self, a: Node) -> Circle:
         atoms, by_pi, number = self._sum(a)
-        out = prime_field.EAST
+        out = prime_field.ZERO_ANGLE
         if by_pi:
-            known = prime_field.part_of_pi(by_pi)
+            known = prime_field.point_of_pi_fraction(by_pi)
             if known is None:
                 raise Undecidable(f"the angle {by_pi} π")
             out = known
@@ -317,12 +317,12 @@ class _Evaluation:
 
     def _angle_multiple(self, key: int, k: Fraction) -> Circle:
         """k times the angle whose value is `key`."""
-        known, what = self._point.circles.get(key), f"an angle of {k} times a symbol"
-        multiple = self._multiple(k, P + 1, what)
+        known, quantity = self._point.circles.get(key), f"an angle of {k} times a symbol"
+        multiple = self._multiple(k, P + 1, quantity)
         if known is None:
             return prime_field.times(multiple, self._point.angle(key))
         if k.denominator != 1:
-            raise Undecidable(what)
+            raise Undecidable(quantity)
         return prime_field.times(int(k), known)
 
     def _inverse_function(self, name: str, x: list[int]) -> int:
@@ -447,8 +447,8 @@ def _compared(pairs: Sequence[tuple[Node, Node]]) -> Verdict:
         return "proved"
     roots = [y for pair in pairs for y in pair]
     agreed = 0
-    roots_taken = sum(y.operation in ("sqrt", "pow") for y in ordered(roots))
-    for seed in range(1, min(_TRIES * 2**roots_taken, _MAX_TRIES)):
+    n_roots = sum(y.operation in ("sqrt", "pow") for y in ordered(roots))
+    for seed in range(1, min(_TRIES * 2**n_roots, _MAX_TRIES)):
         point = RandomPoint(seed, roots)
         try:
             values = point.values(roots)

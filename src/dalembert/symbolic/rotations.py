@@ -36,11 +36,11 @@ def about_axis(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Ar
     for i in range(3):
         for j in range(3):
             # k kᵀ + c (1 − k kᵀ) + s k×, arranged so that principal axes give single sines and cosines
-            straight = _as_integer(axis[i] * axis[j])
-            turned = _as_integer(int(i == j) - straight)
-            R[i, j] = straight
-            if turned:
-                R[i, j] = R[i, j] + turned * c if straight else turned * c
+            parallel = _as_integer(axis[i] * axis[j])
+            orthogonal = _as_integer(int(i == j) - parallel)
+            R[i, j] = parallel
+            if orthogonal:
+                R[i, j] = R[i, j] + orthogonal * c if parallel else orthogonal * c
             if K[i, j]:
                 R[i, j] = R[i, j] + K[i, j] * s
     return R
@@ -195,8 +195,8 @@ def rotation_about(axis: Sequence[float], angle: np.ndarray) -> np.ndarray:
     k = np.array(axis, dtype=float)
     K = np.array([[0.0, -k[2], k[1]], [k[2], 0.0, -k[0]], [-k[1], k[0], 0.0]])
     shape = (3, 3, *[1] * np.ndim(angle))
-    straight, across = np.outer(k, k).reshape(shape), (np.eye(3) - np.outer(k, k)).reshape(shape)
-    return straight + across * np.cos(angle) + K.reshape(shape) * np.sin(angle)
+    parallel, across = np.outer(k, k).reshape(shape), (np.eye(3) - np.outer(k, k)).reshape(shape)
+    return parallel + across * np.cos(angle) + K.reshape(shape) * np.sin(angle)
 
 
 def swept_angle(x0: np.ndarray, v0: np.ndarray, x1: np.ndarray, v1: np.ndarray, h: float) -> float:
@@ -206,7 +206,7 @@ def swept_angle(x0: np.ndarray, v0: np.ndarray, x1: np.ndarray, v1: np.ndarray, 
     >>> round(swept_angle(up - 0.1 * right, 2 * right, up + 0.1 * right, 2 * right, 0.1), 6)
     -0.199337
     """
-    s, turns = np.linspace(0.0, 1.0, 9), np.zeros(0)
+    s, steps = np.linspace(0.0, 1.0, 9), np.zeros(0)
     for _ in range(40):
         x = (
             np.outer((1 + 2 * s) * (1 - s) ** 2, x0)
@@ -215,12 +215,12 @@ def swept_angle(x0: np.ndarray, v0: np.ndarray, x1: np.ndarray, v1: np.ndarray, 
             - np.outer(h * s**2 * (1 - s), v1)
         ).T
         x = x / max(float(np.abs(x).max()), 1e-300)
-        turns = np.arctan2(x[0, :-1] * x[1, 1:] - x[1, :-1] * x[0, 1:], (x[:, :-1] * x[:, 1:]).sum(axis=0))
-        large = np.abs(turns) > _MAX_ANGLE_STEP
+        steps = np.arctan2(x[0, :-1] * x[1, 1:] - x[1, :-1] * x[0, 1:], (x[:, :-1] * x[:, 1:]).sum(axis=0))
+        large = np.abs(steps) > _MAX_ANGLE_STEP
         if not large.any():
             break
         s = np.sort(np.concatenate([s, (s[:-1] + s[1:])[large] / 2]))
-    return float(turns.sum())
+    return float(steps.sum())
 
 
 def solved(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:

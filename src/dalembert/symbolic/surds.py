@@ -159,19 +159,17 @@ def unit(direction: Sequence[Fraction | int]) -> tuple[Component, Component, Com
     >>> unit([0, 0, 2]), unit([0, 3, 4])
     ((0, 0, 1), (0, 0.6, 0.8))
     """
-    given = [Fraction(x) for x in direction]
-    is_unit = (
-        abs(sum(x * x for x in given) - 1) <= _UNIT_ROUNDING
-    )  # it keeps its digits, so a unit vector stays as it is
-    largest = max(map(abs, given))  # normalization prevents overflow of squares
-    direction = [x / largest for x in given]
+    components = [Fraction(x) for x in direction]
+    is_unit = abs(sum(x * x for x in components) - 1) <= _UNIT_ROUNDING  # then the components are not changed
+    largest = max(map(abs, components))  # normalization prevents overflow of squares
+    direction = [x / largest for x in components]
     square = sum((x * x for x in direction), start=Fraction(0))
     inverse, length = root(1 / square), hypot(*map(float, direction))
-    values = map(float, given) if is_unit else (float(x) / length for x in direction)
-    x, y, z = (_short((inverse * x).terms, value) for x, value in zip(direction, values, strict=True))
+    values = map(float, components) if is_unit else (float(x) / length for x in direction)
+    x, y, z = (_component((inverse * x).terms, value) for x, value in zip(direction, values, strict=True))
     return x, y, z
 
 
-def _short(terms: dict[int, Fraction], value: float) -> Component:
+def _component(terms: dict[int, Fraction], value: float) -> Component:
     integer = not terms or (list(terms) == [1] and terms[1].denominator == 1)
     return round(value) if integer else Surd(terms, value)

@@ -237,14 +237,14 @@ class SymbolKind(StrEnum):
     CONSTANT = "G"  # the constant momentum of an ignorable coordinate
     CONSTRAINED = "w"  # a quasi-velocity that vanishes on the constraints
     MULTIPLIER = "lambda"
-    SLOPE = "rate"  # the rate of an unknown in a differential-algebraic system, or of an input of a program
+    TANGENT = "rate"  # the rate of an unknown in a differential-algebraic system, or of an input of a program
     FORCE = "force"  # generalized force along a speed
     WORK = "work"  # the integral of the power
     WEIGHT = "weight"  # of an output of a program
     FROZEN = "held"  # a condition, or a segment of a table, that is frozen between two events
-    PRESS = "press"  # the normal force of a rigid contact
-    RUB = "rub"  # friction force of a sticking contact
-    SLIDE = "slide"  # slip direction (sign) of a sliding contact
+    NORMAL_FORCE = "press"  # the normal force of a rigid contact
+    FRICTION_FORCE = "rub"  # friction force of a sticking contact
+    SLIP_DIRECTION = "slide"  # slip direction (sign) of a sliding contact
     INPUT = "u"  # output of a Python force law, input of a load
     MEASURE = "measure"  # argument of the force law of a load, such as the length of a strut
     VX, VY, VZ, WX, WY, WZ = "vx", "vy", "vz", "wx", "wy", "wz"  # the components of a twist
@@ -262,7 +262,7 @@ def split_symbol(name: str) -> tuple[SymbolKind | None, str]:
     """The kind and element of a symbol of the library; None and the name itself for a user-defined name.
 
     >>> split_symbol("dot(x)"), split_symbol("x")
-    ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'))
+    ((<SymbolKind.RATE: 'dot'>, 'x'), (None, 'x'))
     """
     match = re.fullmatch(r"(\w+)\((.*)\)", name)
     kind = _KINDS.get(match[1]) if match else None
@@ -300,8 +300,8 @@ def number(value: object, where: str) -> se.Basic:
         result = se.RealDouble(math.inf)
     problem = flaw(result)
     if problem:
-        what = "the integer" if is_integer else f"the value {float(result)}"
-        raise FormulaError(f"{where}: {what} {problem}. Expected a finite number between -1e308 and 1e308.")
+        subject = "the integer" if is_integer else f"the value {float(result)}"
+        raise FormulaError(f"{where}: {subject} {problem}. Expected a finite number between -1e308 and 1e308.")
     return result
 
 
@@ -343,6 +343,6 @@ def fold(
     return values[root]
 
 
-def quote(text: str, length: int = 60) -> str:
-    """`text` in quotation marks, shortened, with unprintable characters escaped."""
-    return repr(text if len(text) <= length else text[: length - 3] + "...")
+def quote(string: str, length: int = 60) -> str:
+    """`string` in quotation marks, shortened, with unprintable characters escaped."""
+    return repr(string if len(string) <= length else string[: length - 3] + "...")

@@ -386,7 +386,7 @@ class Observer:
         used = {str(symbol) for formula in read for symbol in formula.free_symbols}
         self._energies = [name for name in ENERGIES if name in used and name not in equations.model.reader.names]
         symbols = system.algebra.symbols(self._energies)
-        lower = system.motion.lower.knowing(dict(zip(self._energies, symbols, strict=True)))
+        lower = system.motion.lower.with_values(dict(zip(self._energies, symbols, strict=True)))
         outputs = vector([lower(formula) for formula in read])
         self._function: CompiledFunction = self._space.compiled(outputs, stack(symbols, system.q, system.qd))
 

@@ -59,24 +59,24 @@ def dot(x: np.ndarray, y: np.ndarray) -> float:
 _PRODUCTS = {(2, 2): product, (2, 1): times, (1, 1): dot}
 
 
-def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """values[places]."""
-    out = np.empty(len(places))
-    for i in range(len(places)):
-        out[i] = values[places[i]]
+def take(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """values[indices]."""
+    out = np.empty(len(indices))
+    for i in range(len(indices)):
+        out[i] = values[indices[i]]
     return out
 
 
-def taken_rows(A: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """A[places]."""
-    out = np.empty((len(places), A.shape[1]))
-    for i in range(len(places)):
+def take_rows(A: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """A[indices]."""
+    out = np.empty((len(indices), A.shape[1]))
+    for i in range(len(indices)):
         for j in range(A.shape[1]):
-            out[i, j] = A[places[i], j]
+            out[i, j] = A[indices[i], j]
     return out
 
 
-_TAKEN = {1: taken, 2: taken_rows}
+_TAKE = {1: take, 2: take_rows}
 
 
 def shape_of(value: CodeValue) -> list[MachineWord]:
@@ -105,8 +105,10 @@ class ArrayExpressions(Expressions):
         owner = self.operand(node.value)
         if isinstance(owner.kind, RecordValue):
             return owner.parts()[ast.literal_eval(node.slice)]
-        place = self.element_address(node, owner)
-        return CodeValue(place.kind, (self.builder.load(place.word),)) if isinstance(place.kind, ScalarType) else place
+        address = self.element_address(node, owner)
+        if not isinstance(address.kind, ScalarType):
+            return address
+        return CodeValue(address.kind, (self.builder.load(address.word),))
 
     def element_address(self, node: ast.Subscript, owner: CodeValue) -> CodeValue:
         """The address of an element of an array; for slices and fewer indices than axes, the array or view that begins there."""
@@ -133,7 +135,7 @@ class ArrayExpressions(Expressions):
             else:
                 begin, dense = self.operand(index), dense and not shape
                 if isinstance(begin.kind, Array) and len(indices) == owner.kind.ndim and axis == 0:
-                    return self.called(node, _TAKEN[owner.kind.ndim], [self.dense(owner), begin])
+                    return self.called(node, _TAKE[owner.kind.ndim], [self.dense(owner), begin])
                 begin = self._as_index(index, begin)
             offset = self._sum(offset, self._times(begin, steps[axis]))
         pointer = self.builder.gep(owner.word, [offset])
@@ -198,17 +200,17 @@ class ArrayExpressions(Expressions):
 
     def repeat(self, count: MachineWord, body: Callable[[MachineWord], object]) -> None:
         """Emit a loop over range(count)."""
-        look, do, after = (self.builder.append_basic_block(name) for name in ("look", "do", "after"))
+        test, do, after = (self.builder.append_basic_block(name) for name in ("look", "do", "after"))
         at = self.counter()
         self.builder.store(integer(0).word, at)
-        self.builder.branch(look)
-        self.builder.position_at_end(look)
+        self.builder.branch(test)
+        self.builder.position_at_end(test)
         i = self.builder.load(at)
         self.builder.cbranch(self.builder.icmp_signed("<", i, count), do, after)
         self.builder.position_at_end(do)
         body(i)
         self.builder.store(self.builder.add(i, integer(1).word), at)
-        self.builder.branch(look)
+        self.builder.branch(test)
         self.builder.position_at_end(after)
 
     def _each(self, shape: Sequence[MachineWord], body: Callable[[list[MachineWord]], object]) -> None:
@@ -222,11 +224,11 @@ class ArrayExpressions(Expressions):
 
         level([])
 
-    def _steps(self, value: CodeValue, ndim: int, alone: bool) -> list[MachineWord]:
+    def _steps(self, value: CodeValue, ndim: int, single: bool) -> list[MachineWord]:
         """The strides of an operand along the axes of the result: 0 along broadcast axes."""
         sizes, one = shape_of(value), integer(1).word
         strides = self._strides(value) if sizes else []
-        if not alone:
+        if not single:
             strides = [
                 self.builder.select(self.builder.icmp_signed("==", size, one), integer(0).word, stride)
                 for size, stride in zip(sizes, strides, strict=True)
@@ -263,14 +265,14 @@ class ArrayExpressions(Expressions):
         shape = self._broadcast(arrays)
         steps = [self._steps(value, len(shape), len(arrays) == 1) for value in operands]
         data, kinds = self.allocate(self._count(shape)), list[ScalarType]()
-        own = self._strides(CodeValue(Array(INT, len(shape)), (data, *shape)))
+        target_strides = self._strides(CodeValue(Array(INT, len(shape)), (data, *shape)))
 
         def body(index: list[MachineWord]) -> None:
             found = function(*(self._element(*pair, index) for pair in zip(operands, steps, strict=True)))
             assert isinstance(found.kind, ScalarType)
             kinds.append(found.kind)
             pointer = self.builder.bitcast(data, found.kind.word.as_pointer())
-            self.builder.store(found.word, self._at(pointer, own, index))
+            self.builder.store(found.word, self._at(pointer, target_strides, index))
 
         self._each(shape, body)
         pointer = self.builder.bitcast(data, kinds[0].word.as_pointer())
@@ -279,12 +281,12 @@ class ArrayExpressions(Expressions):
     def fill(self, node: ast.AST, target: CodeValue, value: CodeValue) -> None:
         """Write a number, or an array with broadcasting, into an array or a view."""
         assert isinstance(target.kind, Array | ArrayView)
-        item, shape, own = target.kind.item, shape_of(target), self._strides(target)
-        steps = self._steps(value, len(shape), alone=False)
+        item, shape, target_strides = target.kind.item, shape_of(target), self._strides(target)
+        steps = self._steps(value, len(shape), single=False)
 
         def body(index: list[MachineWord]) -> None:
-            found = self.as_kind(self._element(value, steps, index), item, node)
-            self.builder.store(found.word, self._at(target.word, own, index))
+            found = self.convert(self._element(value, steps, index), item, node)
+            self.builder.store(found.word, self._at(target.word, target_strides, index))
 
         self._each(shape, body)
 
@@ -381,10 +383,10 @@ def row_norms(A: np.ndarray) -> np.ndarray:
 @in_machine_code(np.max, axis=-1, keepdims=True, initial=0.0)
 def largest(values: np.ndarray) -> float:
     """The largest value, or 0."""
-    most = 0.0
+    maximum = 0.0
     for i in range(len(values)):
-        most = max(most, values[i])
-    return most
+        maximum = max(maximum, values[i])
+    return maximum
 
 
 @in_machine_code(np.sum)
@@ -397,23 +399,23 @@ def total(values: np.ndarray) -> float:
 
 
 @in_machine_code(np.count_nonzero)
-def count(which: np.ndarray) -> int:
+def count(mask: np.ndarray) -> int:
     """The number of true elements."""
     found = 0
-    for i in range(len(which)):
-        if which[i]:
+    for i in range(len(mask)):
+        if mask[i]:
             found += 1
     return found
 
 
 @in_machine_code(np.all)
-def all_of(which: np.ndarray) -> bool:
+def all_of(mask: np.ndarray) -> bool:
     """True if all elements are true."""
-    return count(which) == len(which)
+    return count(mask) == len(mask)
 
 
 @in_machine_code(np.argmax)
-def place_of_largest(values: np.ndarray) -> int:
+def argmax(values: np.ndarray) -> int:
     """The index of the largest value, the first if several are equal."""
     best = 0
     for i in range(1, len(values)):

@@ -52,8 +52,8 @@ class MachineTarget:
     def constant(self, x: float) -> str:
         """A number in every lane."""
         rounded = ctypes.c_float(x).value if self.single else x
-        text = f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
-        return text if self.lanes == 1 else f"<{', '.join([f'{self.real} {text}'] * self.lanes)}>"
+        bits = f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
+        return bits if self.lanes == 1 else f"<{', '.join([f'{self.real} {bits}'] * self.lanes)}>"
 
 
 def module_source(program: Program, target: MachineTarget) -> str:
@@ -63,7 +63,7 @@ def module_source(program: Program, target: MachineTarget) -> str:
     its rows, and the number of rows; `stride` is not read.
     """
     writer = _One if target.lanes == 1 else _Many
-    return writer(program, target, Library(target)).text()
+    return writer(program, target, Library(target)).source()
 
 
 class _BlockMemory(NamedTuple):
@@ -85,12 +85,12 @@ class LlvmWriter:
         self._names = {first + i: target.constant(x) for i, x in enumerate(program.numbers)} | _table_offsets(program)
         self._rows: list[str] = []
         self._memory_names: list[str] = []
-        self._count = self._taken = self._blocks = self._begun = 0
+        self._count = self._allocated = self._blocks = self._begun = 0
 
     def _write(self, lines: Iterable[int]) -> None:
         """Emit lines; for one state, the arguments of sines and cosines come first, so that several share a call."""
-        given = lines if self._target.lanes > 1 else sorted(lines, key=lambda i: i not in self._before_angles)
-        for i in given:
+        ordered = lines if self._target.lanes > 1 else sorted(lines, key=lambda i: i not in self._before_angles)
+        for i in ordered:
             if self._program.first_line + i not in self._fused:
                 self._line(i)
                 self._part()
@@ -129,8 +129,8 @@ class LlvmWriter:
                 del self._pairs[a]
         elif y not in self._names:
             self._names[y] = self._block_value(y) if operation in BLOCKS else self._value(operation, operands)
-        for at, k in self._goes.get(y, ()):
-            self._put(self._names[y], at, k)
+        for at, k in self._store_targets.get(y, ()):
+            self._store_number(self._names[y], at, k)
 
     def _value(self, operation: str, operands: tuple[int, ...]) -> str:
         vector, known = self._target.vector, OPERATIONS[operation].llvm
@@ -154,8 +154,8 @@ class LlvmWriter:
             return self._row(f"load {self._target.vector}, ptr {self._inside(self._names[operands[0]], i)}")
         block = self._block_memory[y]
         for a, i in block.operands:
-            if not self._put_at_once(a, y):
-                self._put(self._names[a], block.at, i)
+            if not self._stored_when_computed(a, y):
+                self._store_number(self._names[a], block.at, i)
         if block.calls:
             for name in block.calls:
                 pointers = [block.at] if operation.endswith("factor") else [self._names[operands[0]], block.at]
@@ -181,12 +181,12 @@ class LlvmWriter:
                 allocations[y] = self._sparse_solution(operands)
             elif operation == "symmetric_factor":
                 n = order_of_symmetric(len(operands))
-                where = [i * n + j for i, j in map(lower_triangle_index, range(len(operands)))]
-                allocations[y] = _BlockMemory(n, self._memory(n * n), list(zip(operands, where, strict=True)))
+                indices = [i * n + j for i, j in map(lower_triangle_index, range(len(operands)))]
+                allocations[y] = _BlockMemory(n, self._memory(n * n), list(zip(operands, indices, strict=True)))
             elif operation == "general_factor":
                 n = isqrt(len(operands))
-                where = [k % n * n + k // n for k in range(n * n)]  # by columns, followed by R
-                allocations[y] = _BlockMemory(n, self._memory(2 * n * n), list(zip(operands, where, strict=True)))
+                indices = [k % n * n + k // n for k in range(n * n)]  # by columns, followed by R
+                allocations[y] = _BlockMemory(n, self._memory(2 * n * n), list(zip(operands, indices, strict=True)))
             elif operation in SOLUTIONS:
                 n = len(operands) - 1
                 out = self._memory(n) if operation == "general_solve" else ""
@@ -224,38 +224,38 @@ class LlvmWriter:
         factor, *b = operands
         return self._sparse[factor].reached(i for i, a in enumerate(b) if not self._is_zero(a))
 
-    def _sparse_text(self, factor: int) -> SparseSource:
+    def _sparse_source(self, factor: int) -> SparseSource:
         return SparseSource(self._sparse[factor], self._target, self._library.multiply_add)
 
     def _sparse_factor(self, y: int, operands: tuple[int, ...]) -> _BlockMemory:
         slots, zero = self._sparse[y].slots, next((a for a in operands if self._is_zero(a)), -1)
-        given = {lower_triangle_index(k): a for k, a in enumerate(operands)}
-        stored = [(given.get(index, zero), slot) for index, slot in slots.items()]
-        name = self._library.function(f"sparse.{y}.factor", self._sparse_text(y).factor)
+        entries = {lower_triangle_index(k): a for k, a in enumerate(operands)}
+        stored = [(entries.get(index, zero), slot) for index, slot in slots.items()]
+        name = self._library.function(f"sparse.{y}.factor", self._sparse_source(y).factor)
         return _BlockMemory(len(self._sparse[y].columns), self._memory(len(slots)), stored, "", (name,))
 
     def _sparse_solution(self, operands: tuple[int, ...]) -> _BlockMemory:
         factor, *b = operands
         reached = self._variants[factor][self._reached(operands)]
-        text, number = self._sparse_text(factor), list(self._variants[factor].values()).index(reached)
+        sparse, number = self._sparse_source(factor), list(self._variants[factor].values()).index(reached)
         name = f"sparse.{factor}.inwards.{number}"
         calls = (
-            self._library.function(name, lambda name: text.inwards(name, reached)),
-            self._library.function(f"sparse.{factor}.outwards", text.outwards),
+            self._library.function(name, lambda name: sparse.inwards(name, reached)),
+            self._library.function(f"sparse.{factor}.outwards", sparse.outwards),
         )
         return _BlockMemory(len(b), self._memory(len(b)), [(b[i], i) for i in reached], "", calls)
 
     @cached_property
-    def _goes(self) -> dict[int, list[tuple[str, int]]]:
+    def _store_targets(self) -> dict[int, list[tuple[str, int]]]:
         """Where values are stored as soon as they are computed, so that they need no other memory."""
-        goes: dict[int, list[tuple[str, int]]] = {}
+        targets: dict[int, list[tuple[str, int]]] = {}
         for y, block in self._block_memory.items():
             for a, i in block.operands:
-                if self._put_at_once(a, y):
-                    goes.setdefault(a, []).append((block.at, i))
-        return goes
+                if self._stored_when_computed(a, y):
+                    targets.setdefault(a, []).append((block.at, i))
+        return targets
 
-    def _put_at_once(self, a: int, y: int) -> bool:
+    def _stored_when_computed(self, a: int, y: int) -> bool:
         """False for inputs, numbers and values computed once for many rounds, which are stored when their block is reached."""
         return (
             a >= self._program.first_line and self._program.depends_on_inputs[a] == self._program.depends_on_inputs[y]
@@ -264,23 +264,23 @@ class LlvmWriter:
     def _memory(self, count: int) -> str:
         """Memory for `count` numbers of every lane, allocated once per function call."""
         at = f"%m{len(self._memory_names)}"
-        self._memory_names.append(f"{at} = getelementptr {self._target.vector}, ptr %memory, i64 {self._taken}")
-        self._taken += count
+        self._memory_names.append(f"{at} = getelementptr {self._target.vector}, ptr %memory, i64 {self._allocated}")
+        self._allocated += count
         return at
 
     def _inside(self, at: str, i: int) -> str:
         return self._row(f"getelementptr {self._target.vector}, ptr {at}, i64 {i}")
 
-    def _put(self, value: str, at: str, i: int) -> None:
+    def _store_number(self, value: str, at: str, i: int) -> None:
         self._rows.append(f"store {self._target.vector} {value}, ptr {self._inside(at, i)}")
 
     def _memory_rows(self) -> tuple[list[str], list[str]]:
         """The rows that allocate and free the memory: on the stack if it is small, since the stack of a thread is small."""
-        if not self._taken:
+        if not self._allocated:
             return [], []
-        size = self._taken * self._target.lanes * (4 if self._target.single else 8)
+        size = self._allocated * self._target.lanes * (4 if self._target.single else 8)
         if size <= _SMALL:
-            return [f"%memory = alloca {self._target.vector}, i64 {self._taken}, align 64", *self._memory_names], []
+            return [f"%memory = alloca {self._target.vector}, i64 {self._allocated}, align 64", *self._memory_names], []
         self._library.memory()
         rows = [f"%whole = call ptr @malloc(i64 {size + 64})", *ALIGN_MEMORY, *self._memory_names]
         return rows, ["call void @free(ptr %whole)"]
@@ -326,12 +326,12 @@ class LlvmWriter:
             for i, (operation, _) in enumerate(program.lines)
             if operation == "multiply" and uses[first + i] == 1
         }
-        taken: set[int] = set()
+        fused: set[int] = set()
         for operation, operands in program.lines:
             if operation in ("add", "subtract"):
                 fit = [a for a in operands if a in single]
-                taken.update(fit[-1:])
-        return frozenset(taken)
+                fused.update(fit[-1:])
+        return frozenset(fused)
 
     def _sum_of_product(self, operation: str, operands: tuple[int, ...]) -> str | None:
         """a b + c, a b − c or c − a b in one operation; None if there is no such product."""
@@ -361,7 +361,7 @@ def _table_offsets(program: Program) -> dict[int, str]:
 class _One(LlvmWriter):
     """Writes the module for one state."""
 
-    def text(self) -> str:
+    def source(self) -> str:
         """The source of the module."""
         for i in range(len(self._program.inputs) + len(self._program.parameters)):
             self._names[i] = self._loaded(i)
@@ -370,7 +370,7 @@ class _One(LlvmWriter):
             at = self._row(f"getelementptr {self._target.real}, ptr %out, i64 {i}")
             self._rows.append(f"store {self._target.real} {self._names[index]}, ptr {at}")
         allocations, left = self._memory_rows()
-        function = _ALONE.format(pointers=POINTERS, body="\n".join(allocations + self._rows), left="\n".join(left))
+        function = _ONE_STATE.format(pointers=POINTERS, body="\n".join(allocations + self._rows), left="\n".join(left))
         return f"{self._library.source}\n{function}"
 
     def _loaded(self, i: int) -> str:
@@ -395,9 +395,9 @@ class _Slots(dict[int, str]):
     def __getitem__(self, index: int) -> str:
         if index not in self._slots:
             return super().__getitem__(index)
-        when, name = self._last.get(index, (-_SHORT, ""))
-        if self._writer.length - when >= _SHORT:
-            name = self._writer.loaded(self._slots[index])
+        position, name = self._last.get(index, (-_SHORT, ""))
+        if self._writer.length - position >= _SHORT:
+            name = self._writer.load(self._slots[index])
             self._last[index] = self._writer.length, name
         return name
 
@@ -405,7 +405,7 @@ class _Slots(dict[int, str]):
 class _Many(LlvmWriter):
     """Writes the module for many states."""
 
-    def text(self) -> str:
+    def source(self) -> str:
         """The source of the module."""
         program, target = self._program, self._target
         tile = Tile(program, target)
@@ -415,16 +415,16 @@ class _Many(LlvmWriter):
         self._names = _Slots(self._names, tile.input_slots, self)
         for index, slot in tile.output_slots.items():
             if program.depends_on_inputs[index]:
-                self._goes.setdefault(index, []).append(("%state", slot))
+                self._store_targets.setdefault(index, []).append(("%state", slot))
         for index in tile.input_slots:  # sines: no line computes them, but they may be entries of a linear system
-            for at, k in self._goes.get(index, ()):
-                self._put(self._names[index], at, k)
+            for at, k in self._store_targets.get(index, ()):
+                self._store_number(self._names[index], at, k)
         self._write(self._ordered([i for i in moving if program.first_line + i not in tile.input_slots]))
         body, self._rows = self._rows, []
         block = self._memory(tile.size * tile.rounds)
         for index, slot in tile.output_slots.items():  # values that do not depend on inputs are written once
             for k in range(0 if program.depends_on_inputs[index] else tile.rounds):
-                self._put(self._names[index], block, k * tile.size + slot)
+                self._store_number(self._names[index], block, k * tile.size + slot)
         head += self._rows
         allocations, left = self._memory_rows()
         circles = self._library.circles() if tile.angles else ""
@@ -462,7 +462,7 @@ class _Many(LlvmWriter):
         """The number of named values."""
         return self._count
 
-    def loaded(self, slot: int) -> str:
+    def load(self, slot: int) -> str:
         """A number of every lane from the tile."""
         return self._row(f"load {self._target.vector}, ptr {self._inside('%state', slot)}")
 
@@ -476,7 +476,7 @@ class _Many(LlvmWriter):
         return self._rows
 
 
-_ALONE = """
+_ONE_STATE = """
 define void @one({pointers}) {{
 entry:
 {body}

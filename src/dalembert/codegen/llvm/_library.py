@@ -137,9 +137,9 @@ class Library:
         return out
 
 
-def _declared_in(text: str) -> set[str]:
+def _declared_in(source: str) -> set[str]:
     """The names declared in a source."""
-    return {row.split("@")[1].split("(")[0].strip('"') for row in text.splitlines() if row.startswith("declare")}
+    return {row.split("@")[1].split("(")[0].strip('"') for row in source.splitlines() if row.startswith("declare")}
 
 
 def _joined(first: str, second: str) -> str:

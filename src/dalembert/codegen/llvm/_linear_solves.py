@@ -70,14 +70,14 @@ class _Writer:
     # functions and loops
 
     @contextmanager
-    def _function(self, name: str, *kinds: ir.Type, gives: ir.Type | None = None) -> Iterator[None]:
+    def _function(self, name: str, *kinds: ir.Type, returns: ir.Type | None = None) -> Iterator[None]:
         """The body of a function; sets the builder and the arguments."""
-        function = ir.Function(self._module, ir.FunctionType(gives or ir.VoidType(), kinds), f"block.{name}")
+        function = ir.Function(self._module, ir.FunctionType(returns or ir.VoidType(), kinds), f"block.{name}")
         function.linkage = "internal"
         function.attributes.add("noinline")
         self.b, self.arguments = ir.IRBuilder(function.append_basic_block()), function.args
         yield
-        if gives is None:
+        if returns is None:
             self.b.ret_void()
 
     @contextmanager
@@ -126,7 +126,7 @@ class _Writer:
     def _less_products(self) -> None:
         """c − Σ x y over k numbers; four independent partial sums shorten the dependency chain."""
         p, v = self._pointer, self._number
-        with self._function("less_products", v, p, p, _I64, gives=v):
+        with self._function("less_products", v, p, p, _I64, returns=v):
             c, x, y, k = self.arguments
             zero, limit = ir.Constant(v, None), self.b.and_(k, _constant(-4))
             four = self._sums([c, zero, zero, zero], _constant(0), limit, x, y)

@@ -82,7 +82,7 @@ class Expressions(ABC):
         found = self.expression(node)
         return self.dense(found) if isinstance(found, CodeValue) else CodeValue(Known(found), ())
 
-    def as_kind(self, value: CodeValue, kind: Kind, node: ast.AST) -> CodeValue:
+    def convert(self, value: CodeValue, kind: Kind, node: ast.AST) -> CodeValue:
         """Convert a value to another type without loss."""
         if value.kind == kind:
             return value
@@ -91,7 +91,7 @@ class Expressions(ABC):
             and isinstance(value.kind, RecordValue)
             and len(kind.fields) == len(value.kind.fields)
         ):
-            parts = [self.as_kind(part, field, node) for part, field in zip(value.parts(), kind.fields, strict=True)]
+            parts = [self.convert(part, field, node) for part, field in zip(value.parts(), kind.fields, strict=True)]
             return joined(parts, kind.record_type)
         word = None
         if value.kind == BOOL and kind == INT:
@@ -166,7 +166,7 @@ class Expressions(ABC):
             if each.kind not in _RANKS:
                 self.raise_unsupported(node, f"expected numbers, got {each.kind} in")
         kind = max(left.kind, right.kind, INT, key=_RANKS.index)
-        return self.as_kind(left, kind, node), self.as_kind(right, kind, node)
+        return self.convert(left, kind, node), self.convert(right, kind, node)
 
     def operation(self, node: ast.AST, operator: ast.operator, left: CodeValue, right: CodeValue) -> CodeValue:
         """left operator right."""
@@ -176,7 +176,7 @@ class Expressions(ABC):
             return CodeValue(BOOL, (self.builder.and_(left.word, right.word),))
         a, b = self._alike(node, left, right)
         if isinstance(operator, ast.Div):
-            a, b = self.as_kind(a, REAL, node), self.as_kind(b, REAL, node)
+            a, b = self.convert(a, REAL, node), self.convert(b, REAL, node)
             return CodeValue(REAL, (self.builder.fdiv(a.word, b.word),))
         if type(operator) in _ARITHMETIC:
             name = _ARITHMETIC[type(operator)]
@@ -187,12 +187,12 @@ class Expressions(ABC):
         return self.raise_unsupported(node)
 
     def _power(self, node: ast.AST, base: CodeValue, exponent: CodeValue) -> CodeValue:
-        a = self.as_kind(base, REAL, node)
+        a = self.convert(base, REAL, node)
         if isinstance(exponent.word, ir.Constant) and exponent.kind == INT and exponent.word.constant == 2:
             return CodeValue(REAL, (self.builder.fmul(a.word, a.word),))
-        return self.outside("pow", a, self.as_kind(exponent, REAL, node))
+        return self.external_call("pow", a, self.convert(exponent, REAL, node))
 
-    def outside(self, name: str, *arguments: CodeValue) -> CodeValue:
+    def external_call(self, name: str, *arguments: CodeValue) -> CodeValue:
         """A function of the C library or an LLVM intrinsic, on floats."""
         kind = ir.FunctionType(REAL.word, [REAL.word] * len(arguments))
         function = self.module.globals.get(name) or ir.Function(self.module, kind, name)
@@ -279,7 +279,7 @@ class Expressions(ABC):
             kind = max((each.kind for each in found), key=lambda k: _RANKS.index(k) if k in _RANKS else -1)
         for i, end in enumerate(ends):
             self.builder.position_at_end(end)
-            found[i] = self.as_kind(found[i], kind, node)
+            found[i] = self.convert(found[i], kind, node)
             self.builder.branch(done)
         self.builder.position_at_end(done)
         pairs = zip(found[0].words, found[1].words, strict=True)
@@ -313,7 +313,7 @@ def _length(generator: Expressions, node: ast.Call, of: CodeValue) -> CodeValue:
 def _absolute(generator: Expressions, node: ast.Call, x: CodeValue) -> CodeValue:
     if x.kind != REAL:
         generator.raise_unsupported(node, f"expected a float, got {x.kind} in")
-    return generator.outside("llvm.fabs.f64", x)
+    return generator.external_call("llvm.fabs.f64", x)
 
 
 def _extreme(sign: str) -> Writer:
@@ -328,40 +328,40 @@ def _extreme(sign: str) -> Writer:
 
 def _function(name: str) -> Writer:
     def write(generator: Expressions, node: ast.Call, *x: CodeValue) -> CodeValue:
-        return generator.outside(name, *[generator.as_kind(each, REAL, node) for each in x])
+        return generator.external_call(name, *[generator.convert(each, REAL, node) for each in x])
 
     return write
 
 
 def _finite(generator: Expressions, node: ast.Call, x: CodeValue) -> CodeValue:
-    size = generator.outside("llvm.fabs.f64", generator.as_kind(x, REAL, node))
+    size = generator.external_call("llvm.fabs.f64", generator.convert(x, REAL, node))
     return CodeValue(BOOL, (generator.builder.fcmp_ordered("<", size.word, ir.Constant(REAL.word, float("inf"))),))
 
 
 def _spacing(generator: Expressions, node: ast.Call, x: CodeValue) -> CodeValue:
     """The distance to the next float, which has the next bit pattern."""
-    write, given = generator.builder, generator.as_kind(x, REAL, node).word
-    bits = write.add(write.bitcast(given, INT.word), integer(1).word)
-    return CodeValue(REAL, (write.fsub(write.bitcast(bits, REAL.word), given),))
+    write, number = generator.builder, generator.convert(x, REAL, node).word
+    bits = write.add(write.bitcast(number, INT.word), integer(1).word)
+    return CodeValue(REAL, (write.fsub(write.bitcast(bits, REAL.word), number),))
 
 
 def _as_integer(generator: Expressions, node: ast.Call, x: CodeValue) -> CodeValue:
     return (
         CodeValue(INT, (generator.builder.fptosi(x.word, INT.word),))
         if x.kind == REAL
-        else generator.as_kind(x, INT, node)
+        else generator.convert(x, INT, node)
     )
 
 
 def _chosen(generator: Expressions, node: ast.Call, test: CodeValue, left: CodeValue, right: CodeValue) -> CodeValue:
     a, b = (left, right) if left.kind == right.kind else generator._alike(node, left, right)
-    return CodeValue(a.kind, (generator.builder.select(generator.as_kind(test, BOOL, node).word, a.word, b.word),))
+    return CodeValue(a.kind, (generator.builder.select(generator.convert(test, BOOL, node).word, a.word, b.word),))
 
 
-def _record(generator: Expressions, node: ast.Call, maker: CodeValue, numbers: CodeValue) -> CodeValue:
+def _record(generator: Expressions, node: ast.Call, record_type: CodeValue, numbers: CodeValue) -> CodeValue:
     """A record of numbers from the beginning of an array of floats."""
-    assert isinstance(maker.kind, Known)
-    made: Any = maker.kind.value
+    assert isinstance(record_type.kind, Known)
+    made: Any = record_type.kind.value
     parts = []
     for i, kind in enumerate(number_types(made)):
         number = CodeValue(REAL, (generator.builder.load(generator.builder.gep(numbers.word, [integer(i).word])),))
@@ -369,16 +369,16 @@ def _record(generator: Expressions, node: ast.Call, maker: CodeValue, numbers: C
     return joined(parts, made)
 
 
-def jumped(generator: Expressions, node: ast.Call, one: CodeValue, *arrays: CodeValue) -> CodeValue:
+def call_program(generator: Expressions, node: ast.Call, one: CodeValue, *arrays: CodeValue) -> CodeValue:
     """Call a program by its address."""
     function = generator.builder.inttoptr(one.word, _PROGRAM.as_pointer())
     generator.builder.call(function, [each.word for each in arrays])
     return joined([])
 
 
-def _jumped_many(generator: Expressions, node: ast.Call, many: CodeValue, *given: CodeValue) -> CodeValue:
+def _call_program_many(generator: Expressions, node: ast.Call, many: CodeValue, *arguments: CodeValue) -> CodeValue:
     """Call a program for many states by its address: four arrays, and the number of states."""
-    *arrays, count = given
+    *arrays, count = arguments
     kind = ir.FunctionType(ir.VoidType(), [*(each.word.type for each in arrays), *[INT.word] * 3])
     words = [*(each.word for each in arrays), integer(0).word, count.word, count.word]
     generator.builder.call(generator.builder.inttoptr(many.word, kind.as_pointer()), words)
@@ -386,14 +386,14 @@ def _jumped_many(generator: Expressions, node: ast.Call, many: CodeValue, *given
 
 
 WRITERS: dict[object, Writer] = {
-    call_many: _jumped_many,
+    call_many: _call_program_many,
     len: _length,
     abs: _absolute,
     min: _extreme("<"),
     max: _extreme(">"),
-    float: lambda generator, node, x: generator.as_kind(x, REAL, node),
+    float: lambda generator, node, x: generator.convert(x, REAL, node),
     int: _as_integer,
-    bool: lambda generator, node, x: generator.as_kind(x, BOOL, node),
+    bool: lambda generator, node, x: generator.convert(x, BOOL, node),
     as_record: _record,
     np.where: _chosen,
     np.sqrt: _function("llvm.sqrt.f64"),

@@ -85,7 +85,7 @@ def _in_memory(code: bytes) -> llvm.ExecutionEngine:
 _LOADED: list[llvm.ExecutionEngine] = []  # modules shared by all programs
 
 
-def loaded(source: str, *names: str, optimize: bool = False) -> list[int]:
+def load_functions(source: str, *names: str, optimize: bool = False) -> list[int]:
     """The addresses of functions of an internal module, which lives as long as the process.
 
     Handwritten modules are not optimized; those with variables in memory and many small functions are.

@@ -19,7 +19,7 @@ GROUPS = 4  # groups of lanes that execute a step in succession: they are indepe
 _LINE = 64  # bytes of a cache line
 
 _ARGUMENTS = (
-    "ptr noalias readonly %x, ptr noalias %out, ptr readonly %row, ptr readonly %coming, ptr noalias %kept0, ptr %from0, "
+    "ptr noalias readonly %x, ptr noalias %out, ptr readonly %row, ptr readonly %coming, ptr noalias %stored0, ptr %from0, "
     "ptr %into0, i64 %begin, i64 %last, i64 %groups"
 )
 
@@ -29,11 +29,11 @@ def sweeps_source(sweeps: Sweeps, target: MachineTarget) -> str:
     library = Library(target)
     library.memory()
     steps = [
-        _StepWriter(sweeps, sweep, kind, target, library).text(f"step.{i}.{kind}")
+        _StepWriter(sweeps, sweep, kind, target, library).source(f"step.{i}.{kind}")
         for i, sweep in enumerate(sweeps.sweeps)
         for kind in range(len(sweep.steps))
     ]
-    frame = _ALONE if target.lanes == 1 else _LOOP
+    frame = _ONE_STATE if target.lanes == 1 else _LOOP
     function = frame.format(
         pointers=POINTERS,
         memory="\n".join(_memory(sweeps, target)),
@@ -54,8 +54,8 @@ class _Names(dict[int, str]):
         super().__init__(known)
         self._writer = writer
 
-    def __missing__(self, place: int) -> str:
-        self[place] = name = self._writer.loaded(place)
+    def __missing__(self, index: int) -> str:
+        self[index] = name = self._writer.load(index)
         return name
 
 
@@ -67,17 +67,17 @@ class _StepWriter(LlvmWriter):
         super().__init__(self._step.program, target, library)
         self._names = _Names(self._names, self)
         self._first_number = ROW + sweeps.rows[kind]
-        self._left = [*zip(self._step.outputs, self._program.outputs, strict=True)]
-        self._kept, self._passed = sweeps.stored[kind], sweep.passed
+        self._pending = [*zip(self._step.outputs, self._program.outputs, strict=True)]
+        self._stored, self._passed = sweeps.stored[kind], sweep.passed
         self._align = _width(target)
 
-    def text(self, name: str) -> str:
+    def source(self, name: str) -> str:
         """The source of the function."""
         for i in self._order():
             self._write([i])
             self._store_computed_outputs()
-        for place, value in [(place, self._names[y]) for place, y in self._left]:
-            self._store(value, self._at(place, "out"), place)
+        for location, value in [(location, self._names[y]) for location, y in self._pending]:
+            self._store(value, self._at(location, "out"), location)
         return _STEP.format(
             name=name,
             arguments=_ARGUMENTS,
@@ -85,35 +85,35 @@ class _StepWriter(LlvmWriter):
             body="\n".join(self._rows),
             lanes=self._target.lanes,
             vector=self._target.vector,
-            kept=self._kept,
+            stored=self._stored,
             passed=self._passed,
         )
 
     def _store_computed_outputs(self) -> None:
         """Store outputs immediately if nothing remains to be read from their storage, to save registers."""
         waiting: list[tuple[Location, int]] = []
-        for place, value in self._left:
+        for location, value in self._pending:
             known = value in self._names and value >= self._program.first_line
-            if known and not self._unread(place.storage):
-                self._store(self._names[value], self._at(place, "out"), place)
+            if known and not self._unread(location.storage):
+                self._store(self._names[value], self._at(location, "out"), location)
             else:
-                waiting.append((place, value))
-        self._left = waiting
+                waiting.append((location, value))
+        self._pending = waiting
 
     def _unread(self, storage: Storage) -> bool:
         """True while a value of this storage class is still to be loaded."""
         if storage is Storage.ROW:
             return False
-        return any(place.storage is storage and i not in self._names for i, place in enumerate(self._step.inputs))
+        return any(location.storage is storage and i not in self._names for i, location in enumerate(self._step.inputs))
 
     def _order(self) -> list[int]:
         """The lines, with function calls first, since a call overwrites all registers."""
         first = self._program.first_line
         early: set[int] = set()
         for i in reversed(range(len(self._program.lines))):
-            operation, places = self._program.lines[i]
+            operation, operands = self._program.lines[i]
             if i in early or not OPERATIONS[operation].llvm:
-                early.update({i, *(a - first for a in places if a >= first)})
+                early.update({i, *(a - first for a in operands if a >= first)})
         return [*sorted(early), *(i for i in range(len(self._program.lines)) if i not in early)]
 
     def _fetched(self) -> Iterator[str]:
@@ -128,67 +128,67 @@ class _StepWriter(LlvmWriter):
         yield "%alike = icmp eq i64 %own.kind, %coming.kind"
         yield "%foreseen = select i1 %alike, ptr %coming, ptr %row"
         lines = GROUPS * _width(self._target) // _LINE + 1
-        for name, places in (("x", self._step.inputs), ("out", self._step.outputs)):
-            for i in sorted({place.at for place in places if place.storage is Storage.ROW}):
+        for name, locations in (("x", self._step.inputs), ("out", self._step.outputs)):
+            for i in sorted({location.at for location in locations if location.storage is Storage.ROW}):
                 at = f"%fetch.{name}{i}"
                 yield f"{at}.at = getelementptr i64, ptr %foreseen, i64 {ROW + i}"
                 yield f"{at}.row = load i64, ptr {at}.at"
-                yield f"{at}.place = getelementptr ptr, ptr %{name}, i64 {at}.row"
-                yield f"{at}.first = load ptr, ptr {at}.place"
+                yield f"{at}.row.at = getelementptr ptr, ptr %{name}, i64 {at}.row"
+                yield f"{at}.first = load ptr, ptr {at}.row.at"
                 yield f"{at} = getelementptr {self._target.real}, ptr {at}.first, i64 %begin"
                 for k in range(lines):
                     yield f"{at}.{k} = getelementptr i8, ptr {at}, i64 {k * _LINE}"
                     yield f"call void @llvm.prefetch.p0(ptr {at}.{k}, i32 {int(name == 'out')}, i32 3, i32 1)"
 
-    def loaded(self, place: int) -> str:
+    def load(self, index: int) -> str:
         """An input of the program."""
-        where, target = self._step.inputs[place], self._target
-        at = self._at(where, "x")
-        if where.storage is not Storage.NUMBER:
-            return self._row(f"load {target.vector}, ptr {at}, align {self._alignment(where)}")
+        location, target = self._step.inputs[index], self._target
+        at = self._at(location, "x")
+        if location.storage is not Storage.NUMBER:
+            return self._row(f"load {target.vector}, ptr {at}, align {self._alignment(location)}")
         value = self._row(f"load {target.real}, ptr {at}")
         return value if target.lanes == 1 else self._in_all_lanes(value)
 
-    def _at(self, place: Location, array: str) -> str:
+    def _at(self, location: Location, array: str) -> str:
         """The address of a storage location."""
         vector = self._target.vector
-        if place.storage is Storage.NUMBER:
-            return self._row(f"getelementptr double, ptr %row, i64 {self._first_number + place.at}")
-        if place.storage is Storage.LINK:
-            return self._row(f"getelementptr {vector}, ptr %kept, i64 {place.at}")
-        if place.storage is Storage.PASSED:
-            return self._row(f"getelementptr {vector}, ptr %{'from' if array == 'x' else 'into'}, i64 {place.at}")
-        word = self._row(f"getelementptr i64, ptr %row, i64 {ROW + place.at}")
+        if location.storage is Storage.NUMBER:
+            return self._row(f"getelementptr double, ptr %row, i64 {self._first_number + location.at}")
+        if location.storage is Storage.LINK:
+            return self._row(f"getelementptr {vector}, ptr %stored, i64 {location.at}")
+        if location.storage is Storage.PASSED:
+            return self._row(f"getelementptr {vector}, ptr %{'from' if array == 'x' else 'into'}, i64 {location.at}")
+        word = self._row(f"getelementptr i64, ptr %row, i64 {ROW + location.at}")
         number = self._row(f"load i64, ptr {word}")
         if self._target.lanes == 1:
             return self._row(f"getelementptr {self._target.real}, ptr %{array}, i64 {number}")
         begin = self._row(f"load ptr, ptr {self._row(f'getelementptr ptr, ptr %{array}, i64 {number}')}")
         return self._row(f"getelementptr {self._target.real}, ptr {begin}, i64 %k")
 
-    def _alignment(self, place: Location) -> int:
-        return (4 if self._target.single else 8) if place.storage is Storage.ROW else self._align
+    def _alignment(self, location: Location) -> int:
+        return (4 if self._target.single else 8) if location.storage is Storage.ROW else self._align
 
-    def _store(self, value: str, at: str, place: Location) -> None:
-        self._rows.append(f"store {self._target.vector} {value}, ptr {at}, align {self._alignment(place)}")
+    def _store(self, value: str, at: str, location: Location) -> None:
+        self._rows.append(f"store {self._target.vector} {value}, ptr {at}, align {self._alignment(location)}")
 
 
 def _memory(sweeps: Sweeps, target: MachineTarget) -> Iterator[str]:
     """Rows that allocate memory: for stored values, then for the slots of every sweep, with initialized reserved slots."""
-    for i, name in enumerate(("links", "kept.one", "slots1", "slots0")):
+    for i, name in enumerate(("links", "stored.one", "slots1", "slots0")):
         yield f"%at.{name} = getelementptr i64, ptr %tables, i64 {i}"
         yield f"%{name} = load i64, ptr %at.{name}"
     groups = 1 if target.lanes == 1 else GROUPS
-    yield f"%kept = mul i64 %kept.one, {groups}"
-    begin = "%kept"
+    yield f"%stored = mul i64 %stored.one, {groups}"
+    begin = "%stored"
     for i, sweep in enumerate(sweeps.sweeps):
         yield f"%size{i} = mul i64 %slots{int(sweep.outwards)}, {sweep.passed * groups}"
         yield f"%end{i} = add i64 {begin}, %size{i}"
         begin = f"%end{i}"
     yield f"%bytes = mul i64 {begin}, {_width(target)}"
-    yield "%room = add i64 %bytes, 64"
-    yield "%whole = call ptr @malloc(i64 %room)"
+    yield "%total = add i64 %bytes, 64"
+    yield "%whole = call ptr @malloc(i64 %total)"
     yield from ALIGN_MEMORY
-    begin, first_value = "%kept", HEAD
+    begin, first_value = "%stored", HEAD
     for i, sweep in enumerate(sweeps.sweeps):
         yield f"%slots.{i} = getelementptr {target.vector}, ptr %memory, i64 {begin}"
         for j in range(sweep.passed * groups):
@@ -226,7 +226,7 @@ def _sweep_source(sweeps: Sweeps, i: int, target: MachineTarget) -> str:
         i=i,
         index="add i64 0, %j" if sweep.outwards else "sub i64 %last.link, %j",
         starts=first,
-        way=1 if sweep.outwards else -1,
+        direction=1 if sweep.outwards else -1,
         vector=target.vector,
         passed=sweep.passed * groups,
         groups=groups,
@@ -250,8 +250,8 @@ group:
 %wanted = add i64 %begin, %shift
 %late = icmp sgt i64 %wanted, %last
 %k = select i1 %late, i64 %last, i64 %wanted
-%kept.i = mul i64 %g, {kept}
-%kept = getelementptr {vector}, ptr %kept0, i64 %kept.i
+%stored.i = mul i64 %g, {stored}
+%stored = getelementptr {vector}, ptr %stored0, i64 %stored.i
 %passed.i = mul i64 %g, {passed}
 %from = getelementptr {vector}, ptr %from0, i64 %passed.i
 %into = getelementptr {vector}, ptr %into0, i64 %passed.i
@@ -266,26 +266,26 @@ ret void
 }}
 """
 _SWEEP = """
-br label %walk{i}
-walk{i}:
+br label %sweep{i}
+sweep{i}:
 br label %link{i}
 link{i}:
-%j{i} = phi i64 [ 0, %walk{i} ], [ %j.next{i}, %next.link{i} ]
+%j{i} = phi i64 [ 0, %sweep{i} ], [ %j.next{i}, %next.link{i} ]
 %index{i} = {index}{i}
 %start.i{i} = add i64 %index{i}, {starts}
 %start.at{i} = getelementptr i64, ptr %tables, i64 %start.i{i}
 %start{i} = load i64, ptr %start.at{i}
 %row{i} = getelementptr i64, ptr %tables, i64 %start{i}
 %final{i} = icmp eq i64 %j{i}, %last.link
-%way{i} = select i1 %final{i}, i64 0, i64 {way}
-%coming.at{i} = getelementptr i64, ptr %start.at{i}, i64 %way{i}
+%direction{i} = select i1 %final{i}, i64 0, i64 {direction}
+%coming.at{i} = getelementptr i64, ptr %start.at{i}, i64 %direction{i}
 %coming.start{i} = load i64, ptr %coming.at{i}
 %coming{i} = getelementptr i64, ptr %tables, i64 %coming.start{i}
 %kind{i} = load i64, ptr %row{i}
-%kept.at{i} = getelementptr i64, ptr %row{i}, i64 1
-%kept.i{i} = load i64, ptr %kept.at{i}
-%kept.g{i} = mul i64 %kept.i{i}, {groups}
-%kept{i} = getelementptr {vector}, ptr %memory, i64 %kept.g{i}
+%stored.at{i} = getelementptr i64, ptr %row{i}, i64 1
+%stored.i{i} = load i64, ptr %stored.at{i}
+%stored.g{i} = mul i64 %stored.i{i}, {groups}
+%stored{i} = getelementptr {vector}, ptr %memory, i64 %stored.g{i}
 %from.at{i} = getelementptr i64, ptr %row{i}, i64 {read}
 %from.slot{i} = load i64, ptr %from.at{i}
 %from.i{i} = mul i64 %from.slot{i}, {passed}
@@ -302,11 +302,11 @@ br label %next.link{i}
 next.link{i}:
 %j.next{i} = add i64 %j{i}, 1
 %more{i} = icmp slt i64 %j.next{i}, %links
-br i1 %more{i}, label %link{i}, label %walked{i}
-walked{i}:"""
+br i1 %more{i}, label %link{i}, label %swept{i}
+swept{i}:"""
 _CASE = """
 case{i}.{kind}:
-call void @"step.{i}.{kind}"(ptr %x, ptr %out, ptr %row{i}, ptr %coming{i}, ptr %kept{i}, ptr %from{i}, ptr %into{i},
+call void @"step.{i}.{kind}"(ptr %x, ptr %out, ptr %row{i}, ptr %coming{i}, ptr %stored{i}, ptr %from{i}, ptr %into{i},
     i64 %next, i64 %last, i64 %groups)
 br label %linked{i}"""
 _ADDED = """
@@ -337,7 +337,7 @@ done:
 ret void
 }}
 """
-_ALONE = """
+_ONE_STATE = """
 define void @one({pointers}) {{
 entry:
 %next = add i64 0, 0

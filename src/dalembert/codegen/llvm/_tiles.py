@@ -75,17 +75,17 @@ class Tile:
         parts = [
             _constants("slots", slots),
             _constants("angles", self.angles),
-            self._copier("send", _SEND, "%near", "%far"),
-            _ROWS.format(**names, name="send.all", called="send", rows=len(slots), slot=_SLOT),
+            self._copier("scatter", _SCATTER, "%near", "%far"),
+            _ROWS.format(**names, name="scatter.all", called="scatter", rows=len(slots), slot=_SLOT),
         ]
         if self.program.inputs:
             parts += [
-                self._copier("bring", _BRING, "%far", "%near"),
-                _ROWS.format(**names, name="bring.all", called="bring", rows=len(self.program.inputs), slot=_SAME),
+                self._copier("gather", _GATHER, "%far", "%near"),
+                _ROWS.format(**names, name="gather.all", called="gather", rows=len(self.program.inputs), slot=_SAME),
             ]
         if self.angles:
             first = len(self.program.inputs)
-            parts.append(_TURN.format(**names, circles=circles, count=len(self.angles), first=first))
+            parts.append(_SINE_COSINE.format(**names, circles=circles, count=len(self.angles), first=first))
         return "\n".join(parts)
 
     @property
@@ -102,7 +102,7 @@ class Tile:
 
     def _copier(self, name: str, each: str, source: str, target: str) -> str:
         """The function that copies one row of a tile."""
-        some, each = _SOME.format(**self._names, source=source, target=target), each.format(**self._names)
+        some, each = _PARTIAL_ROW.format(**self._names, source=source, target=target), each.format(**self._names)
         copies = "\n".join(self._copies(source, target))
         return _COPIER.format(**self._names, name=name, copies=copies, some=some, each=each)
 
@@ -124,10 +124,10 @@ class Tile:
         """The calls before and after the program."""
         before = []
         if self.program.inputs:
-            before.append("call void @bring.all(ptr %x, ptr %tile, i64 %first, i64 %count)")
+            before.append("call void @gather.all(ptr %x, ptr %tile, i64 %first, i64 %count)")
         if self.angles:
-            before.append("call void @turn.all(ptr %tile, i64 %slots)")
-        return "\n".join(before), "call void @send.all(ptr %out, ptr %tile, i64 %first, i64 %count)"
+            before.append("call void @sine.cosine.all(ptr %tile, i64 %slots)")
+        return "\n".join(before), "call void @scatter.all(ptr %out, ptr %tile, i64 %first, i64 %count)"
 
 
 def _constants(name: str, numbers: tuple[int, ...] | list[int]) -> str:
@@ -138,7 +138,7 @@ def _constants(name: str, numbers: tuple[int, ...] | list[int]) -> str:
 _SAME = "%slot = add i64 %i, 0"
 _SLOT = "%slot.at = getelementptr i64, ptr @slots, i64 %i\n%slot = load i64, ptr %slot.at"
 # an incomplete row: round by round, then the last states one by one
-_SOME = """
+_PARTIAL_ROW = """
 some:
 %rounds = udiv i64 %count, {lanes}
 %most = mul i64 %rounds, {lanes}
@@ -177,7 +177,7 @@ done:
 ret void
 }}
 """
-_BRING = """\
+_GATHER = """\
 %i = add i64 %most, %lane
 %final = sub i64 %count, 1
 %late = icmp sgt i64 %i, %final
@@ -189,7 +189,7 @@ store {real} %v, ptr %into
 %next = add i64 %lane, 1
 %more = icmp slt i64 %next, {lanes}
 br i1 %more, label %each, label %done"""
-_SEND = """\
+_SCATTER = """\
 %i = add i64 %most, %lane
 %from = getelementptr {real}, ptr %line, i64 %lane
 %v = load {real}, ptr %from
@@ -237,8 +237,8 @@ done:
 ret void
 }}
 """
-_TURN = """
-define internal void @turn.all(ptr noalias %tile, i64 %slots) noinline {{
+_SINE_COSINE = """
+define internal void @sine.cosine.all(ptr noalias %tile, i64 %slots) noinline {{
 entry:
 br label %each
 each:

@@ -121,22 +121,22 @@ def kind_of(value: object) -> Kind:
     )
 
 
-def flat(value: object) -> Iterator[object]:
+def to_words(value: object) -> Iterator[object]:
     """The words of a Python value."""
     if isinstance(value, np.ndarray):
         yield value.__array_interface__["data"][0]
         yield from value.shape
     elif isinstance(value, tuple):
         for each in value:
-            yield from flat(each)
+            yield from to_words(each)
     else:
         yield value
 
 
-def rebuilt(kind: Kind, words: Iterator[float]) -> object:
+def to_python(kind: Kind, words: Iterator[float]) -> object:
     """A Python value from words; arrays are not supported."""
     if isinstance(kind, RecordValue):
-        found = tuple(rebuilt(each, words) for each in kind.fields)
+        found = tuple(to_python(each, words) for each in kind.fields)
         return found if kind.fields else None
     if not isinstance(kind, ScalarType):
         raise EngineError("machine code: a function called from Python cannot return an array.")
@@ -171,10 +171,11 @@ def integer(value: int) -> CodeValue:
     return CodeValue(INT, (ir.Constant(INT.word, value),))
 
 
-def joined(parts: list[CodeValue], maker: type = tuple) -> CodeValue:
+def joined(parts: list[CodeValue], record_type: type = tuple) -> CodeValue:
     """A record or tuple of values."""
     return CodeValue(
-        RecordValue(maker, tuple(part.kind for part in parts)), tuple(word for part in parts for word in part.words)
+        RecordValue(record_type, tuple(part.kind for part in parts)),
+        tuple(word for part in parts for word in part.words),
     )
 
 
@@ -231,15 +232,15 @@ class MemoryFunctions:
     def _write_release(self, builder: Builder) -> None:
         """Write the function that frees all blocks of an arena."""
         last = builder.gep(self.release.args[0], [integer(2).word])
-        look, free, done = (self.release.append_basic_block() for _ in range(3))
-        builder.branch(look)
-        builder.position_at_end(look)
+        test, free, done = (self.release.append_basic_block() for _ in range(3))
+        builder.branch(test)
+        builder.position_at_end(test)
         block = builder.load(last)
         builder.cbranch(builder.icmp_signed("==", block, integer(0).word), done, free)
         builder.position_at_end(free)
         pointer = builder.inttoptr(block, ARENA)
         builder.store(builder.load(pointer), last)
         builder.call(self.free, [builder.bitcast(pointer, _BYTE)])
-        builder.branch(look)
+        builder.branch(test)
         builder.position_at_end(done)
         builder.ret_void()

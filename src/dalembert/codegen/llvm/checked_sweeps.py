@@ -1,18 +1,18 @@
 """Loops over links for one state with the interface of a program: loads added, and a validity check after the results.
 
-One small module serves all trees; only a table of words differs. See `recursive/rolled_sweeps` for the functions.
+One small module serves all trees; only the table of addresses and sizes differs. See `recursive/rolled_sweeps` for the functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.codegen.function import Native
-from dalembert.codegen.llvm._machine_code import loaded, word_loads
+from dalembert.codegen.llvm._machine_code import load_functions, word_loads
 
 _WORDS = {
     "loops": "ptr",
@@ -26,29 +26,29 @@ _WORDS = {
 _WORDS |= {"tiny": "double", "tolerance": "double", "parts": "i64"}
 _HEAD = word_loads(_WORDS)
 _FUNCTION = f"""
-define void @watched(ptr noalias %x, ptr %p, ptr %table, ptr noalias %out) {{
+define void @checked(ptr noalias %x, ptr %p, ptr %table, ptr noalias %out) {{
 {_HEAD}
 BODY
-call void @alarm(ptr %x, ptr %table, ptr %out)
+call void @check(ptr %x, ptr %table, ptr %out)
 ret void
 }}
 """
-_PLAIN = "call void %loops(ptr %x, ptr %p, ptr %links, ptr %out)"
+_UNLOADED = "call void %loops(ptr %x, ptr %p, ptr %links, ptr %out)"
 _COPY = """
 %front.bytes = mul i64 %front, 8
 %speed.bytes = mul i64 %speeds, 8
 %row.bytes = mul i64 %rows, 8
 %two = mul i64 %speed.bytes, 2
 %some = add i64 %row.bytes, %two
-%room = add i64 %some, 16
-%y = call ptr @malloc(i64 %room)
+%bytes = add i64 %some, 16
+%y = call ptr @malloc(i64 %bytes)
 call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 %front.bytes, i1 false)
 %behind = getelementptr double, ptr %y, i64 %front
 %last = sub i64 %rows, 1
 %t.at = getelementptr double, ptr %x, i64 %last
 %t = load double, ptr %t.at
 """
-_LEFT = "call void @free(ptr %y)"
+_FREE = "call void @free(ptr %y)"
 # the loads at (q, s, t) are stored after the memory of all rows
 _LOADS = f"""{_COPY}
 store double %t, ptr %behind
@@ -56,25 +56,25 @@ store double %t, ptr %behind
 call void %loads(ptr %y, ptr %p, ptr %tables, ptr %f)
 """
 _BODIES = {
-    "plain": _PLAIN,
+    "unloaded": _UNLOADED,
     # zero speeds between q and t
-    "resting": f"""{_COPY}
+    "gravity": f"""{_COPY}
 call void @llvm.memset.p0.i64(ptr %behind, i8 0, i64 %speed.bytes, i1 false)
 %end = getelementptr double, ptr %behind, i64 %speeds
 store double %t, ptr %end
 call void %loops(ptr %y, ptr %p, ptr %links, ptr %out)
-{_LEFT}""",
+{_FREE}""",
     "inverse": f"""{_LOADS}
-{_PLAIN}
+{_UNLOADED}
 call void @sums(ptr %out, ptr %out, ptr %f, double -1.0, i64 %speeds)
-{_LEFT}""",
+{_FREE}""",
     "forward": f"""{_LOADS}
 %tau = getelementptr double, ptr %x, i64 %front
 call void @sums(ptr %behind, ptr %tau, ptr %f, double 1.0, i64 %speeds)
 %end = getelementptr double, ptr %behind, i64 %speeds
 store double %t, ptr %end
 call void %loops(ptr %y, ptr %p, ptr %links, ptr %out)
-{_LEFT}""",
+{_FREE}""",
 }
 _SHARED = f"""
 declare ptr @malloc(i64)
@@ -105,12 +105,12 @@ ret void
 
 define internal double @total(ptr %a, i64 %count) {{
 entry:
-%whole = and i64 %count, -8
+%full.count = and i64 %count, -8
 br label %eight
 eight:
 %i = phi i64 [ 0, %entry ], [ %i8, %take ]
 %sums = phi <8 x double> [ zeroinitializer, %entry ], [ %added, %take ]
-%full = icmp slt i64 %i, %whole
+%full = icmp slt i64 %i, %full.count
 br i1 %full, label %take, label %fold
 take:
 %p = getelementptr double, ptr %a, i64 %i
@@ -122,7 +122,7 @@ fold:
 %folded = call reassoc double @llvm.vector.reduce.fadd.v8f64(double 0.0, <8 x double> %sums)
 br label %one
 one:
-%k = phi i64 [ %whole, %fold ], [ %k1, %last ]
+%k = phi i64 [ %full.count, %fold ], [ %k1, %last ]
 %sum = phi double [ %folded, %fold ], [ %more, %last ]
 %left = icmp slt i64 %k, %count
 br i1 %left, label %last, label %done
@@ -136,12 +136,12 @@ done:
 ret double %sum
 }}
 
-define internal void @alarm(ptr %x, ptr %table, ptr %out) {{
+define internal void @check(ptr %x, ptr %table, ptr %out) {{
 entry:
 {_HEAD}
-%given = call double @total(ptr %x, i64 %rows)
+%inputs = call double @total(ptr %x, i64 %rows)
 %found = call double @total(ptr %out, i64 %speeds)
-%both = fadd double %given, %found
+%both = fadd double %inputs, %found
 %finite = fmul double %both, %tiny
 br label %attitude
 attitude:
@@ -152,8 +152,8 @@ br i1 %open, label %norm, label %done
 norm:
 %k = phi i64 [ %i, %attitude ], [ %k1, %norm ]
 %norm2 = phi double [ 0.0, %attitude ], [ %more, %norm ]
-%place = add i64 %k, {len(_WORDS)}
-%row.at = getelementptr i64, ptr %table, i64 %place
+%index = add i64 %k, {len(_WORDS)}
+%row.at = getelementptr i64, ptr %table, i64 %index
 %row = load i64, ptr %row.at
 %part.at = getelementptr double, ptr %x, i64 %row
 %part = load double, ptr %part.at
@@ -180,7 +180,7 @@ ret void
 class SweepChecks(NamedTuple):
     """Wrapper of the loops, and the data of the validity check."""
 
-    mode: Literal["plain", "resting", "inverse", "forward"]  # resting: at zero speeds; the last two have loads
+    mode: str  # a key of `_BODIES`: gravity is at zero speeds, inverse and forward have loads
     rows: int  # number of inputs, including the time
     front: int  # rows before the rows that are added
     speeds: int
@@ -189,15 +189,15 @@ class SweepChecks(NamedTuple):
     tolerance: float  # of the squared norms of quaternions
 
 
-def checked_loops(watch: SweepChecks, loops: Native, loads: Native | None) -> Native:
+def checked_loops(checks: SweepChecks, loops: Native, loads: Native | None) -> Native:
     """Loops, optionally with loads, as one function of a state whose last output is the validity check."""
     load_words = (0, 0) if loads is None else (loads.address, loads.tables.ctypes.data)
-    sizes = np.array([watch.rows, watch.front, watch.speeds])
-    limits = np.array([watch.tiny, watch.tolerance]).view(np.int64)
-    words = [loops.address, loops.tables.ctypes.data, *load_words, *sizes, *limits, len(watch.parts), *watch.parts]
-    return Native(_address(watch.mode), np.array(words, dtype=np.int64))
+    sizes = np.array([checks.rows, checks.front, checks.speeds])
+    limits = np.array([checks.tiny, checks.tolerance]).view(np.int64)
+    words = [loops.address, loops.tables.ctypes.data, *load_words, *sizes, *limits, len(checks.parts), *checks.parts]
+    return Native(_address(checks.mode), np.array(words, dtype=np.int64))
 
 
 @cache
-def _address(way: str) -> int:
-    return loaded(_SHARED + _FUNCTION.replace("BODY", _BODIES[way]), "watched")[0]
+def _address(mode: str) -> int:
+    return load_functions(_SHARED + _FUNCTION.replace("BODY", _BODIES[mode]), "checked")[0]

@@ -2,7 +2,7 @@
 
 Supported: numbers, arrays of float, int or bool in C order, records (`NamedTuple`) of them; assignments, `if`, `while`,
 `for` over `range`, `break`, `continue`, `return`; arithmetic, comparisons, `and`, `or`, `not`, `x if c else y`, also on arrays
-(`array_expressions`); nonnegative indices and slices; `np.empty`, `np.zeros`, `np.ones`, `np.full` and the functions of
+(`_array_expressions`); nonnegative indices and slices; `np.empty`, `np.zeros`, `np.ones`, `np.full` and the functions of
 `WRITERS` and `ARRAY_WRITERS`; other functions of this subset, which may be arguments, and those that a loop replaces
 (`compiled_loop.in_machine_code`). A test for None is decided at compile time.
 
@@ -24,8 +24,8 @@ from llvmlite import ir
 
 from dalembert.codegen.compiled_loop import REPLACEMENTS, call
 from dalembert.codegen.llvm._array_expressions import ARRAY_WRITERS, ArrayExpressions, sizes_of
-from dalembert.codegen.llvm._loop_expressions import WRITERS, jumped
-from dalembert.codegen.llvm._machine_code import loaded
+from dalembert.codegen.llvm._loop_expressions import WRITERS, call_program
+from dalembert.codegen.llvm._machine_code import load_functions
 from dalembert.codegen.llvm._value_types import (
     ARENA,
     BOOL,
@@ -60,7 +60,7 @@ def c_functions(functions: Mapping[Callable[..., None], Sequence[object]]) -> li
     module = LoopModule(call)
     for python_function, known in functions.items():
         module.c_entry(python_function, known)
-    return loaded(str(module.module), *(python_function.__name__ for python_function in functions), optimize=True)
+    return load_functions(str(module.module), *(function.__name__ for function in functions), optimize=True)
 
 
 class LoopModule:
@@ -81,9 +81,9 @@ class LoopModule:
             tree = ast.parse(textwrap.dedent(inspect.getsource(python_function))).body[0]
             assert isinstance(tree, ast.FunctionDef)
             result = _returned(python_function, tree)
-            given = [word for kind in kinds for word in words_of(kind)]
+            words = [word for kind in kinds for word in words_of(kind)]
             if result is None:
-                made = self._declared(python_function, ir.VoidType(), [ARENA, ARENA, *given])
+                made = self._declared(python_function, ir.VoidType(), [ARENA, ARENA, *words])
                 made.attributes.add("noinline")  # a call costs little compared with the allocation
                 if not any(isinstance(node, ast.For | ast.While) for node in ast.walk(tree)):
                     made.attributes.add("optsize")  # small arrays: otherwise compilation takes twice as long
@@ -93,16 +93,16 @@ class LoopModule:
                     Statements(self, made, python_function, tree, kinds, None).write(),
                 )
             else:
-                words = words_of(result)
-                back = ir.VoidType() if not words else words[0] if len(words) == 1 else ir.LiteralStructType(words)
-                made = self._declared(python_function, back, given)
+                out = words_of(result)
+                back = ir.VoidType() if not out else out[0] if len(out) == 1 else ir.LiteralStructType(out)
+                made = self._declared(python_function, back, words)
                 self._written[python_function, kinds] = made, result
                 Statements(self, made, python_function, tree, kinds, result).write()
         return self._written[python_function, kinds]
 
-    def _declared(self, python_function: FunctionType, back: ir.Type, given: list[ir.Type]) -> ir.Function:
+    def _declared(self, python_function: FunctionType, back: ir.Type, words: list[ir.Type]) -> ir.Function:
         name = self.module.get_unique_name(f"{python_function.__name__}.")
-        made = ir.Function(self.module, ir.FunctionType(back, given), name)
+        made = ir.Function(self.module, ir.FunctionType(back, words), name)
         made.linkage = "internal"
         return made
 
@@ -113,10 +113,10 @@ class LoopModule:
         builder: Builder = ir.IRBuilder(
             ir.Function(self.module, ir.FunctionType(ir.VoidType(), [row, row]), ENTRY).append_basic_block()
         )
-        given, out = builder.function.args
+        packed, out = builder.function.args
         words = []
         for i, word in enumerate(word for kind in kinds for word in words_of(kind)):
-            raw = builder.load(builder.gep(given, [integer(i).word]))
+            raw = builder.load(builder.gep(packed, [integer(i).word]))
             words.append(_unpacked(builder, raw, word))
         found = builder.call(function, words)
         parts = words_of(result)
@@ -242,7 +242,7 @@ class Statements(ArrayExpressions):
                 value.kind, tuple(self._first.alloca(word.type, name=name) for word in value.words)
             )
         slot = self.slots[name]
-        for word, at in zip(self.as_kind(value, slot.kind, node).words, slot.words, strict=True):
+        for word, at in zip(self.convert(value, slot.kind, node).words, slot.words, strict=True):
             self.builder.store(word, at)
 
     def _store(self, target: ast.expr, value: CodeValue) -> None:
@@ -252,11 +252,11 @@ class Statements(ArrayExpressions):
             for each, part in zip(target.elts, value.parts(), strict=True):
                 self._store(each, part)
         elif isinstance(target, ast.Subscript):
-            place = self.element_address(target, self.operand(target.value))
-            if isinstance(place.kind, ScalarType):
-                self.builder.store(self.as_kind(value, place.kind, target).word, place.word)
+            address = self.element_address(target, self.operand(target.value))
+            if isinstance(address.kind, ScalarType):
+                self.builder.store(self.convert(value, address.kind, target).word, address.word)
             else:
-                self.fill(target, place, value)
+                self.fill(target, address, value)
         else:
             self.raise_unsupported(target, "machine code does not support assignment to")
 
@@ -301,9 +301,9 @@ class Statements(ArrayExpressions):
     ) -> None:
         if node.orelse:
             self.raise_unsupported(node, "machine code does not support `else` of a loop:")
-        look, body, more, after = (self.builder.append_basic_block(name) for name in ("look", "do", "next", "after"))
-        self.builder.branch(look)
-        self.builder.position_at_end(look)
+        check, body, more, after = (self.builder.append_basic_block(name) for name in ("check", "do", "next", "after"))
+        self.builder.branch(check)
+        self.builder.position_at_end(check)
         self.builder.cbranch(test(), body, after)
         self.builder.position_at_end(body)
         self._loops.append((more, after))
@@ -313,19 +313,19 @@ class Statements(ArrayExpressions):
         self._go(more)
         self.builder.position_at_end(more)
         step()
-        self.builder.branch(look)
+        self.builder.branch(check)
         self.builder.position_at_end(after)
 
     def _While(self, node: ast.While) -> None:
         self._loop(node, lambda: self.truth(node.test))
 
     def _For(self, node: ast.For) -> None:
-        given = node.iter
-        if not isinstance(given, ast.Call) or self.expression(given.func) is not range:
+        iterable = node.iter
+        if not isinstance(iterable, ast.Call) or self.expression(iterable.func) is not range:
             self.raise_unsupported(node.iter, "machine code does not support a loop over")
-        limits = [self.integer_operand(each) for each in given.args[:2]]
+        limits = [self.integer_operand(each) for each in iterable.args[:2]]
         begin, end = limits if len(limits) == 2 else (integer(0).word, limits[0])
-        by = 1 if len(given.args) < 3 else ast.literal_eval(given.args[2])
+        by = 1 if len(iterable.args) < 3 else ast.literal_eval(iterable.args[2])
         counter = self._first.alloca(INT.word)
         self.builder.store(begin, counter)
         self._loop(
@@ -343,7 +343,7 @@ class Statements(ArrayExpressions):
 
     def _Return(self, node: ast.Return) -> None:
         value = joined([]) if node.value is None else self.value(node.value)
-        self._leave(value if self.result is None else self.as_kind(value, self.result, node))
+        self._leave(value if self.result is None else self.convert(value, self.result, node))
 
     def _leave(self, value: CodeValue) -> None:
         """Return a value."""
@@ -365,7 +365,7 @@ class Statements(ArrayExpressions):
             return self._made(node, function, keywords.get("dtype"))
         arguments = before + [self.argument(each) for each in node.args]
         if function is self.within.jump:
-            return jumped(self, node, *arguments)
+            return call_program(self, node, *arguments)
         if isinstance(function, np.ufunc) or function in (abs, np.where):
             return self.elementwise(lambda *each: self._writer(node, function)(self, node, *each), *arguments)
         if function in REPLACEMENTS:
@@ -414,10 +414,10 @@ class Statements(ArrayExpressions):
         if made in self.within.return_arrays:
             results = self._first.alloca(INT.word, size=max(len(kinds), 1))
             self.builder.call(made, [self.arena, results, *words])
-            places = [self.builder.gep(results, [integer(i).word]) for i in range(len(kinds))]
+            addresses = [self.builder.gep(results, [integer(i).word]) for i in range(len(kinds))]
             found = [
                 self.builder.load(self.builder.bitcast(at, kind.as_pointer()))
-                for at, kind in zip(places, kinds, strict=True)
+                for at, kind in zip(addresses, kinds, strict=True)
             ]
             return CodeValue(result, tuple(found))
         found = self.builder.call(made, words)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.codegen.function import Native
-from dalembert.codegen.llvm._machine_code import loaded, word_loads
+from dalembert.codegen.llvm._machine_code import load_functions, word_loads
 
 TYPE, DATA, ORDER, SHAPE, STRIDES, KIND = 8, 16, 24, 32, 40, 56  # byte offsets in the struct of an array
 _NUMBER = 0.1
@@ -45,23 +45,23 @@ fields:
 _CALL_SOURCE = f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare double @llvm.fabs.f64(double)
-define ptr @quick(ptr %self, ptr %given, i64 %received) {{
+define ptr @fast_call(ptr %self, ptr %arguments, i64 %received) {{
 entry:
 %pt = getelementptr i8, ptr %self, i64 {DATA}
 %table = load ptr, ptr %pt
 {word_loads({"one": "ptr", "tables": "ptr", "kind": "i64", "double": "i64", "count": "i64", "inputs": "i64"})}
-{word_loads({"outputs": "i64", "float": "i64", "hold": "ptr", "none": "ptr", "empty": "ptr", "axes64": "i64"}, 6)}
+{word_loads({"outputs": "i64", "float": "i64", "increment": "ptr", "none": "ptr", "empty": "ptr", "axes64": "i64"}, 6)}
 %axes = trunc i64 %axes64 to i32
 %sizes = getelementptr i64, ptr %table, i64 12
 %x = alloca double, i64 %inputs, align 64
 %out = alloca double, i64 %outputs, align 64
 %more = sub i64 %received, %count
 %new = icmp eq i64 %more, 1
-%into.given = icmp eq i64 %more, 2
-%right = or i1 %new, %into.given
+%into.result = icmp eq i64 %more, 2
+%right = or i1 %new, %into.result
 br i1 %right, label %clock, label %unfit
 clock:
-%pc = getelementptr ptr, ptr %given, i64 %count
+%pc = getelementptr ptr, ptr %arguments, i64 %count
 %moment = load ptr, ptr %pc
 %pm = getelementptr i8, ptr %moment, i64 {TYPE}
 %mtype = load i64, ptr %pm
@@ -69,12 +69,12 @@ clock:
 br i1 %plain, label %group, label %unfit
 group:
 %g = phi i64 [ 0, %clock ], [ %after, %copy ]
-%place = phi i64 [ 0, %clock ], [ %end, %copy ]
+%offset = phi i64 [ 0, %clock ], [ %end, %copy ]
 %all = icmp eq i64 %g, %count
 br i1 %all, label %run, label %look
 look:
-%held = getelementptr ptr, ptr %given, i64 %g
-%object = load ptr, ptr %held
+%item.at = getelementptr ptr, ptr %arguments, i64 %g
+%object = load ptr, ptr %item.at
 {_FIELDS}
 %row = icmp eq i32 %order, 1
 %real = icmp eq i64 %number, %double
@@ -90,37 +90,37 @@ length:
 %fits = and i1 %long, %dense
 br i1 %fits, label %copy, label %unfit
 copy:
-%target = getelementptr double, ptr %x, i64 %place
+%target = getelementptr double, ptr %x, i64 %offset
 %bytes = mul i64 %n, 8
 call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %data, i64 %bytes, i1 false)
 %after = add i64 %g, 1
-%end = add i64 %place, %n
+%end = add i64 %offset, %n
 br label %group
 run:
-%time = getelementptr double, ptr %x, i64 %place
+%time = getelementptr double, ptr %x, i64 %offset
 %pv = getelementptr i8, ptr %moment, i64 {DATA}
 %t = load double, ptr %pv
 store double %t, ptr %time
 call void %one(ptr %x, ptr %x, ptr %tables, ptr %out)
 %results = sub i64 %outputs, 1
 %last = getelementptr double, ptr %out, i64 %results
-%said = load double, ptr %last
-%alarm = call double @llvm.fabs.f64(double %said)
-%quiet = fcmp ole double %alarm, 1.0
-br i1 %quiet, label %target.of, label %unfit
+%check.signed = load double, ptr %last
+%check = call double @llvm.fabs.f64(double %check.signed)
+%valid = fcmp ole double %check, 1.0
+br i1 %valid, label %target.of, label %unfit
 target.of:
 br i1 %new, label %make, label %take
 make:
 %shape.of = getelementptr i64, ptr %sizes, i64 %count
 %descr = inttoptr i64 %double to ptr
-call void %hold(ptr %descr)
+call void %increment(ptr %descr)
 %made = call ptr %empty(i32 %axes, ptr %shape.of, ptr %descr, i32 0)
 %failed = icmp eq ptr %made, null
 br i1 %failed, label %write.not, label %write
 take:
 %pr = getelementptr ptr, ptr %pc, i64 1
 %wanted.result = load ptr, ptr %pr
-call void %hold(ptr %wanted.result)
+call void %increment(ptr %wanted.result)
 br label %write
 write:
 %result = phi ptr [ %made, %make ], [ %wanted.result, %take ]
@@ -132,17 +132,17 @@ ret ptr %result
 write.not:
 ret ptr null
 unfit:
-call void %hold(ptr %none)
+call void %increment(ptr %none)
 ret ptr %none
 }}
 """
 _LISTED_SOURCE = f"""
-define ptr @listed(ptr %self, ptr %given, i64 %received) {{
+define ptr @listed(ptr %self, ptr %arguments, i64 %received) {{
 entry:
 %pt = getelementptr i8, ptr %self, i64 {DATA}
 %table = load ptr, ptr %pt
-{word_loads({"kind": "i64", "double": "i64", "none": "ptr", "hold": "ptr", "whole": "ptr"})}
-%buffer = load ptr, ptr %given
+{word_loads({"kind": "i64", "double": "i64", "none": "ptr", "increment": "ptr", "to_int": "ptr"})}
+%buffer = load ptr, ptr %arguments
 %pb = getelementptr i8, ptr %buffer, i64 {DATA}
 %list = load ptr, ptr %pb
 br label %each
@@ -152,8 +152,8 @@ each:
 %left = icmp slt i64 %i, %received
 br i1 %left, label %look, label %all
 look:
-%held = getelementptr ptr, ptr %given, i64 %i
-%object = load ptr, ptr %held
+%item.at = getelementptr ptr, ptr %arguments, i64 %i
+%object = load ptr, ptr %item.at
 {_FIELDS}
 %flat = icmp eq i32 %order, 2
 %real = icmp eq i64 %number, %double
@@ -176,10 +176,10 @@ store i64 %rows, ptr %into2
 %next = add i64 %i, 1
 br label %each
 all:
-%address = call ptr %whole(ptr %list)
+%address = call ptr %to_int(ptr %list)
 ret ptr %address
 unfit:
-call void %hold(ptr %none)
+call void %increment(ptr %none)
 ret ptr %none
 }}
 """
@@ -232,13 +232,13 @@ class _Method(ctypes.Structure):
         ("name", ctypes.c_char_p),
         ("code", ctypes.c_void_p),
         ("flags", ctypes.c_int),
-        ("text", ctypes.c_char_p),
+        ("doc", ctypes.c_char_p),
     )
 
 
 @cache
 def _method(name: str, source: str) -> _Method:
-    return _Method(name.encode(), loaded(source, name)[0], _FASTCALL, None)
+    return _Method(name.encode(), load_functions(source, name)[0], _FASTCALL, None)
 
 
 def _address(function: object) -> int:
@@ -252,12 +252,12 @@ def _built_in(name: str, source: str, words: Sequence[int | None]) -> Callable[.
     return make(ctypes.addressof(_method(name, source)), np.array(words, dtype=np.int64), None)
 
 
-def quick_function(code: Native, sizes: Sequence[int], shape: Sequence[int]) -> Callable[..., np.ndarray | None]:
+def fast_call(code: Native, sizes: Sequence[int], shape: Sequence[int]) -> Callable[..., np.ndarray | None]:
     """The function of arrays of these sizes and the time; all outputs except the last, the validity check, are returned."""
-    hold = _address(ctypes.pythonapi.Py_IncRef)
+    increment = _address(ctypes.pythonapi.Py_IncRef)
     known = [code.address, code.tables.ctypes.data, id(np.ndarray), id(np.dtype(float)), len(sizes), sum(sizes) + 1]
-    known += [math.prod(shape) + 1, id(float), hold, id(None), _empty(), len(shape)]
-    return _built_in("quick", _CALL_SOURCE, [*known, *sizes, *shape])
+    known += [math.prod(shape) + 1, id(float), increment, id(None), _empty(), len(shape)]
+    return _built_in("fast_call", _CALL_SOURCE, [*known, *sizes, *shape])
 
 
 @cache
@@ -267,10 +267,10 @@ def listed() -> Callable[..., int | None]:
     For each array it writes the address of its data, the bytes between rows and the number of rows. It returns the address of the
     list, or None if an array does not contain doubles or its rows are not contiguous.
 
-    >>> a, places = np.zeros((3, 8)), np.empty(3, np.int64)
-    >>> listed()(places, a) == places.ctypes.data, places.tolist() == [a.ctypes.data, 64, 3]
+    >>> a, layout = np.zeros((3, 8)), np.empty(3, np.int64)
+    >>> listed()(layout, a) == layout.ctypes.data, layout.tolist() == [a.ctypes.data, 64, 3]
     (True, True)
-    >>> listed()(places, a.T)
+    >>> listed()(layout, a.T)
     """
     api = ctypes.pythonapi
     known = [id(np.ndarray), id(np.dtype(float)), id(None), _address(api.Py_IncRef), _address(api.PyLong_FromVoidPtr)]

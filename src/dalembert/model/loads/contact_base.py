@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 ORIGIN = (0, 0, 0)
-FORCES = (SymbolKind.PRESS, SymbolKind.RUB, SymbolKind.SLIDE)
+FORCES = (SymbolKind.NORMAL_FORCE, SymbolKind.FRICTION_FORCE, SymbolKind.SLIP_DIRECTION)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class ContactLoad(Laws, Load):
         _, measured = self._slip(motion, meeting.normal, velocity)
         bounds = {ONSET: motion.lower(onset(model)), SLOWEST: motion.lower(slowest_slip(model))}
         known = {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **bounds, **self.more(motion)}
-        return motion.lower.knowing({measure(name).name: x for name, x in known.items()})
+        return motion.lower.with_values({measure(name).name: x for name, x in known.items()})
 
     def applied(self, motion: LoadKinematics) -> list[Applied]:
         meeting, lower = self.meeting(motion), self.lowering(motion)
@@ -256,17 +256,17 @@ class Unilateral:
     @property
     def press(self) -> str:
         """The parameter of N."""
-        return SymbolKind.PRESS.of(self.load)
+        return SymbolKind.NORMAL_FORCE.of(self.load)
 
     @property
     def rub(self) -> str:
         """The parameter of the sticking friction force."""
-        return SymbolKind.RUB.of(self.load)
+        return SymbolKind.FRICTION_FORCE.of(self.load)
 
     @property
     def slide(self) -> str:
         """The parameter of the sign of the slip."""
-        return SymbolKind.SLIDE.of(self.load)
+        return SymbolKind.SLIP_DIRECTION.of(self.load)
 
     @property
     def parameters(self) -> Iterator[str]:

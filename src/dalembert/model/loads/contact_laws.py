@@ -318,7 +318,7 @@ class Walls(Press, Load):
         joints = next(each.joints for each in motion.model.bodies if each.name == body)
         least = scales.ONSET if scales.turns(joints[joint], k) else scales.onset(motion.model.description)
         known = {PLACE: place, measure(RATE): rate, measure(ONSET): motion.lower(least)}
-        return motion.lower.knowing({symbol.name: x for symbol, x in known.items()})
+        return motion.lower.with_values({symbol.name: x for symbol, x in known.items()})
 
     # verification
 

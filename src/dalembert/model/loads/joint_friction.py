@@ -169,7 +169,7 @@ class JointFriction(InJoint):
         return number(self.viscous), dry[0]
 
     def lowering(self, motion: LoadKinematics) -> Lowering:
-        return motion.lower.knowing({measure(RATE).name: self._state(motion)[1]})
+        return motion.lower.with_values({measure(RATE).name: self._state(motion)[1]})
 
     def applied(self, motion: LoadKinematics) -> list[Applied]:
         return [self._along(motion, -self.lowering(motion)(self.formulas[0]))]

@@ -52,7 +52,7 @@ class JointStrut(ByLaw, InJoint):
 
     def lowering(self, motion: LoadKinematics) -> Lowering:
         value, rate = self._state(motion)
-        return motion.lower.knowing({measure(POSITION[0]).name: value, measure(RATE).name: rate})
+        return motion.lower.with_values({measure(POSITION[0]).name: value, measure(RATE).name: rate})
 
     def reference_work(self, watch: MotionProbe) -> VirtualWork:
         moved = self._moved(watch)

@@ -107,7 +107,7 @@ class SphereOnBox(ContactLoad):
 
     def meeting(self, motion: LoadKinematics) -> ContactGeometry:
         box, center, x = self._place(motion)
-        lower = motion.lower.knowing({measure(name).name: a for name, a in zip(_AXES, x, strict=True)})
+        lower = motion.lower.with_values({measure(name).name: a for name, a in zip(_AXES, x, strict=True)})
         with np.errstate(all="ignore"):  # 0/0 inside the box, in a branch that is not taken
             distance, *normal = (lower(formula) for formula in self.laws[2:])
             n, radius = box.R @ vector(normal), motion.lower(self.radius)

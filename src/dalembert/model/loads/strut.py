@@ -51,7 +51,7 @@ class Strut(ByLaw, Between):
         length = motion.algebra.sqrt(line @ line)
         with np.errstate(all="ignore"):
             rate = (line @ (J @ motion.qd + c)) / length
-        return motion.lower.knowing({measure(LENGTH).name: length, measure(RATE).name: rate})
+        return motion.lower.with_values({measure(LENGTH).name: length, measure(RATE).name: rate})
 
     def span(self, motion: LoadKinematics) -> Span:
         return self._span(motion, motion.lower(0))
