@@ -104,6 +104,6 @@ def free(
 ) -> Free:
     """Create a free joint with six degrees of freedom: three displacements in parent axes, and angles as in `spherical`."""
     where = f"{where} (free)"
-    place = placement(model, where, position, rotation)
+    frame = placement(model, where, position, rotation)
     x, y, z = motions(model, displacement, 3, f"{where}, displacement")
-    return Free(*place, (x, y, z), attitude(model, angles, sequence, quaternion, (HERE, HERE), where))
+    return Free(*frame, (x, y, z), attitude(model, angles, sequence, quaternion, (HERE, HERE), where))
