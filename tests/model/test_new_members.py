@@ -29,9 +29,9 @@ from dalembert.model.reference_model import (
     MotionProbe,
     ReferenceFrame,
     VirtualWork,
+    offset,
     parallel,
     product,
-    relative_position,
     rotation_about,
     scaled_axis,
 )
@@ -66,7 +66,7 @@ class Rack(Joint):
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         """For the evidence."""
-        return relative_position(F, M), parallel(F, M, self.axis)
+        return offset(F, M), parallel(F, M, self.axis)
 
 
 @record

@@ -63,7 +63,7 @@ def rotation(w: Scalar, u: Array) -> Array:
     return matrix(rows)
 
 
-def relative_position(F: ReferenceFrame, M: ReferenceFrame) -> list[Scalar]:
+def offset(F: ReferenceFrame, M: ReferenceFrame) -> list[Scalar]:
     """The vector from the origin of F to the origin of M."""
     return list(M.p - F.p)
 

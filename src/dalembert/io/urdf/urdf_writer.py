@@ -265,16 +265,10 @@ class UrdfWriter:
         if limits is None and kind == "continuous":
             return
         limits = limits or Limits()
-        attributes = {"effort": limits.effort, "velocity": limits.velocity}
+        bounds = {"effort": limits.effort, "velocity": limits.velocity}
         if kind != "continuous":
-            attributes = {
-                "lower": -UNLIMITED if limits.lower is None else limits.lower,
-                "upper": limits.upper,
-                **attributes,
-            }
-        ET.SubElement(
-            element, "limit", {key: number_str(UNLIMITED if x is None else x) for key, x in attributes.items()}
-        )
+            bounds = {"lower": -UNLIMITED if limits.lower is None else limits.lower, "upper": limits.upper, **bounds}
+        ET.SubElement(element, "limit", {key: number_str(UNLIMITED if x is None else x) for key, x in bounds.items()})
 
     # loads and constraints
 

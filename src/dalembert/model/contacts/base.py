@@ -42,7 +42,7 @@ class ConstraintAction:
     point: Array
 
 
-def action_and_reaction(
+def reaction_pair(
     bodies: Sequence[str], force: Array, point: Array, moment: Array | None = None
 ) -> list[ConstraintAction]:
     """A force at a point of the last body and its reaction at the same point of the first of two; none on the world."""

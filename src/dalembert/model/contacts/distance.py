@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
-from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, action_and_reaction
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, reaction_pair
 from dalembert.model.evaluation import Table, value
 from dalembert.model.keys import constant_length
 from dalembert.model.loads.base import LoadKinematics
@@ -56,7 +56,7 @@ class Distance(BetweenPoints):
         """Along the rod, repulsive."""
         first, second = self._ends(motion)
         along = scaled(1 / motion.lower(self.length), second - first)
-        return {self.name: action_and_reaction(self.bodies, along, second)}
+        return {self.name: reaction_pair(self.bodies, along, second)}
 
     def residual_terms(self, poses: ReferencePoses) -> Array:
         """The distance and minus the length."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dalembert.model.contacts.base import ConstraintAction, Contact, Formulas, action_and_reaction
+from dalembert.model.contacts.base import ConstraintAction, Contact, Formulas, reaction_pair
 from dalembert.model.keys import body_name, direction, fixed_vector
 from dalembert.model.loads.base import LoadKinematics, vector_of
 from dalembert.model.record import argument, record
@@ -37,7 +37,7 @@ class KnifeEdge(Contact):
     def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         frame = motion.frame(self.body)
         point, _, _ = frame.point(vector_of(motion, self.point))
-        return {self.name: action_and_reaction([self.body], frame.R @ vector(self.direction), point)}
+        return {self.name: reaction_pair([self.body], frame.R @ vector(self.direction), point)}
 
     def reference_conditions(self, probe: MotionProbe) -> Iterator[Condition]:
         """(R d)·ṙ = 0 for the point r of the knife edge and the direction d on its body."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, action_and_reaction
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, reaction_pair
 from dalembert.model.immutable import Frozen
 from dalembert.model.keys import direction
 from dalembert.model.loads.base import LoadKinematics
@@ -45,7 +45,7 @@ class PointInPlane(BetweenPoints):
     def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """Along the normal, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
-        return {self.name: action_and_reaction(self.bodies, R @ vector(list(self.normal)), point)}
+        return {self.name: reaction_pair(self.bodies, R @ vector(list(self.normal)), point)}
 
     def residual_terms(self, poses: ReferencePoses) -> Array:
         """The heights of both points."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, action_and_reaction
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, reaction_pair
 from dalembert.model.immutable import Frozen
 from dalembert.model.keys import direction
 from dalembert.model.loads.base import LoadKinematics
@@ -53,7 +53,7 @@ class PointOnLine(BetweenPoints):
     def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """Perpendicular to the line, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
-        return {name: action_and_reaction(self.bodies, R @ e, point) for name, e in self._across.items()}
+        return {name: reaction_pair(self.bodies, R @ e, point) for name, e in self._across.items()}
 
     def residual_terms(self, poses: ReferencePoses) -> Array:
         """The cross product of the line and the vector to the point, which has three rows."""

@@ -12,7 +12,7 @@ import symengine as se
 from dalembert.arguments import short_repr
 from dalembert.errors import InputError, Problem
 from dalembert.model import file_entries
-from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, action_and_reaction
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, reaction_pair
 from dalembert.model.evaluation import Table
 from dalembert.model.immutable import Frozen
 from dalembert.model.keys import ValueType, array, readable
@@ -95,7 +95,7 @@ class OnSurfaces(BetweenPoints):
         """Along the gradients, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
         slopes = self.gradients(motion.algebra, motion.lower, self._relative_position(motion))
-        return {name: action_and_reaction(self.bodies, R @ slope, point) for name, slope in slopes.items()}
+        return {name: reaction_pair(self.bodies, R @ slope, point) for name, slope in slopes.items()}
 
     def residual_terms(self, poses: ReferencePoses) -> Array:
         """The terms of the formulas as written."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import Problem
-from dalembert.model.contacts.base import ConstraintAction, Contact, Formulas, action_and_reaction
+from dalembert.model.contacts.base import ConstraintAction, Contact, Formulas, reaction_pair
 from dalembert.model.evaluation import Table, value
 from dalembert.model.keys import body_name, direction, fixed_vector, switch
 from dalembert.model.loads.base import LoadKinematics, vector_of
@@ -116,8 +116,7 @@ class Rolling(Contact):
         arm, _ = self.lowest(motion, frame.R.T @ axes[0])
         point, _, _ = frame.point(vector_of(motion, self.center) + arm)
         forces = {
-            name: action_and_reaction((self.ground, self.body), e, point)
-            for name, e in zip(self._names, axes, strict=True)
+            name: reaction_pair((self.ground, self.body), e, point) for name, e in zip(self._names, axes, strict=True)
         }
         return {name: forces[name] for name in (self._names if self.contact else self._names[1:])}
 
@@ -140,23 +139,19 @@ class Rolling(Contact):
         body, ground = (_matter(probe, name, x, point) for name, x in self.fixed_points)
         v, vd, dv = body.rate - ground.rate, body.second - ground.second, body.change - ground.change
         fast, quick = body.value[0] + ground.value[0], body.value[1] + ground.value[1]
-        rotation_rate = length(n.rate)
-        normal_rate_terms = n.rate * _dot(n.value, v) + n.value * _dot(n.rate, v)
+        spin = length(n.rate)
+        drift = n.rate * _dot(n.value, v) + n.value * _dot(n.rate, v)
         yield Condition(
             f"{self.name}, slip",
             dv - n.value[:, None] * np.einsum("xk,xnk->nk", n.value, dv),
             None,
             Level(v - n.value * _dot(n.value, v), fast + np.zeros_like(v)),
-            Level(
-                vd - n.value * _dot(n.value, vd) - normal_rate_terms, quick + rotation_rate * fast + np.zeros_like(v)
-            ),
+            Level(vd - n.value * _dot(n.value, vd) - drift, quick + spin * fast + np.zeros_like(v)),
         )
         if self.contact:
             height = probe.traced(lambda poses: self._parts(poses).sum(axis=1))
             far = length(point.value - point_of(probe, self.body, self.center).value)
-            yield position_condition(
-                f"{self.name}, contact", probe, height, sizes=(far, fast, quick + rotation_rate * fast)
-            )
+            yield position_condition(f"{self.name}, contact", probe, height, sizes=(far, fast, quick + spin * fast))
 
     def residual_terms(self, poses: ReferencePoses) -> Array | None:
         """The heights of the center, of the lowest point below it, and of the plane."""

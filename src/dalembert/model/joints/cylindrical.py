@@ -10,8 +10,8 @@ from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import (
     ReferenceFrame,
     cross_with_axis,
+    offset,
     parallel,
-    relative_position,
     rotation_about,
     scaled_axis,
 )
@@ -42,4 +42,4 @@ class Cylindrical(Joint):
         return scaled_axis(self.axis, values[1]), rotation_about(algebra, self.axis, values[0])
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
-        return cross_with_axis(F, self.axis, relative_position(F, M)), parallel(F, M, self.axis)
+        return cross_with_axis(F, self.axis, offset(F, M)), parallel(F, M, self.axis)

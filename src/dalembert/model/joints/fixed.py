@@ -10,7 +10,7 @@ from dalembert.errors import InputError
 from dalembert.model.file_entries import Urdf
 from dalembert.model.joints.base import HERE, ConstraintRow, InverseJoint, Joint, Rows, same_orientation, together
 from dalembert.model.record import record
-from dalembert.model.reference_model import ReferenceFrame, axes_difference, relative_position
+from dalembert.model.reference_model import ReferenceFrame, axes_difference, offset
 from dalembert.model.values import Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, zeros
 
@@ -35,7 +35,7 @@ class Fixed(Joint):
         return zeros(3), identity(3)
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
-        return relative_position(F, M), axes_difference(F, M)
+        return offset(F, M), axes_difference(F, M)
 
 
 _ZERO = Integer(0)

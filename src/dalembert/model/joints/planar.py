@@ -20,7 +20,7 @@ from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.keys import direction, moves, position
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import ReferenceFrame, parallel, relative_position, rotation_about, scaled_axis
+from dalembert.model.reference_model import ReferenceFrame, offset, parallel, rotation_about, scaled_axis
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
 from dalembert.symbolic.symbols import Formula
@@ -59,4 +59,4 @@ class Planar(Joint):
         return scaled_axis(e1, values[0]) + scaled_axis(e2, values[1]), rotation_about(algebra, self.normal, values[2])
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
-        return [F.along(self.normal) @ vector(relative_position(F, M))], parallel(F, M, self.normal)
+        return [F.along(self.normal) @ vector(offset(F, M))], parallel(F, M, self.normal)

@@ -15,8 +15,8 @@ from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import (
     ReferenceFrame,
     cross_with_axis,
+    offset,
     parallel,
-    relative_position,
     rotation_about,
     scaled_axis,
 )
@@ -83,13 +83,12 @@ class Screw(Joint):
         return (angle + 2 * math.pi * revolutions,)
 
     def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        return scaled_axis(self.axis, values[0] * (self.pitch / (2 * math.pi))), rotation_about(
-            algebra, self.axis, values[0]
-        )
+        displacement = scaled_axis(self.axis, values[0] * (self.pitch / (2 * math.pi)))
+        return displacement, rotation_about(algebra, self.axis, values[0])
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         """Origin on the axis, parallel axes, and the sine of the angle minus the advance over the lead."""
-        span = relative_position(F, M)
+        span = offset(F, M)
         e1, e2 = plane(self.axis)
         now = M.along(e1)
         angle = algebra.function("atan2", F.along(e2) @ now, F.along(e1) @ now)

@@ -14,7 +14,7 @@ from dalembert.model.file_entries import Element
 from dalembert.model.joints.base import HERE, ConstraintRow, InverseJoint, Joint, MotionAxes, Rows, together
 from dalembert.model.keys import Key, Keys, moves, name
 from dalembert.model.record import argument, builder_of, record
-from dalembert.model.reference_model import ReferenceFrame, relative_position, rotation, rotation_about
+from dalembert.model.reference_model import ReferenceFrame, offset, rotation, rotation_about
 from dalembert.model.values import ZERO, ArrayInput, Vector3, motions
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.symbolic.symbols import Formula, coordinate
@@ -41,7 +41,7 @@ class AboutPoint(Joint):
         return together(p)
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
-        return relative_position(F, M), []
+        return offset(F, M), []
 
 
 @record
