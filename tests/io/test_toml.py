@@ -189,8 +189,8 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
             "body number 1: got the number 1. Expected a table with the keys name, description, parent, "
             "mass, center, inertia, inertia_axes, solid, joint.",
         ),
-        ("simulation = { duration = 0 }", "simulation, duration: got 0. Expected a positive number of seconds."),
-        ("simulation = { samples = 1 }", "simulation, samples: got 1. Expected an int >= 2."),
+        ("simulation = { duration = 0 }", "simulation: duration: got 0. Expected a positive number of seconds."),
+        ("simulation = { samples = 1 }", "simulation: samples: got 1. Expected an int >= 2."),
         (
             "simulation = { samples = 10.0 }",
             "simulation, samples: got the number 10.0. Expected an integer from 0 to 1000000.",

@@ -26,7 +26,7 @@ from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.parser import parse
 
 ORDERED_BY_KIND = ("loads", "contacts")
-NOT_IN_A_FILE = ("symbols", "gravity_given", "notes")
+NOT_IN_A_FILE = ("symbols", "gravity_input", "notes")
 
 
 def content(model: Model) -> dict[str, Any]:

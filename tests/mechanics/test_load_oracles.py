@@ -13,7 +13,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.evidence._numeric_differentiation import move_model
-from dalembert.evidence._principle import declared_work
+from dalembert.evidence._principle import reference_work
 from dalembert.mechanics.applied_forces import applied_forces, generalized_forces
 from dalembert.mechanics.energies import potential
 from dalembert.mechanics.motion import move
@@ -55,14 +55,14 @@ def by_wrenches(model, q, qd, t):
 
 def by_recursion(model, q, qd, t):
     bare = model.copy()
-    bare.loads, bare.gravity_given = (), (0, 0, 0)
+    bare.loads, bare.gravity_input = (), (0, 0, 0)
     with_loads, without = (dl.inverse_dynamics(m, q, qd, 0 * q, t, friction=True) for m in (model, bare))
     return without - with_loads
 
 
 def by_declaration(model, q, qd, t):
     seen = move_model(model, States(q[:, None], qd[:, None], np.array([t])), np.zeros((len(q), 1)))
-    return sum((w.value[:, 0] for w in declared_work(seen) if "inertia" not in w.name), start=np.zeros(len(q)))
+    return sum((w.value[:, 0] for w in reference_work(seen) if "inertia" not in w.name), start=np.zeros(len(q)))
 
 
 ROADS = {
@@ -171,12 +171,12 @@ def _on_floor(press, rub):
     return law
 
 
-def _touching(meeting):
-    """The end of the rod touches with N = 900 δ + 30 δ̇; `meeting` returns depth, normal and point for its center."""
+def _touching(geometry):
+    """The end of the rod touches with N = 900 δ + 30 δ̇; `geometry` returns depth, normal and point for its center."""
 
     def law(q, qd, t):
         theta, turning = q[-1], qd[-1]
-        depth, n, p = meeting(np.array([np.sin(theta), -np.cos(theta), 0.0]), theta)
+        depth, n, p = geometry(np.array([np.sin(theta), -np.cos(theta), 0.0]), theta)
         slope = np.cross([0, 0, 1], p)
         v = turning * slope
         N = 900 * depth - 30 * n @ v
@@ -190,12 +190,12 @@ def _touching(meeting):
 def _from(o, r, R=0.0):
     """A sphere of r on one of R around o; the force acts in the middle."""
 
-    def meeting(c, theta):
+    def geometry(c, theta):
         distance = np.linalg.norm(c - o)
         n = (c - o) / distance
         return r + R - distance, n, (c - r * n + o + R * n) / 2 if R else c - r * n
 
-    return meeting
+    return geometry
 
 
 def _coin(c, theta):

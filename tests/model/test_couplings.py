@@ -143,10 +143,10 @@ def test_two_masses_on_rods_are_a_double_pendulum():
     masses, lengths, angles, rates = (1.2, 0.7), (0.5, 0.8), (0.9, -0.4), (1.1, 2.3)
     rods = Model("rods", gravity=(0, -G, 0)).coordinates("x1", "y1", "x2", "y2")
     joints = Model("joints", gravity=(0, -G, 0)).coordinates("a1", "a2").start(angles, rates)
-    places, moving = np.zeros((3, 2)), np.zeros((3, 2))
+    positions, moving = np.zeros((3, 2)), np.zeros((3, 2))
     for k in (0, 1):
         s, c = np.sin(angles[k]), np.cos(angles[k])
-        places[k + 1] = places[k] + lengths[k] * np.array([s, -c])
+        positions[k + 1] = positions[k] + lengths[k] * np.array([s, -c])
         moving[k + 1] = moving[k] + lengths[k] * rates[k] * np.array([c, s])
         slides = [rods.prismatic((1, 0, 0), f"x{k + 1}"), rods.prismatic((0, 1, 0), f"y{k + 1}")]
         rods.body(f"m{k + 1}", joint=slides, mass=masses[k])
@@ -154,7 +154,7 @@ def test_two_masses_on_rods_are_a_double_pendulum():
         angle = joints.revolute(Z, "a2 - a1" if k else "a1", position=(0, -lengths[0] * k, 0))
         link = {"joint": angle, "mass": masses[k], "center": (0, -lengths[k], 0)}
         joints.body(f"m{k + 1}", parent="m1" if k else "world", **link)
-    rods.start(places[1:].ravel(), moving[1:].ravel())
+    rods.start(positions[1:].ravel(), moving[1:].ravel())
     assert rods.check() == []
     runs = [dl.simulate(model, 1.0, samples=5, integrator="dop853", rtol=1e-12, atol=1e-12) for model in (rods, joints)]
     a1, a2 = runs[1].q

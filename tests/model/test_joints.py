@@ -122,7 +122,7 @@ def test_every_motion_has_a_name(joint):
 
 @every_joint
 def test_rotations_are_orthogonal_matrices(joint):
-    R = as_floats(joint.turn(FLOATS, some_values(joint)))
+    R = as_floats(joint.rotation_matrix(FLOATS, some_values(joint)))
     assert np.allclose(R.T @ R, np.eye(3), atol=1e-14)
     assert np.linalg.det(R) == pytest.approx(1)
 
@@ -131,13 +131,13 @@ def test_rotations_are_orthogonal_matrices(joint):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_motion_subspaces_are_the_derivatives_of_rotation_and_translation(joint, seed):
     values = some_values(joint, seed)
-    R = as_floats(joint.turn(FLOATS, values))
-    turning = np.einsum("ji,jkv->ikv", R, slopes(lambda v: joint.turn(FLOATS, v), values))
+    R = as_floats(joint.rotation_matrix(FLOATS, values))
+    turning = np.einsum("ji,jkv->ikv", R, slopes(lambda v: joint.rotation_matrix(FLOATS, v), values))
     assert np.allclose(turning, -np.swapaxes(turning, 0, 1), atol=1e-13)
     angular = np.array([turning[2, 1], turning[0, 2], turning[1, 0]])
-    assert np.allclose(as_floats(joint.angular(FLOATS, values)), angular, atol=1e-13)
-    linear = slopes(lambda v: joint.shift(FLOATS, v), values)
-    assert np.allclose(as_floats(joint.linear(FLOATS, values)), linear, atol=1e-13)
+    assert np.allclose(as_floats(joint.angular_motion_subspace(FLOATS, values)), angular, atol=1e-13)
+    linear = slopes(lambda v: joint.translation(FLOATS, v), values)
+    assert np.allclose(as_floats(joint.linear_motion_subspace(FLOATS, values)), linear, atol=1e-13)
 
 
 def test_a_fixed_joint_has_no_motion():
@@ -152,7 +152,7 @@ def test_a_fixed_joint_has_no_motion():
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_measure_inverts_rotation_and_translation(joint, seed):
     values = some_values(joint, seed)
-    R, p = as_floats(joint.turn(FLOATS, values)), as_floats(joint.shift(FLOATS, values))
+    R, p = as_floats(joint.rotation_matrix(FLOATS, values)), as_floats(joint.translation(FLOATS, values))
     assert np.allclose(joint.measure(R, p), values, atol=1e-12)
 
 
@@ -236,7 +236,7 @@ def test_closure_rows_are_independent_and_complement_the_freedoms(joint):
     names = joint.row_names
     assert len(names) == len(set(names)) == 6 - freedoms(joint)
     values = some_values(joint)
-    R, p = joint.turn(FLOATS, values), joint.shift(FLOATS, values)
+    R, p = joint.rotation_matrix(FLOATS, values), joint.translation(FLOATS, values)
     rows = joint.closure(FLOATS, R, p)
     assert tuple(row.name for row in rows) == names
     wrenches = np.array([[*as_floats(row.force), *as_floats(row.moment)] for row in rows]).reshape(-1, 6)
@@ -247,8 +247,11 @@ def test_closure_rows_are_independent_and_complement_the_freedoms(joint):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_rows_vanish_on_the_motions_of_the_joint_and_their_wrenches_do_no_work(joint, seed):
     values = some_values(joint, seed)
-    R, p = as_floats(joint.turn(FLOATS, values)), as_floats(joint.shift(FLOATS, values))
-    v, w = as_floats(joint.linear(FLOATS, values)), R @ as_floats(joint.angular(FLOATS, values))
+    R, p = as_floats(joint.rotation_matrix(FLOATS, values)), as_floats(joint.translation(FLOATS, values))
+    v, w = (
+        as_floats(joint.linear_motion_subspace(FLOATS, values)),
+        R @ as_floats(joint.angular_motion_subspace(FLOATS, values)),
+    )
     for row in joint.closure(FLOATS, exact(R), exact(p)):
         assert abs(row.phi) < 1e-14
         assert np.allclose(as_floats(row.force) @ v + as_floats(row.moment) @ w, 0, atol=1e-13)
@@ -272,10 +275,13 @@ def test_the_wrenches_are_the_derivatives_of_the_rows_also_off_the_constraint(jo
 def test_displaced_or_rotated_frame_violates_a_row(joint):
     # six small displacements from the assembled position: exactly those in the span of the motions satisfy every row
     values = some_values(joint, 5)
-    R, p = as_floats(joint.turn(FLOATS, values)), as_floats(joint.shift(FLOATS, values))
-    S = np.concatenate([as_floats(joint.linear(FLOATS, values)), R @ as_floats(joint.angular(FLOATS, values))]).reshape(
-        6, -1
-    )
+    R, p = as_floats(joint.rotation_matrix(FLOATS, values)), as_floats(joint.translation(FLOATS, values))
+    S = np.concatenate(
+        [
+            as_floats(joint.linear_motion_subspace(FLOATS, values)),
+            R @ as_floats(joint.angular_motion_subspace(FLOATS, values)),
+        ]
+    ).reshape(6, -1)
     rows = joint.closure(FLOATS, exact(R), exact(p))
     wrenches = np.array([[*as_floats(row.force), *as_floats(row.moment)] for row in rows]).reshape(-1, 6)
     allowed = np.linalg.matrix_rank(S, tol=1e-9) if S.size else 0
@@ -290,7 +296,7 @@ def test_a_screw_has_no_seam(name):
     axis = np.array(joint.axis, dtype=float)
     around = np.concatenate([[k * math.pi + e for e in (-1e-6, 0, 1e-6)] for k in range(-9, 10)])
     for angle in [*around, *np.linspace(-40, 40, 37)]:
-        R, p = as_floats(joint.turn(FLOATS, [angle])), as_floats(joint.shift(FLOATS, [angle]))
+        R, p = as_floats(joint.rotation_matrix(FLOATS, [angle])), as_floats(joint.translation(FLOATS, [angle]))
         assert np.allclose(p, lead * angle * axis, atol=1e-13)
         assert joint.measure(R, p) == pytest.approx((angle,), abs=1e-9)
         thread = joint.closure(FLOATS, exact(R), exact(p))[-1]
@@ -302,7 +308,7 @@ def test_a_screw_has_no_seam(name):
 
 def test_one_revolution_of_a_screw_advances_by_its_pitch():
     joint: Any = EVERY["screw oblique"]
-    ahead = as_floats(joint.shift(FLOATS, [2 * math.pi])) - as_floats(joint.shift(FLOATS, [0.0]))
+    ahead = as_floats(joint.translation(FLOATS, [2 * math.pi])) - as_floats(joint.translation(FLOATS, [0.0]))
     assert np.linalg.norm(ahead) == pytest.approx(0.3)
     # advancing a full pitch without rotation satisfies the thread; a fraction does not, and half a pitch has the largest error
     axis = vector(list(joint.axis))
@@ -337,7 +343,12 @@ def test_a_plane_completes_its_normal_to_a_right_handed_frame(seed):
 @every_moving_joint
 def test_batches_of_values_move_as_each_alone(joint):
     batch = np.random.default_rng(0).uniform(-1, 1, (len(joint.values), 4))
-    for function in (joint.turn, joint.shift, joint.angular, joint.linear):
+    for function in (
+        joint.rotation_matrix,
+        joint.translation,
+        joint.angular_motion_subspace,
+        joint.linear_motion_subspace,
+    ):
         together = function(FLOATS, list(batch))
         for k in range(4):
             one = [np.broadcast_to(entry, 4)[k] for entry in together.ravel()]

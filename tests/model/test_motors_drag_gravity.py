@@ -128,7 +128,7 @@ def test_two_stars_orbit_their_mass_center():
 )
 def test_check_reports_invalid_loads(call, message):
     with pytest.raises(ModelError) as caught:
-        call().require_sound()
+        call().require_valid()
     assert message in str(caught.value)
 
 

@@ -29,11 +29,11 @@ from dalembert.model.reference_model import (
     MotionProbe,
     ReferenceFrame,
     VirtualWork,
-    apart,
+    offset,
     parallel,
     product,
     rotation_about,
-    slid,
+    scaled_axis,
 )
 from dalembert.model.values import UnitVector
 from dalembert.studio.tasks.forms import families, form_of
@@ -62,11 +62,11 @@ class Rack(Joint):
 
     def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """For the evidence."""
-        return slid(plane(self.axis)[0], self.radius * values[0]), rotation_about(algebra, self.axis, values[0])
+        return scaled_axis(plane(self.axis)[0], self.radius * values[0]), rotation_about(algebra, self.axis, values[0])
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         """For the evidence."""
-        return apart(F, M), parallel(F, M, self.axis)
+        return offset(F, M), parallel(F, M, self.axis)
 
 
 @record
@@ -87,10 +87,10 @@ class CubicSpring(InJoint):
         half = motion.algebra.half
         return [self._along(motion, -k * s * s * s, half * half * k * s * s * s * s)]
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
         """For the evidence."""
-        moved = self._moved(watch)
-        return product(self.name, -watch.number(self.stiffness) * moved.value**3, moved)
+        motion = self._joint_motion(probe)
+        return product(self.name, -probe.number(self.stiffness) * motion.value**3, motion)
 
 
 TEXT = """
@@ -135,7 +135,7 @@ def _members(monkeypatch):
 def test_new_members_have_methods_with_signatures_docstrings_and_messages():
     call: Any = Model("wheel").coordinates("a", "b")
     assert str(inspect.signature(call.rack)).startswith(
-        "(axis: 'Given', angle: 'Written | None' = None, radius: 'float"
+        "(axis: 'ArrayInput', angle: 'Written | None' = None, radius: 'float"
     )
     assert list(inspect.signature(call.cubic_spring).parameters) == ["body", "stiffness", "joint", "motion", "name"]
     assert "stiffness : Written\n    a constant" in call.cubic_spring.__doc__

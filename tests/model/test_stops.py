@@ -131,7 +131,7 @@ def test_teeth_without_play_are_a_gear_with_a_spring():
 )
 def test_invalid_stops_and_gears_are_reported(ruin, message):
     with pytest.raises(ModelError, match=message):
-        ruin(door()).require_sound()
+        ruin(door()).require_valid()
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_torques_of_redysims_kuka(t):
 def weightless(model):
     out = model.copy()
     out.loads = ()
-    out.gravity_given = (0, 0, 0)
+    out.gravity_input = (0, 0, 0)
     return out
 
 

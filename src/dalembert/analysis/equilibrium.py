@@ -21,7 +21,7 @@ from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Description, Elements
 from dalembert.model.immutable import Frozen, FrozenValue
-from dalembert.model.scales import turning_coordinates
+from dalembert.model.scales import rotational_coordinates
 from dalembert.simulation.observables import load_forces
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.tables import Table, Tabular, format_cell
@@ -448,7 +448,7 @@ class EquilibriumSearch:
         """The angles of a model defined by energies that are periodic in 2π."""
         here, names = self.residuals.at(root), self.space.model.coordinate_names
         shifted = [root.q + 2 * np.pi * row for row in np.eye(len(names))]
-        known = [names.index(name) for name in turning_coordinates(self.space.model)]
+        known = [names.index(name) for name in rotational_coordinates(self.space.model)]
         return [
             i for i in known if np.allclose(self.residuals.at(replace(root, q=shifted[i])), here, rtol=1e-9, atol=1e-9)
         ]

@@ -28,7 +28,7 @@ from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.description import Description, Elements
 from dalembert.model.immutable import FrozenValue
-from dalembert.model.scales import turning_coordinates
+from dalembert.model.scales import rotational_coordinates
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.tables import Table, Tabular, format_cell
 
@@ -208,7 +208,7 @@ def _integrate(
 def _distance(space: Workspace, first: SolvedState, last: SolvedState) -> float:
     """The distance between final and initial state, in scales of the model, modulo full turns."""
     scales, names = space.facts.scales, space.model.coordinate_names
-    turning = turning_coordinates(space.model)
+    turning = rotational_coordinates(space.model)
     turns = np.array([2 * np.pi if name in turning else 0.0 for name in names])
     gap = last.point.q - first.point.q
     gap = gap - turns * np.round(gap / np.where(turns, turns, 1.0))

@@ -15,7 +15,7 @@ from dalembert.codegen.function import nodes
 from dalembert.codegen.program import Program, program_of
 from dalembert.codegen.program_derivatives import jacobian
 from dalembert.errors import InputError, NotApplicableError, suggest_name
-from dalembert.io.code.code_source import CodeFunction, ExportedEquations, Given
+from dalembert.io.code.code_source import ArgumentKind, CodeFunction, ExportedEquations
 from dalembert.io.code.languages import TARGETS
 from dalembert.io.files import require_suffix
 from dalembert.simulation.right_hand_side import RightHandSide
@@ -137,7 +137,7 @@ class _Builder:
         self._kernel, self._system = kernel, kernel.form.system
         self._parameters = [str(p) for p in kernel.parameters]
 
-    def program(self, outputs: Array, given: Given = "state") -> Program:
+    def program(self, outputs: Array, given: ArgumentKind = "state") -> Program:
         """The shortened program of expressions."""
         system = self._system
         moving = self._kernel.form.velocity.v if given == "state" else system.qd
@@ -145,7 +145,7 @@ class _Builder:
         return program_of(optimize(nodes(system.algebra, outputs.ravel())), inputs, self._parameters)
 
     def function(
-        self, name: str, meaning: str, outputs: Array, given: Given = "state", rows: tuple[str, ...] = ()
+        self, name: str, meaning: str, outputs: Array, given: ArgumentKind = "state", rows: tuple[str, ...] = ()
     ) -> CodeFunction:
         """Create a function of the code."""
         return CodeFunction(name, meaning, self.program(outputs, given), outputs.shape, given, rows)

@@ -18,7 +18,7 @@ import symengine as se
 from dalembert.model.contacts.base import Contact
 from dalembert.model.description import Elements
 from dalembert.model.loads.torque import Torque
-from dalembert.model.scales import turning_coordinates, turns
+from dalembert.model.scales import is_rotation, rotational_coordinates
 from dalembert.symbolic.symbols import TIME, Formula, SymbolKind
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Units:
             return given
         joints = [joint for body in self.model.bodies for joint in body.joints if joint.quaternion]
         plain = {s.name for joint in joints for value in joint.values[-4:] for s in value.free_symbols}
-        angles = turning_coordinates(self.model) - plain
+        angles = rotational_coordinates(self.model) - plain
         usual = {name: parse_unit("rad" if name in angles else "1" if name in plain else "m") for name in given}
         return {name: usual[name] if unit is None else unit for name, unit in given.items()}
 
@@ -193,7 +193,7 @@ class Units:
         load = next(load for load in self.model.loads if load.name == name)
         turning = isinstance(load, Torque)
         for body, joint, motion in load.in_joints[:1]:
-            turning = turns(bodies[body].joints[joint], motion)
+            turning = is_rotation(bodies[body].joints[joint], motion)
         return "N·m" if turning else "N"
 
     @cached_property

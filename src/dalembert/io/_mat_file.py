@@ -161,14 +161,14 @@ def _array(data: bytes, order: str) -> _Array:
     if kind != _OBJECT:
         _, size, at = _element(data, at, order)
     _, name, at = _element(data, at, order)
-    text = name.decode("ascii")
+    label = name.decode("ascii")
     if kind in _CLASSES:
-        return _Array(text, None, f"of class {_CLASSES[kind]}")
+        return _Array(label, None, f"of class {_CLASSES[kind]}")
     if word & 0x800:
-        return _Array(text, None, "complex")
+        return _Array(label, None, "complex")
     shape = np.frombuffer(size, f"{order}i4").tolist()
     number, numbers, _ = _element(data, at, order)
-    return _shaped(text, np.frombuffer(numbers, f"{order}{_NUMBERS[number]}"), shape)
+    return _shaped(label, np.frombuffer(numbers, f"{order}{_NUMBERS[number]}"), shape)
 
 
 def _level_4(data: bytes) -> Iterator[_Array]:

@@ -33,7 +33,7 @@ _BLOCKS = ("for", "if", "while", "switch", "try")
 
 
 def read_assignments(
-    text: str,
+    code: str,
     source: str = "<text>",
     *,
     load: Callable[[str], MatFile] | None = None,
@@ -46,13 +46,13 @@ def read_assignments(
     >>> read_assignments("m = [2 3]; al(2) = 0.5; % lengths\\nI = m(1)*al(2)^2/12;")["I"]
     (0.041666666666666664,)
     """
-    program = _Program(text, source, load, functions or {})
+    program = _Program(code, source, load, functions or {})
     program.run(())
     return program.values
 
 
 def call(
-    text: str,
+    code: str,
     source: str,
     arguments: Sequence[Values],
     functions: Mapping[str, Function] | None = None,
@@ -63,7 +63,7 @@ def call(
     >>> call("function [s, d] = f(x, n)\\nfor i = 1:n\\n s(i) = i*x;\\nend\\nd = sum(s);", "f.m", [(0.5,), (3.0,)])
     [(0.5, 1.0, 1.5), (3.0,)]
     """
-    program = _Program(text, source, load, functions or {})
+    program = _Program(code, source, load, functions or {})
     program.run(arguments)
     if program.results is None:
         raise failure(source, "the file defines no function.", "Expected function [...] = name(...) at the top.")
@@ -79,15 +79,15 @@ class _Program(MatlabEvaluator):
     """Executes the statements of the code in order."""
 
     def __init__(
-        self, text: str, source: str, load: Callable[[str], MatFile] | None, functions: Mapping[str, Function]
+        self, code: str, source: str, load: Callable[[str], MatFile] | None, functions: Mapping[str, Function]
     ) -> None:
-        super().__init__(tokens_of(text, source), source, functions)
+        super().__init__(tokens_of(code, source), source, functions)
         self._load = load
-        self._arguments_given: Sequence[Values] = ()
+        self._call_arguments: Sequence[Values] = ()
         self.results: list[str] | None = None  # of the function, after its head was read
 
     def run(self, arguments: Sequence[Values]) -> None:
-        self._arguments_given = arguments
+        self._call_arguments = arguments
         self._statements(len(self._tokens) - 1)
 
     def _statements(self, stop: int) -> None:
@@ -95,7 +95,7 @@ class _Program(MatlabEvaluator):
             if self._ended(";", ","):
                 self._take()
                 continue
-            word = self._next.text if self._next.kind == "name" else ""
+            word = self._next.string if self._next.kind == "name" else ""
             begun = "the statement continues with"
             if word in _FRAME:
                 begun = f"{self._frame()!r} is followed by"
@@ -112,11 +112,11 @@ class _Program(MatlabEvaluator):
             else:
                 self._assignment()
             if self._at < stop and not self._ended(";", ","):
-                raise self._error(f"{begun} {self._shown()}.")
+                raise self._error(f"{begun} {self._next_token()}.")
 
     def _frame(self) -> str:
         """The head of the function, or its end."""
-        word = self._take().text
+        word = self._take().string
         if word == "return":
             self._at = len(self._tokens) - 1
         if word != "function":
@@ -126,14 +126,14 @@ class _Program(MatlabEvaluator):
             fact = "the function header is invalid." if found is None else "a second function begins here."
             raise self._error(fact, "Expected one function [...] = name(...).")
         self.results, parameters = ((group or "").replace(",", " ").split() for group in found.groups())
-        self.values.update(zip(parameters, self._arguments_given, strict=False))
+        self.values.update(zip(parameters, self._call_arguments, strict=False))
         return word
 
     def _line(self) -> str:
         """The rest of this line."""
         words = []
         while self._next.kind not in ("line", "end"):
-            words.append(self._take().text)
+            words.append(self._take().string)
         return " ".join(words)
 
     # blocks
@@ -143,24 +143,24 @@ class _Program(MatlabEvaluator):
         depth = brackets = 0
         start = self._at
         for index in range(self._at, len(self._tokens)):
-            kind, text = self._tokens[index].kind, self._tokens[index].text
+            kind, word = self._tokens[index].kind, self._tokens[index].string
             if kind == "sign":
-                brackets += (text in "([") - (text in ")]")
+                brackets += (word in "([") - (word in ")]")
             elif kind == "name" and not brackets:
-                if depth == 0 and text in ("end", "else", "elseif"):
+                if depth == 0 and word in ("end", "else", "elseif"):
                     self._count((index - start) // 10)
                     return index
-                depth += (text in _BLOCKS) - (text == "end")
+                depth += (word in _BLOCKS) - (word == "end")
         raise self._error("a block has no 'end'.", "Add it.")
 
     def _loop(self) -> None:
         self._take()
-        name = self._take().text
+        name = self._take().string
         self._expect("=")
         steps = self._range()
         body, stop = self._at, self._end_of_block()
-        if self._tokens[stop].text != "end":
-            raise self._error(f"{self._tokens[stop].text!r} in a loop without 'if'.")
+        if self._tokens[stop].string != "end":
+            raise self._error(f"{self._tokens[stop].string!r} in a loop without 'if'.")
         self._depth += 1
         for step in steps:
             self._count((stop - body) // 10)
@@ -173,7 +173,7 @@ class _Program(MatlabEvaluator):
 
     def _branches(self) -> None:
         """if, elseif and else: execute the first whose condition holds."""
-        word, done = self._take().text, False
+        word, done = self._take().string, False
         self._depth += 1
         while word != "end":
             holds = not done and (word == "else" or all(self._logic()))
@@ -183,14 +183,14 @@ class _Program(MatlabEvaluator):
                 if self._at > stop:  # by return
                     return
             self._at, done = stop, done or holds
-            word = self._take().text
+            word = self._take().string
         self._depth -= 1
 
     # assignments
 
     def _assignment(self) -> None:
         if self._next.kind != "name":
-            raise self._error(f"a statement begins with {self._shown()}.")
+            raise self._error(f"a statement begins with {self._next_token()}.")
         name = self._free_name()
         indices = None
         if self._found("("):
@@ -198,7 +198,7 @@ class _Program(MatlabEvaluator):
             arguments = self._arguments(several=True, within=len(self.values.get(name, ())))
             indices = [self._index((x,), name) for x in self._indices(name, arguments)]
         if not self._found("="):
-            raise self._error(f"{quote(name)} is followed by {self._shown()}, not by '='.")
+            raise self._error(f"{quote(name)} is followed by {self._next_token()}, not by '='.")
         self._take()
         if self._next.kind == "load" and indices is None:
             self._files[name] = self._loaded()
@@ -208,7 +208,7 @@ class _Program(MatlabEvaluator):
 
     def _free_name(self) -> str:
         """A name that can be assigned."""
-        name = self._take().text
+        name = self._take().string
         if name in KNOWN:
             raise self._error(f"{name!r} is a predefined name and cannot be assigned.", "Use another name.")
         if "." in name:
@@ -226,7 +226,7 @@ class _Program(MatlabEvaluator):
                 names.append(self._free_name())
         self._expect("]")
         self._expect("=")
-        function = self._take().text
+        function = self._take().string
         if function not in self.functions:
             known = (
                 suggest_name(function[:MAX_NAME], self.functions)
@@ -247,7 +247,7 @@ class _Program(MatlabEvaluator):
 
     def _loaded(self) -> MatFile:
         """The data file of a load statement, in the directory of the code or below, or some of its names."""
-        rest = self._next.text[len("load") :]
+        rest = self._next.string[len("load") :]
         word, *wanted = [part for group in _QUOTES.findall(rest) for part in group if part] or rest.split() or [""]
         if not _PATH.fullmatch(word):
             fact = f"load has the argument {quote(word)}."
@@ -271,9 +271,9 @@ class _Program(MatlabEvaluator):
         if len(value) not in (1, len(indices)):
             fact = f"{len(value)} values are assigned to {len(indices)} entries of {quote(name)}."
             raise self._error(fact, "Expected one value, or one for each entry.")
-        old, most = self.values.get(name, ()), max(indices, default=0)
-        self._count(max(most, len(old)) + len(indices))
-        entries = [*old, *[0.0] * (most - len(old))]
+        old, length = self.values.get(name, ()), max(indices, default=0)
+        self._count(max(length, len(old)) + len(indices))
+        entries = [*old, *[0.0] * (length - len(old))]
         for index, x in zip(indices, value * len(indices) if len(value) == 1 else value, strict=True):
             entries[index - 1] = x
         return tuple(entries)

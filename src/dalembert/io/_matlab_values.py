@@ -78,19 +78,19 @@ class Token(NamedTuple):
     """A name, a number or an operator, and its position."""
 
     kind: str  # number, name, sign, load, line, end
-    text: str
+    string: str
     line: int
     space: bool  # is there whitespace before it?
 
 
-def tokens_of(text: str, source: str) -> list[Token]:
+def tokens_of(code: str, source: str) -> list[Token]:
     """The tokens of the code, without comments.
 
-    >>> [token.text for token in tokens_of("m = 2*al; % mass", "inputs.m")][:5]
+    >>> [token.string for token in tokens_of("m = 2*al; % mass", "inputs.m")][:5]
     ['m', '=', '2', '*', 'al']
     """
-    require_short(len(text), source)
-    plain = _without_comments(text)
+    require_short(len(code), source)
+    plain = _without_comments(code)
     tokens: list[Token] = []
     position, line, space = 0, 1, False
     while position < len(plain):
@@ -105,10 +105,10 @@ def tokens_of(text: str, source: str) -> list[Token]:
     return [*tokens, Token("end", "the end of the file", line, False)]
 
 
-def _without_comments(text: str) -> str:
+def _without_comments(code: str) -> str:
     """The code without comments, line by line; block comments are between lines %{ and %}."""
     lines, depth = [], 0
-    for line in text.split("\n"):
+    for line in code.split("\n"):
         word = line.strip()
         depth += word == "%{"
         silent = _SILENT.match(line.rstrip("\r"))
@@ -142,21 +142,21 @@ class MatlabEvaluator:
         self._at += token.kind != "end"
         return token
 
-    def _found(self, *texts: str) -> bool:
-        return self._next.kind == "sign" and self._next.text in texts
+    def _found(self, *signs: str) -> bool:
+        return self._next.kind == "sign" and self._next.string in signs
 
     def _ended(self, *signs: str) -> bool:
         """True at the end of a line or at one of the signs."""
         return self._next.kind == "line" or self._found(*signs)
 
-    def _expect(self, text: str) -> None:
-        if not self._found(text):
-            raise self._error(f"expected {text!r}, got {self._shown()}.")
+    def _expect(self, sign: str) -> None:
+        if not self._found(sign):
+            raise self._error(f"expected {sign!r}, got {self._next_token()}.")
         self._take()
 
-    def _shown(self) -> str:
-        kind, text = self._next.kind, self._next.text
-        return "the end of the line" if kind == "line" else text if kind == "end" else quote(text)
+    def _next_token(self) -> str:
+        kind, string = self._next.kind, self._next.string
+        return "the end of the line" if kind == "line" else string if kind == "end" else quote(string)
 
     def _error(self, fact: str, advice: str = SUBSET) -> ModelFileError:
         return failure(f"{self._source}, line {self._next.line}", fact, advice)
@@ -165,8 +165,8 @@ class MatlabEvaluator:
 
     def _index(self, value: Values, name: str) -> int:
         if len(value) != 1 or not value[0].is_integer() or not 1 <= value[0] <= MAX_ELEMENTS:
-            shown = f"{value[0]:g}" if len(value) == 1 else f"{len(value)} numbers"
-            raise self._error(f"the index of {quote(name)} is {shown}.", f"Expected a number from 1 to {MAX_ELEMENTS}.")
+            got = f"{value[0]:g}" if len(value) == 1 else f"{len(value)} numbers"
+            raise self._error(f"the index of {quote(name)} is {got}.", f"Expected a number from 1 to {MAX_ELEMENTS}.")
         return int(value[0])
 
     def _sum(self) -> Values:
@@ -175,7 +175,7 @@ class MatlabEvaluator:
             raise self._error(f"brackets or blocks are nested deeper than {MAX_DEPTH} levels.", "Use fewer levels.")
         value = self._product()
         while self._found("+", "-") and not self._begins_an_entry():
-            sign = self._take().text
+            sign = self._take().string
             value = self._join(sign, value, self._product())
         self._depth -= 1
         return value
@@ -187,7 +187,7 @@ class MatlabEvaluator:
     def _product(self) -> Values:
         value = self._signed(self._power)
         while self._found("*", "/", ".*", "./"):
-            sign = self._take().text
+            sign = self._take().string
             value = self._join(sign, value, self._signed(self._power))
         return value
 
@@ -195,7 +195,7 @@ class MatlabEvaluator:
         """An operand with any number of leading signs."""
         negative = False
         while self._found("+", "-"):
-            negative ^= self._take().text == "-"
+            negative ^= self._take().string == "-"
         value = operand()
         self._count(len(value))
         return tuple(-x for x in value) if negative else value
@@ -203,23 +203,23 @@ class MatlabEvaluator:
     def _power(self) -> Values:
         value = self._item()
         while self._found("^", ".^"):
-            sign = self._take().text
+            sign = self._take().string
             value = self._join(sign, value, self._signed(self._item))
         return value
 
     def _item(self) -> Values:
         token = self._take()
         if token.kind == "number":
-            value = (self._finite(float(token.text)),)
+            value = (self._finite(float(token.string)),)
         elif token.kind == "name":
             value = self._named(token)
-        elif token.text == "(" and token.kind == "sign":
+        elif token.string == "(" and token.kind == "sign":
             (value,) = self._arguments()
-        elif token.text == "[" and token.kind == "sign":
+        elif token.string == "[" and token.kind == "sign":
             value = self._list()
         else:
             self._at -= token.kind != "end"
-            raise self._error(f"expected a value, got {self._shown()}.")
+            raise self._error(f"expected a value, got {self._next_token()}.")
         while self._found("'") and not self._next.space:
             self._take()
         return value
@@ -247,7 +247,7 @@ class MatlabEvaluator:
         """One or several comparisons joined by && and ||, which give 1 or 0; or a sum."""
         value = self._comparison()
         while self._found("&&", "||"):
-            sign, other = self._take().text, self._comparison()
+            sign, other = self._take().string, self._comparison()
             both = all(value), all(other)
             value = (float(all(both) if sign == "&&" else any(both)),)
         return value
@@ -258,13 +258,13 @@ class MatlabEvaluator:
             self._take()
             negated = not negated
         value = self._sum()
-        if self._next.text in _COMPARISONS and self._next.kind == "sign":
-            sign = self._take().text
+        if self._next.string in _COMPARISONS and self._next.kind == "sign":
+            sign = self._take().string
             value = self._pairwise(sign, _COMPARISONS[sign], value, self._sum())
         return value if negated is None else (float(all(value) != negated),)
 
     def _named(self, token: Token) -> Values:
-        name = token.text
+        name = token.string
         value = self._field(*name.split(".")) if "." in name else self.values.get(name)
         called = self._found("(") and not (self._listing and self._next.space)
         if called:
@@ -358,7 +358,7 @@ class MatlabEvaluator:
             if len(found) > MAX_ELEMENTS:
                 raise self._error(f"the vector has more than {MAX_ELEMENTS} entries.", "Shorten it.")
             if not self._ended(",", ";", "]") and not self._next.space:
-                raise self._error(f"expected ',' or ']', got {self._shown()}.")
+                raise self._error(f"expected ',' or ']', got {self._next_token()}.")
         self._take()
         self._listing = before
         return tuple(found)
@@ -385,8 +385,8 @@ class MatlabEvaluator:
         try:
             return self._finite(float(work(*operands)))
         except (ArithmeticError, ValueError):
-            shown = ", ".join(f"{x:g}" for x in operands)
-            raise self._error(f"{name!r} of {shown} is not a finite number.", "Change this formula.") from None
+            got = ", ".join(f"{x:g}" for x in operands)
+            raise self._error(f"{name!r} of {got} is not a finite number.", "Change this formula.") from None
 
     def _finite(self, x: float) -> float:
         if not math.isfinite(x):

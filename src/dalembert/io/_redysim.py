@@ -67,7 +67,7 @@ def read_redysim(
 
 
 def loads_redysim(
-    text: str,
+    content: str,
     source: str = "<text>",
     *,
     kind: str = "toml",
@@ -87,11 +87,11 @@ def loads_redysim(
     kinds = [kind for kind in KINDS.values() if kind != "mat"]
     if kind not in kinds:
         raise InputError(f"redysim: there is no kind {kind!r}. Expected {', '.join(kinds)}.")
-    return _from_string(text, source, kind, model, name, quaternion, None)
+    return _from_string(content, source, kind, model, name, quaternion, None)
 
 
 def _from_string(
-    text: str,
+    content: str,
     source: str,
     kind: str,
     model: str | None,
@@ -103,15 +103,15 @@ def _from_string(
     if kind != "json":
         _require_one(model, source)
     if kind == "toml":
-        data = tables(text, source)
+        data = tables(content, source)
         if data.get("convention", "redysim") != "redysim":
             raise failure(f"{source}, convention", f"got {data['convention']!r:.60}.", "Expected 'redysim'.")
     elif kind == "json":
-        data, chosen = _chosen(_json(text, source), model, source)
+        data, chosen = _chosen(_json(content, source), model, source)
         data = {"name": chosen or name, **data}
     else:
         # other names are intermediate results
-        values = read_assignments(text, source, load=load)
+        values = read_assignments(content, source, load=load)
         return from_matlab(values, source, name, quaternion=quaternion)
     return from_arrays(data, source, quaternion=quaternion)
 
@@ -121,12 +121,12 @@ def _stored(found: MatFile, name: str, *, quaternion: bool) -> Model:
     for key in found.others.keys() & set(KEYS):
         found.vector(key, found.source)  # raises with the reason
     if "n" not in found.vectors and found.others:
-        content = ", ".join(f"{name[:MAX_NAME]} ({what})" for name, what in list(found.others.items())[:MAX_SHOWN])
-        raise failure(found.source, f"'n' is missing. The file contains {content}.", "Save each array by name.")
+        listed = ", ".join(f"{name[:MAX_NAME]} ({what})" for name, what in list(found.others.items())[:MAX_SHOWN])
+        raise failure(found.source, f"'n' is missing. The file contains {listed}.", "Save each array by name.")
     model = from_matlab(found.vectors, found.source, name, quaternion=quaternion)
     if unknown := sorted((found.vectors.keys() | found.others.keys()) - set(KEYS)):
-        shown = ", ".join(key[:MAX_NAME] for key in unknown[:MAX_SHOWN]) + (", ..." if unknown[MAX_SHOWN:] else "")
-        model.note(f"ignored, since ReDySim has no inputs of these names: {shown}.")
+        names = ", ".join(key[:MAX_NAME] for key in unknown[:MAX_SHOWN]) + (", ..." if unknown[MAX_SHOWN:] else "")
+        model.note(f"ignored, since ReDySim has no inputs of these names: {names}.")
     return model
 
 
@@ -135,9 +135,9 @@ def _require_one(model: str | None, source: str) -> None:
         raise failure(source, f"`model` is {quote(model)}, but only JSON files hold several robots.", "Omit `model`.")
 
 
-def _json(text: str, source: str) -> Table:
+def _json(content: str, source: str) -> Table:
     """Parse a JSON object without duplicate names or infinite numbers, with limited size and depth."""
-    require_short(len(text), source)
+    require_short(len(content), source)
 
     def once(pairs: list[tuple[str, object]]) -> Table:
         out = dict(pairs)
@@ -151,7 +151,7 @@ def _json(text: str, source: str) -> Table:
         raise failure(source, f"{word} is not a finite number.", "Expected finite numbers.")
 
     try:
-        data = json.loads(text, object_pairs_hook=once, parse_constant=infinite)
+        data = json.loads(content, object_pairs_hook=once, parse_constant=infinite)
     except json.JSONDecodeError as error:
         where, fact = f"{source}, line {error.lineno}", f"not valid JSON: {error.msg}."
         raise failure(where, fact, "Correct this line.") from error
@@ -245,13 +245,13 @@ def _gravity(data: Table) -> Iterator[str]:
     """ReDySim reads g; its window displays gx, gy, gz."""
     if not all(len(data.get(key, ())) == 1 for key in FIELDS):
         return
-    shown = [data[key][0] for key in FIELDS]
+    gravity = [data[key][0] for key in FIELDS]
     if "g" not in data:
-        data["g"] = shown
+        data["g"] = gravity
         for key in FIELDS:
             del data[key]
-    elif data["g"] != shown:
-        yield f"gravity is g = {data['g']}, which ReDySim reads, not {shown} of gx, gy, gz."
+    elif data["g"] != gravity:
+        yield f"gravity is g = {data['g']}, which ReDySim reads, not {gravity} of gx, gy, gz."
 
 
 def _times(data: Table) -> Iterator[str]:
@@ -310,8 +310,8 @@ def _functions(path: Path, links: float) -> dict[str, Function]:
         code = read_text(inputs_file)
         found["inputs"] = lambda arguments: call(code, str(inputs_file), arguments, load=opener(inputs_file))
     if (beside := path.with_name(TRAJECTORY)).is_file():
-        text, inputs = read_text(beside), dict(found)
-        found["trajectory"] = lambda arguments: call(text, str(beside), arguments, inputs)
+        content, inputs = read_text(beside), dict(found)
+        found["trajectory"] = lambda arguments: call(content, str(beside), arguments, inputs)
     return found
 
 
@@ -320,8 +320,8 @@ def read_trajectory(path: str | Path, times: Iterable[float], *others: float) ->
 
     The function is called with the time and `others`, as in trajectory(tim, dof, Tp).
     """
-    text, rest = read_text(path), [(float(value),) for value in others]
-    found = [call(text, str(path), [(float(time),), *rest]) for time in times]
+    content, rest = read_text(path), [(float(value),) for value in others]
+    found = [call(content, str(path), [(float(time),), *rest]) for time in times]
     rows = [[len(result) for result in results] for results in found]
     if not found or any(row != rows[0] for row in rows):
         fact = "the number of results changes with time, or `times` is empty."

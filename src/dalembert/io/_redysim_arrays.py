@@ -111,9 +111,9 @@ class _Robot:
         for name, (unit, about) in self._base().items():
             out[name] = {"unit": unit, "description": about, "start": 1 if name == "e0" else 0}
         for i in self.moving():
-            turns = self.revolute(i)
-            start = self.data["th" if turns else "b"][i]
-            out[f"q{i + 1}"] = {**coordinate_entry(self.names[i], turns=turns), "start": start}
+            rotates = self.revolute(i)
+            start = self.data["th" if rotates else "b"][i]
+            out[f"q{i + 1}"] = {**coordinate_entry(self.names[i], rotates=rotates), "start": start}
         return out
 
     def _base(self) -> dict[str, tuple[str, str]]:
@@ -125,9 +125,9 @@ class _Robot:
 
     def parents(self) -> Iterator[Problem]:
         """Check that every parent precedes its link; with a floating base only the first link has parent 0."""
-        least = 1 if self.floating else 0
+        lowest = 1 if self.floating else 0
         for i, parent in enumerate(self.data["bt"]):
-            low, high = (0, 0) if i == 0 else (least, i)
+            low, high = (0, 0) if i == 0 else (lowest, i)
             if not _is_integer(parent) or not low <= parent <= high:
                 advice = f"Expected {low}." if low == high else f"Expected a number from {low} to {high}."
                 yield Problem(f"bt, link {i + 1}", f"the parent is {parent!r:.20}.", advice)
@@ -160,14 +160,14 @@ class _Robot:
         model.body(self.names[0], joint=joint, description="the floating base", **self._body(0))
 
     def _row(self, i: int) -> RobotRow:
-        data, parent, turns = self.data, int(self.data["bt"][i]), self.revolute(i)
+        data, parent, rotates = self.data, int(self.data["bt"][i]), self.revolute(i)
         return RobotRow(
             self.names[i],
             self.names[parent - 1] if parent else WORLD,
-            "revolute" if turns else "prismatic",
+            "revolute" if rotates else "prismatic",
             f"q{i + 1}",
-            theta=0 if turns else data["th"][i],
-            d=data["b"][i] if turns else 0,
+            theta=0 if rotates else data["th"][i],
+            d=data["b"][i] if rotates else 0,
             a=data["a"][i],
             alpha=data["alp"][i],
             **self._body(i),
@@ -256,8 +256,8 @@ def _entries(data: Table, model: Model) -> Iterator[Problem]:
 
 
 def _names(data: Table, n: int) -> list[str]:
-    given = data.get("names", [])
-    return [str(name) for name in given] if given else [f"link{i + 1}" for i in range(n)]
+    names = data.get("names", [])
+    return [str(name) for name in names] if names else [f"link{i + 1}" for i in range(n)]
 
 
 def _simulation(model: Model, data: Table) -> None:
@@ -300,18 +300,20 @@ def ground_problems(data: Table, n: int) -> Iterator[Problem]:
     """Problems of the ground properties, if there are any."""
     if GROUND not in data:
         return
-    given = data[GROUND]
+    ground = data[GROUND]
     expected = "an array of 8: stiffness, damping, speed, friction, its damping, and three axis numbers, vertical first"
-    if not isinstance(given, list) or len(given) != 8 or not all(map(_is_number, given)):
-        yield invalid_value(GROUND, expected, given)
+    if not isinstance(ground, list) or len(ground) != 8 or not all(map(_is_number, ground)):
+        yield invalid_value(GROUND, expected, ground)
         return
     for index, name in _LAW.items():
-        if given[index] < 0 or (name == "stiffness" and given[index] == 0):
-            yield Problem(GROUND, f"the {name} is {given[index]:g}.", "Expected a positive number.")
-    if sorted(given[_AXES]) != [1, 2, 3]:
-        yield Problem(GROUND, f"the axes are {given[_AXES]}.", "Expected 1, 2 and 3 in some order, the vertical first.")
+        if ground[index] < 0 or (name == "stiffness" and ground[index] == 0):
+            yield Problem(GROUND, f"the {name} is {ground[index]:g}.", "Expected a positive number.")
+    if sorted(ground[_AXES]) != [1, 2, 3]:
+        yield Problem(
+            GROUND, f"the axes are {ground[_AXES]}.", "Expected 1, 2 and 3 in some order, the vertical first."
+        )
     elif isinstance(data.get("g"), list) and len(data["g"]) == 3:
-        up = int(given[_AXES][0]) - 1
+        up = int(ground[_AXES][0]) - 1
         if any(x != 0 for i, x in enumerate(data["g"]) if i != up) or data["g"][up] == 0:
             fact = f"the ground normal is axis {up + 1}, but gravity is {data['g']}."
             yield Problem(GROUND, fact, "Expected gravity along the vertical axis.")
@@ -324,11 +326,11 @@ def ground_problems(data: Table, n: int) -> Iterator[Problem]:
 
 def add_feet(model: Model, data: Table, names: list[str]) -> None:
     """Add ground contacts to the last links."""
-    given = data[GROUND]
-    law = {name: given[index] for index, name in _LAW.items() if given[index] != 0}
+    ground = data[GROUND]
+    law = {name: ground[index] for index, name in _LAW.items() if ground[index] != 0}
     if law.get("friction") is None:
         law.pop("viscous", None)
-    up = int(given[_AXES][0]) - 1
+    up = int(ground[_AXES][0]) - 1
     normal, g = [0, 0, 0], data["g"][up]
     downwards = not g.lstrip().startswith("-") if isinstance(g, str) else g > 0  # formulas have their sign in front
     normal[up] = -1 if downwards else 1

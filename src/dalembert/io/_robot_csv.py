@@ -42,7 +42,7 @@ def read_csv(path: str | Path) -> Model:
     return loads_csv(read_text(path), str(path), Path(path).stem)
 
 
-def loads_csv(text: str, source: str = "<text>", name: str = "robot") -> Model:
+def loads_csv(content: str, source: str = "<text>", name: str = "robot") -> Model:
     """Read a robot from a CSV string; `source` is its name in messages.
 
     >>> loads_csv('''
@@ -54,10 +54,10 @@ def loads_csv(text: str, source: str = "<text>", name: str = "robot") -> Model:
     ... ''')
     <Model 'robot': 2 bodies, 2 coordinates, 0 constraints>
     """
-    require_short(len(text), source)
+    require_short(len(content), source)
     table, data = _Reader(source), Table()
     with suppress(TooManyProblems):
-        data = table.read(text, name)
+        data = table.read(content, name)
     table.require_sound()
     return from_links(data, source)
 
@@ -68,16 +68,16 @@ class _Reader(ProblemList):
     def wrong(self, line: int, column: str, fact: str, advice: str) -> None:
         self.note([Problem(f"line {line}{f', column {quote(column)}' if column else ''}", fact, advice)])
 
-    def read(self, text: str, name: str) -> Table:
+    def read(self, content: str, name: str) -> Table:
         """The same tables as from a TOML file."""
         data: Table = {"name": name}
         columns: list[str] | None = None
         links: list[tuple[int, Table]] = []
-        for line, content in enumerate(text.splitlines(), start=1):
-            if content.lstrip().startswith("#"):
-                self._setting(line, content.lstrip().lstrip("#"), data)
-            elif content.strip(" \t,"):
-                cells = self._cells(line, content)
+        for line, row in enumerate(content.splitlines(), start=1):
+            if row.lstrip().startswith("#"):
+                self._setting(line, row.lstrip().lstrip("#"), data)
+            elif row.strip(" \t,"):
+                cells = self._cells(line, row)
                 if columns is None:
                     columns = self._header(line, cells)
                     self.require_sound()

@@ -33,21 +33,21 @@ def read(path: str | Path, **options: object) -> Model:
     return model
 
 
-def loads(text: str, source: str = "<text>", **options: object) -> Model:
+def loads(content: str, source: str = "<text>", **options: object) -> Model:
     """Read a model from a TOML string: a model file, or a robot table if it has the key `convention`.
 
     >>> loads('convention = "mdh"\\nname = "arm"\\n[[link]]\\nname = "upper"\\ntype = "revolute"\\nmass = 1\\ncenter = [1, 0, 0]')
     <Model 'arm': 1 bodies, 1 coordinates, 0 constraints>
     """
-    data = tables(text, source)
+    data = tables(content, source)
     if data.get("convention") == "redysim":
-        return _checked(loads_redysim, "ReDySim's arrays", text, source, **options)
+        return _checked(loads_redysim, "ReDySim's arrays", content, source, **options)
     return _checked(from_links if "convention" in data else from_sections, "this file", data, source, **options)
 
 
 def _checked(reader: Callable[..., Model], what: str, /, *arguments: object, **options: object) -> Model:
     """Call a reader; raise for options it does not accept."""
-    known = signature(reader).parameters.keys() - {"path", "text", "data", "source", "kind"}
+    known = signature(reader).parameters.keys() - {"path", "content", "data", "source", "kind"}
     for name in options:
         if name not in known:
             advice = suggest_name(name, known) if known else "It accepts no options."

@@ -59,12 +59,12 @@ def atomic_write(path: Path) -> Iterator[Path]:
             part.unlink()
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, content: str) -> None:
     """Write a text file atomically."""
     if not path.name:
         raise InputError(f"'{path}' is not a file name. Expected a path such as model.toml.")
     with atomic_write(path) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(content, encoding="utf-8")
 
 
 def join_alternatives(words: Sequence[str]) -> str:

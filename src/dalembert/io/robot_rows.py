@@ -73,22 +73,22 @@ def joints(model: Model, row: RobotRow, convention: str, where: str) -> list[Joi
     >>> [joint.kind for joint in joints(model, RobotRow("arm", coordinate="q1", a=0.4), "mdh", "link 'arm'")]
     ['revolute']
     """
-    turns, slides = row.kind == "revolute", row.kind == "prismatic"
+    rotates, slides = row.kind == "revolute", row.kind == "prismatic"
     across = ((row.a, 0, 0), (row.alpha, 0, 0))
     if convention == "mdh":
         before = across
-        after = ((0, 0, 0 if slides else row.d), (0, 0, 0 if turns else row.theta))
+        after = ((0, 0, 0 if slides else row.d), (0, 0, 0 if rotates else row.theta))
     else:
-        before = ((0, 0, 0), (0, 0, 0 if turns else row.theta))
+        before = ((0, 0, 0), (0, 0, 0 if rotates else row.theta))
         after = ((row.a, 0, 0 if slides else row.d), (row.alpha, 0, 0))
-    if turns:
+    if rotates:
         first: Joint = model.revolute((0, 0, 1), with_offset(row.coordinate, row.theta), *before, where=where)
     elif slides:
         first = model.prismatic((0, 0, 1), with_offset(row.coordinate, row.d), *before, where=where)
     else:
         first = model.fixed(*before, where=where)
-    still = all(is_zero(value) for part in after for value in part)
-    return [first] if still else [first, model.fixed(*after, where=where)]
+    is_identity = all(is_zero(value) for part in after for value in part)
+    return [first] if is_identity else [first, model.fixed(*after, where=where)]
 
 
 def add(model: Model, row: RobotRow, convention: str, where: str) -> None:
@@ -105,8 +105,8 @@ def add(model: Model, row: RobotRow, convention: str, where: str) -> None:
     if row.rotor:
         model.rotor(row.name, **row.rotor, name=f"motor of {row.name}")
     if row.friction:
-        usual = {} if is_zero(row.friction.get("coulomb", 0)) else {"smoothing": SMOOTHING}
-        model.joint_friction(row.name, **{**usual, **row.friction}, name=f"friction of {row.name}")
+        default = {} if is_zero(row.friction.get("coulomb", 0)) else {"smoothing": SMOOTHING}
+        model.joint_friction(row.name, **{**default, **row.friction}, name=f"friction of {row.name}")
     if row.limits:
         model.limit(row.coordinate, **row.limits)
 
@@ -149,23 +149,23 @@ def names_in(elements: object) -> list[str]:
     return [str(each.get("name")) for each in entries if isinstance(each, dict)]
 
 
-def coordinate_entry(name: str, *, turns: bool) -> Table:
+def coordinate_entry(name: str, *, rotates: bool) -> Table:
     """Unit and description of the coordinate of a joint.
 
-    >>> coordinate_entry("elbow", turns=True)
+    >>> coordinate_entry("elbow", rotates=True)
     {'unit': 'rad', 'description': "angle of joint 'elbow' about its z axis"}
     """
-    what, along = ("angle", "about") if turns else ("displacement", "along")
-    return {"unit": "rad" if turns else "m", "description": f"{what} of joint '{name}' {along} its z axis"}
+    what, along = ("angle", "about") if rotates else ("displacement", "along")
+    return {"unit": "rad" if rotates else "m", "description": f"{what} of joint '{name}' {along} its z axis"}
 
 
-def merged(defaults: Mapping[str, Table], given: object) -> Table:
+def merged(defaults: Mapping[str, Table], overrides: object) -> Table:
     """The coordinates of a table, updated by their entries in the section [coordinates], and the others of that section.
 
     >>> merged({"q1": {"start": 0.1, "unit": "rad"}}, {"q1": {"start": 0.5}, "x": {}})
     {'q1': {'start': 0.5, 'unit': 'rad'}, 'x': {}}
     """
-    entries: Table = given if isinstance(given, dict) else {}
+    entries: Table = overrides if isinstance(overrides, dict) else {}
     out: Table = {}
     for name, default in defaults.items():
         entry = entries.get(name, {})
@@ -248,7 +248,7 @@ def read_dh(path: str | Path) -> Model:
     return loads_dh(read_text(path), str(path))
 
 
-def loads_dh(text: str, source: str = "<text>") -> Model:
+def loads_dh(content: str, source: str = "<text>") -> Model:
     """Read a robot from a TOML string; `source` is its name in messages.
 
     >>> loads_dh('''
@@ -267,7 +267,7 @@ def loads_dh(text: str, source: str = "<text>") -> Model:
     ... ''').coordinate_names
     ('q1', 'q2')
     """
-    return from_links(tables(text, source), source)
+    return from_links(tables(content, source), source)
 
 
 def from_links(data: Table, source: str) -> Model:
@@ -287,12 +287,12 @@ def from_links(data: Table, source: str) -> Model:
                 before = str(links[i - 1].get("name", WORLD)) if i and isinstance(links[i - 1], dict) else WORLD
                 valid.append((where, _row(link, name, before, unit)))
                 for key in begin.keys() & link.keys():
-                    begin[key][name] = radians(link[key], unit) if _turns(link) else link[key]
+                    begin[key][name] = radians(link[key], unit) if _rotates(link) else link[key]
         builder.note(problem_of("links", lambda: builder.model.start(begin["start"], begin["rate"])))
         add_rows(builder, valid, convention, parents)
 
     defaults = {
-        name: coordinate_entry(str(link.get("name", "?"))[: keys.MAX_NAME], turns=_turns(link))
+        name: coordinate_entry(str(link.get("name", "?"))[: keys.MAX_NAME], rotates=_rotates(link))
         for link, name in zip(links, names, strict=True)
         if name
     }
@@ -302,7 +302,7 @@ def from_links(data: Table, source: str) -> Model:
     return model
 
 
-def _turns(link: Table) -> bool:
+def _rotates(link: Table) -> bool:
     return link.get("type", "revolute") == "revolute"
 
 
@@ -402,7 +402,7 @@ def contradictions(link: Table, where: str) -> Iterator[Problem]:
 
 def _row(link: Table, coordinate: str, before: str, unit: str) -> RobotRow:
     motor, limits = link.get("motor", {}), link.get("limits", {})
-    if _turns(link):
+    if _rotates(link):
         limits = {key: value if key == "effort" else radians(value, unit) for key, value in limits.items()}
     return RobotRow(
         link["name"],

@@ -71,8 +71,8 @@ class _Builder:
         parts, n = self._parts, len(self._parts.q)
         forces = self._forces()
         if parts.lagrangian is not None:
-            still = parts.lagrangian.subs(dict.fromkeys(self._rates, 0))
-            kinetic, potential = self._in_rates(parts.lagrangian - still), self._in_rates(-still)
+            at_rest = parts.lagrangian.subs(dict.fromkeys(self._rates, 0))
+            kinetic, potential = self._in_rates(parts.lagrangian - at_rest), self._in_rates(-at_rest)
         else:
             for body in parts.bodies:
                 self._add_body(body)
@@ -159,12 +159,12 @@ class _Builder:
     def _integrable(self, velocity: list[Expression]) -> bool:
         """Is v = J q̇ + c the rate of a function of q and t?"""
         q, t = self._parts.q, self._time
-        still = dict.fromkeys(self._rates, 0)
+        at_rest = dict.fromkeys(self._rates, 0)
         gaps = []
         for v in velocity:
-            J, c = [v.diff(rate) for rate in self._rates], v.subs(still)
+            J, c = [v.diff(rate) for rate in self._rates], v.subs(at_rest)
             gaps += [J[i].diff(q[j]) - J[j].diff(q[i]) for i in range(len(q)) for j in range(i)]
-            gaps += [J[i].diff(t).subs(still) - c.diff(q[i]) for i in range(len(q))]
+            gaps += [J[i].diff(t).subs(at_rest) - c.diff(q[i]) for i in range(len(q))]
         return bool((np.abs(self._at_trials(gaps)) < _SMALL).all())
 
     def _require_consistent_rotation(self, body: Expression) -> None:
@@ -206,10 +206,10 @@ class _Builder:
         names = sympy.symbols([f"v_{i}" for i in range(len(self._rates))])
         moved = [sympy.S(x).xreplace(dict(zip(self._rates, names, strict=True))) for x in expressions]
         positions = sympy.symbols([f"x_{i}" for i in range(len(self._parts.q))])
-        still = [x.xreplace(dict(zip(self._parts.q, positions, strict=True))) for x in moved]
+        at_rest = [x.xreplace(dict(zip(self._parts.q, positions, strict=True))) for x in moved]
         symbols = [*names, *positions, self._time]
-        others = sorted({s for x in still for s in x.free_symbols} - set(symbols), key=str)
-        function = sympy.lambdify([*symbols, *others], still, "numpy")
+        others = sorted({s for x in at_rest for s in x.free_symbols} - set(symbols), key=str)
+        function = sympy.lambdify([*symbols, *others], at_rest, "numpy")
         rng = np.random.default_rng(_SEED)
         drawn = rng.uniform(0.2, 1.0, (len(symbols) + len(others), _TRIALS))
         found = [np.broadcast_to(x, (_TRIALS,)) for x in function(*drawn)]

@@ -23,7 +23,7 @@ from dalembert.model.joints.base import Joint
 from dalembert.model.keys import MAX_ELEMENTS, Check, Key, Keys, invalid_value, problem_of, quote
 from dalembert.model.model import Model
 from dalembert.model.solids import solids_in_file
-from dalembert.model.values import is_name, is_printable_text
+from dalembert.model.values import is_name, is_printable
 
 
 def read_toml(path: str | Path) -> Model:
@@ -39,7 +39,7 @@ def read_toml(path: str | Path) -> Model:
     return loads_toml(read_text(path), str(path))
 
 
-def loads_toml(text: str, source: str = "<text>") -> Model:
+def loads_toml(content: str, source: str = "<text>") -> Model:
     """Read a model from a TOML string; `source` is its name in messages.
 
     >>> loads_toml('''
@@ -53,7 +53,7 @@ def loads_toml(text: str, source: str = "<text>") -> Model:
     ... ''')
     <Model 'falling stone': 1 bodies, 1 coordinates, 0 constraints>
     """
-    return from_sections(tables(text, source), source)
+    return from_sections(tables(content, source), source)
 
 
 def from_sections(data: Table, source: str) -> Model:
@@ -73,7 +73,7 @@ def empty_model(data: Table) -> Model:
     return Model(
         name if is_name(name) else "model",
         gravity if isinstance(gravity, list) and len(gravity) == 3 else (0, 0, 0),
-        about if isinstance(about, str) and is_printable_text(about) else "",
+        about if isinstance(about, str) and is_printable(about) else "",
     )
 
 
@@ -130,35 +130,35 @@ class FileModelBuilder(ProblemList):
 
     def _each(self, section: str, data: Table, add: Callable[[str, object], object]) -> None:
         """Add the named entries of a section such as [parameters]."""
-        given = data.get(section, {})
-        if not isinstance(given, dict):
-            self.note([invalid_value(section, f"a table: the header [{section}] and a line for each", given)])
-        elif self._few(section, len(given)):
-            for name, entry in given.items():
+        entries = data.get(section, {})
+        if not isinstance(entries, dict):
+            self.note([invalid_value(section, f"a table: the header [{section}] and a line for each", entries)])
+        elif self._require_count(section, len(entries)):
+            for name, entry in entries.items():
                 add(name, entry)
 
     def _elements(self, kind: str, allowed: Keys, data: Table) -> None:
         """Add the elements of the array [[kind]]."""
-        given = data.get(kind, [])
-        if not isinstance(given, list):
+        entries = data.get(kind, [])
+        if not isinstance(entries, list):
             advice = f"Write its header with double brackets: [[{kind}]]."
             self.note([Problem(kind, "not an array of tables.", advice)])
-        elif self._few(kind, len(given)):
-            for index, entry in enumerate(given):
+        elif self._require_count(kind, len(entries)):
+            for index, entry in enumerate(entries):
                 where = title(kind, entry, index)
                 self._add(where, entry, allowed, partial(self._element, kind, where))
 
-    def _few(self, kind: str, count: int) -> bool:
+    def _require_count(self, kind: str, count: int) -> bool:
         if count <= MAX_ELEMENTS:
             return True
         advice = f"Expected at most {MAX_ELEMENTS} in one file."
         return self.note([Problem(kind, f"the file has {count} elements of this kind.", advice)])
 
-    def _add(self, where: str, given: object, allowed: Keys, add: Callable[..., object]) -> bool:
+    def _add(self, where: str, entry: object, allowed: Keys, add: Callable[..., object]) -> bool:
         """Add one element; return True if its table and values are valid."""
-        if not self.note(keys.table(given, allowed, where, self.model)) or not isinstance(given, dict):
+        if not self.note(keys.table(entry, allowed, where, self.model)) or not isinstance(entry, dict):
             return False
-        return self.note(problem_of(where, lambda: add(**given)))
+        return self.note(problem_of(where, lambda: add(**entry)))
 
     def _element(self, kind: str, where: str, /, **values: Any) -> None:
         if kind == "body":
@@ -172,28 +172,28 @@ class FileModelBuilder(ProblemList):
         formula = [values.pop("formula")] if "formula" in values else []
         getattr(self.model, kind)(*formula, **values)
 
-    def _parameter(self, name: str, given: object) -> None:
-        entry = given if isinstance(given, dict) else {"value": given}
+    def _parameter(self, name: str, value: object) -> None:
+        entry = value if isinstance(value, dict) else {"value": value}
         add = partial(self.model.parameter, name)
         self._declare(f"parameter {quote(name)}", entry, PARAMETER, add, value=1.0)
 
-    def _coordinate(self, name: str, given: object) -> None:
+    def _coordinate(self, name: str, entry: object) -> None:
         def add(rate: float | str = 0.0, **values: str) -> Model:
             return self.model.coordinate(name, start_rate=rate, **values)
 
-        self._declare(f"coordinate {quote(name)}", given, COORDINATE, add)
+        self._declare(f"coordinate {quote(name)}", entry, COORDINATE, add)
 
-    def _declare(self, where: str, given: object, allowed: Keys, add: Callable[..., Model], **neutral: float) -> None:
+    def _declare(self, where: str, entry: object, allowed: Keys, add: Callable[..., Model], **neutral: float) -> None:
         """Add a parameter or coordinate; one with an invalid value is still defined for the formulas that use it."""
-        if not self._add(where, given, allowed, add):
+        if not self._add(where, entry, allowed, add):
             again = problem_of(where, lambda: add(**neutral))
             self.note(problem for problem in again if problem not in self.found)
 
-    def _limit(self, name: str, given: object) -> None:
-        self._add(f"limit of {quote(name)}", given, LIMITS, partial(self.model.limit, name))
+    def _limit(self, name: str, entry: object) -> None:
+        self._add(f"limit of {quote(name)}", entry, LIMITS, partial(self.model.limit, name))
 
-    def _speed(self, name: str, given: object) -> None:
-        entry = given if isinstance(given, dict) else {"formula": given}
+    def _speed(self, name: str, value: object) -> None:
+        entry = value if isinstance(value, dict) else {"formula": value}
 
         def add(formula: str, description: str = "") -> Model:
             return self.model.speed(formula, name, description)
@@ -203,7 +203,7 @@ class FileModelBuilder(ProblemList):
 
 def joint_keys() -> dict[str, Keys]:
     """The keys of body joints, by joint type."""
-    found = (form for kind in joints.JOINTS for form in kind.forms().items())
+    found = (table for kind in joints.JOINTS for table in kind.forms().items())
     return {kind: {"type": _TEXT, **own} for kind, own in found}
 
 
@@ -215,13 +215,13 @@ def loop_joint_keys() -> dict[str, Keys]:
     }
 
 
-def joint(given: object, where: str, model: Elements, *, loop: bool = False) -> Iterator[Problem]:
+def joint(entry: object, where: str, model: Elements, *, loop: bool = False) -> Iterator[Problem]:
     """Check for a table with a known joint type and the keys of that type."""
     kinds = loop_joint_keys() if loop else joint_keys()
-    if not isinstance(given, dict):
-        yield invalid_value(where, f"a table with a type ({', '.join(kinds)})", given)
+    if not isinstance(entry, dict):
+        yield invalid_value(where, f"a table with a type ({', '.join(kinds)})", entry)
         return
-    kind = given.get("type")
+    kind = entry.get("type")
     if kind is None:
         yield Problem(where, "the key 'type' is missing.", f"Add one of {', '.join(kinds)}.")
     elif not isinstance(kind, str):
@@ -229,8 +229,8 @@ def joint(given: object, where: str, model: Elements, *, loop: bool = False) -> 
     elif kind not in kinds:
         yield Problem(where, f"there is no joint of type {quote(kind)}.", suggest_name(kind[: keys.MAX_NAME], kinds))
     else:
-        found = [*keys.table(given, kinds[kind], f"{where} ({kind})", model)]
-        yield from found or keys.problem_of(f"{where} ({kind})", lambda: make_joint(given, where, model, loop=loop))
+        found = [*keys.table(entry, kinds[kind], f"{where} ({kind})", model)]
+        yield from found or keys.problem_of(f"{where} ({kind})", lambda: make_joint(entry, where, model, loop=loop))
 
 
 def body_joints(value: object, where: str, model: Elements) -> Iterator[Problem]:
@@ -244,10 +244,10 @@ def body_joints(value: object, where: str, model: Elements) -> Iterator[Problem]
             yield from joint(each, f"{where} {i}", model)
 
 
-def make_joint(given: Table, where: str, model: Elements, *, loop: bool = False) -> Joint:
+def make_joint(entry: Table, where: str, model: Elements, *, loop: bool = False) -> Joint:
     """The joint described by a valid table; in a loop, motions that are omitted are free."""
-    values = {key: value for key, value in given.items() if key != "type"}
-    built: Joint = getattr(model, given["type"])(**values, where=where)
+    values = {key: value for key, value in entry.items() if key != "type"}
+    built: Joint = getattr(model, entry["type"])(**values, where=where)
     if not loop:
         built.require_motions(where)
     return built

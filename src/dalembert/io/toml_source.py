@@ -101,9 +101,9 @@ def decode(data: bytes, source: str, max_bytes: int = MAX_BYTES) -> str:
         raise failure(f"{source}, line {line}", fact, "Save the file in UTF-8 encoding.") from error
 
 
-def _require_small(data: bytes, source: str, most: int) -> None:
-    if len(data) > most:
-        raise failure(source, f"the file is larger than {most} bytes.", _SPLIT)
+def _require_small(data: bytes, source: str, max_bytes: int) -> None:
+    if len(data) > max_bytes:
+        raise failure(source, f"the file is larger than {max_bytes} bytes.", _SPLIT)
 
 
 def require_short(size: int, source: str, unit: str = "characters") -> None:
@@ -112,17 +112,17 @@ def require_short(size: int, source: str, unit: str = "characters") -> None:
         raise failure(source, f"the input is larger than {MAX_BYTES} {unit}.", _SPLIT)
 
 
-def tables(text: str, source: str) -> Table:
+def tables(content: str, source: str) -> Table:
     """Parse a TOML string; raises `ModelFileError` with the line of a syntax error."""
-    require_short(len(text.encode("utf-8", "replace")), source, "bytes")
-    if long := _LONG_KEY.search(text):
-        line = text.count("\n", 0, long.start()) + 1
+    require_short(len(content.encode("utf-8", "replace")), source, "bytes")
+    if long := _LONG_KEY.search(content):
+        line = content.count("\n", 0, long.start()) + 1
         fact = f"a key has more than {MAX_KEY_PARTS} dotted parts."
         raise failure(f"{source}, line {line}", fact, "Write tables under separate headers, such as [parameters].")
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
-        raise _syntax(text, source, str(error)) from error
+        raise _syntax(content, source, str(error)) from error
     except (RecursionError, ValueError) as error:
         raise beyond_bounds(error, source, "tables") from error
 
@@ -135,17 +135,17 @@ def beyond_bounds(error: Exception, source: str, what: str) -> ModelFileError:
     return failure(source, "an integer has too many digits.", "Write it as a float such as 1.5e10.")
 
 
-def shortened_line(text: str, number: int) -> str:
+def shortened_line(content: str, number: int) -> str:
     """A line of a string, shortened for a message."""
-    lines = text.split("\n", number)
+    lines = content.split("\n", number)
     line = lines[number - 1].strip() if number <= len(lines) else ""
     return line if len(line) <= 60 else line[:57] + "..."
 
 
-def _syntax(text: str, source: str, message: str) -> ModelFileError:
+def _syntax(content: str, source: str, message: str) -> ModelFileError:
     """The error of tomllib with its line and advice for the most frequent mistakes."""
     position = _LINE.search(message)
-    number = int(position.group(1)) if position and position.group(1) else max(len(text.rstrip().split("\n")), 1)
+    number = int(position.group(1)) if position and position.group(1) else max(len(content.rstrip().split("\n")), 1)
     reason = _LINE.sub("", message)
     if reason == "Invalid value":
         advice = 'Put strings and formulas in quotation marks, as in mass = "2*m".'
@@ -154,7 +154,7 @@ def _syntax(text: str, source: str, message: str) -> ModelFileError:
     else:
         advice = "Correct this line."
     return failure(
-        f"{source}, line {number}", f"not valid TOML: {reason}, at {shortened_line(text, number)!r}.", advice
+        f"{source}, line {number}", f"not valid TOML: {reason}, at {shortened_line(content, number)!r}.", advice
     )
 
 

@@ -57,8 +57,8 @@ def _coordinate(c: Coordinate) -> Value:
 
 
 def _speed(speed: Speed) -> Value:
-    text = write_formula(speed.value, f"speed '{speed.name}'")
-    return {"formula": text, "description": speed.description} if speed.description else text
+    formula = write_formula(speed.value, f"speed '{speed.name}'")
+    return {"formula": formula, "description": speed.description} if speed.description else formula
 
 
 def _energies(model: Elements) -> Element:
@@ -164,11 +164,11 @@ def to_toml(model: Elements) -> str:
             "contain only formulas. Write the law as a formula, or remove the load."
         )
     try:
-        text = "\n".join(_blocks(model))
-        loads_toml(text, "what would be written")
+        content = "\n".join(_blocks(model))
+        loads_toml(content, "what would be written")
     except InputError as error:
         raise InputError(f"model '{model.name}' cannot be written as TOML: {error}") from error
-    return text
+    return content
 
 
 def write_toml(model: Elements, path: str | Path) -> None:

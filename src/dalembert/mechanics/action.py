@@ -104,10 +104,12 @@ class ActionVariation(FrozenValue):
 
 
 class Actions:
-    """The action of paths of one system; `evaluate` and `look` are `path_quantities` and `varied_path_quantities`."""
+    """The action of paths of one system; `evaluate` and `evaluate_varied` are `path_quantities` and `varied_path_quantities`."""
 
-    def __init__(self, system: System, evaluate: Callable[..., np.ndarray], look: Callable[..., np.ndarray]) -> None:
-        self._evaluate, self._look = evaluate, look
+    def __init__(
+        self, system: System, evaluate: Callable[..., np.ndarray], evaluate_varied: Callable[..., np.ndarray]
+    ) -> None:
+        self._evaluate, self._evaluate_varied = evaluate, evaluate_varied
         facts = system.facts
         self._n, self._rows = len(system.q), len(facts.rows)
         # holonomic constraints without feedback: varied paths are projected onto these
@@ -123,7 +125,7 @@ class Actions:
     def action(self, path: Path) -> float:
         """∫ L dt (5.158)."""
         t, weights, q, qd, _ = _nodes(path)
-        return float(self._look(q, qd, t)[0] @ weights)
+        return float(self._evaluate_varied(q, qd, t)[0] @ weights)
 
     def variation(self, path: Path, steps: np.ndarray, count: int, seed: int) -> ActionVariation:
         """The first variation and the changes of the action for `count` random variations."""
@@ -144,7 +146,7 @@ class Actions:
             for step in steps:
                 x, xd = self._projected((q, qd, t), step * dq, step * dqd, A, Ad)
                 work = np.sum(tau * (x - q), axis=0)
-                row.append(float((self._look(x, xd, t)[0] - L[0] + work) @ weights))
+                row.append(float((self._evaluate_varied(x, xd, t)[0] - L[0] + work) @ weights))
             changes.append(row)
         return ActionVariation(start, np.array(first), np.array(sizes), steps, np.array(changes), self.of_work)
 
@@ -197,15 +199,15 @@ class Actions:
             raise InputError(
                 "variation: the projection of a varied path onto the constraints did not converge. Use smaller `steps`."
             )
-        carried = xd + (Adt @ mu)[..., 0].T
-        _, rate, there = self._constraints(x, carried, t)
+        velocity = xd + (Adt @ mu)[..., 0].T
+        _, rate, there = self._constraints(x, velocity, t)
         mud = -np.linalg.solve(there @ At, rate.T[..., None])
-        return x, carried + (At @ mud)[..., 0].T
+        return x, velocity + (At @ mud)[..., 0].T
 
     def _constraints(self, x: np.ndarray, xd: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """φ, φ̇ and Φ of the constraints that paths are projected onto."""
         h, n, phi_rows = self._n_holonomic, self._n, self._phi_rows
-        values = self._look(x, xd, t)
+        values = self._evaluate_varied(x, xd, t)
         phi, rate, A = np.split(values[1:], [h, 2 * h])
         return phi[phi_rows], rate[phi_rows], np.moveaxis(A.reshape(h, n, len(t)), -1, 0)[:, phi_rows]
 
@@ -223,8 +225,8 @@ def path_quantities(system: System) -> Array:
 def varied_path_quantities(system: System) -> Array:
     """L, φ, φ̇ and Φ of (q, q̇, t), concatenated: the quantities needed on a varied path."""
     L = kinetic(system.motion, system.qd) - potential(system.motion)
-    known, held = system.constraints, [i for i in system.facts.rows if i < system.facts.levels.n_holonomic]
-    return stack(vector([L]), known.phi[held], known.velocity[held], known.A[held].ravel())
+    known, phi_rows = system.constraints, [i for i in system.facts.rows if i < system.facts.levels.n_holonomic]
+    return stack(vector([L]), known.phi[phi_rows], known.velocity[phi_rows], known.A[phi_rows].ravel())
 
 
 def _nodes(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -69,8 +69,8 @@ def _rotation_after_joint(body: Body, motion: Motion) -> np.ndarray:
     """The rotation from body axes to the axes of the last moving joint: fixed placements may follow it."""
     R = np.eye(3)
     for joint in body.joints:
-        turned = R @ to_numeric(roll_pitch_yaw(motion.algebra, [motion.lower(x) for x in joint.rotation]))
-        R = np.eye(3) if joint.values else turned
+        rotated = R @ to_numeric(roll_pitch_yaw(motion.algebra, [motion.lower(x) for x in joint.rotation]))
+        R = np.eye(3) if joint.values else rotated
     return R
 
 
@@ -269,8 +269,8 @@ class Assembler:
         self.movable = self.free  # at position level
         self.facts, self.scales = levels(model), scales_of(model)
         self.onto = random_states.Projector(model, self.facts, self.scales, None)
-        self.rows, self.held, self.sizes = self.onto.rows, self.onto.position_rows, self.onto.sizes
-        self.looks = max(_MIN_EVALUATIONS, _MAX_WORK // max(1, len(names) * max(len(names), len(self.rows))))
+        self.rows, self.position_rows, self.sizes = self.onto.rows, self.onto.position_rows, self.onto.sizes
+        self.max_evaluations = max(_MIN_EVALUATIONS, _MAX_WORK // max(1, len(names) * max(len(names), len(self.rows))))
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
         """The nearest consistent state; changes are relative to `origin`."""
@@ -280,8 +280,8 @@ class Assembler:
         new_qd = self._velocities(new_q, qd, t)
         moved = dict(zip(names, _beyond_rounding(new_q - start, self.scales.positions), strict=True))
         rates = dict(zip(names, _beyond_rounding(new_qd - qd, self.scales.velocities), strict=True))
-        phi, psi, _ = self._look(new_q, new_qd, t)
-        left = float(max(np.abs(phi[self.held]).max(initial=0.0), np.abs(psi[self.rows]).max(initial=0.0)))
+        phi, psi, _ = self._evaluate(new_q, new_qd, t)
+        left = float(max(np.abs(phi[self.position_rows]).max(initial=0.0), np.abs(psi[self.rows]).max(initial=0.0)))
         return Assembly(new_q, new_qd, moved, rates, bend_sides(self.model, new_q, t), left)
 
     def closed(self, guesses: np.ndarray, t: float) -> np.ndarray:
@@ -291,15 +291,15 @@ class Assembler:
             A = numbers(random_states.constraints_at(self.model, self.facts, states).A, len(guesses))
             M = mass_matrices(self.model, states)
         finite = np.flatnonzero(np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(0, 1)))
-        if not self.held or not len(finite):
+        if not self.position_rows or not len(finite):
             return guesses[finite]
         root = self._root(self.movable, None, t)
-        found = self.onto.level(states.where(finite), position=True, root=root, looks=self.looks)
+        found = self.onto.level(states.where(finite), position=True, root=root, max_evaluations=self.max_evaluations)
         return found.x[found.converged]
 
     def constrained_coordinates(self, guesses: Sequence[np.ndarray], t: float) -> np.ndarray:
         """The free coordinates that occur in a position constraint, as a mask."""
-        slopes = [np.abs(np.nan_to_num(self._look(q, np.zeros_like(q), t)[2][self.held])) for q in guesses]
+        slopes = [np.abs(np.nan_to_num(self._evaluate(q, np.zeros_like(q), t)[2][self.position_rows])) for q in guesses]
         return self.free & (np.array(slopes).max(axis=(0, 1), initial=0.0) > 0)
 
     def pose(self, q: np.ndarray, t: float) -> np.ndarray:
@@ -310,9 +310,9 @@ class Assembler:
 
     def require_separate(self, found: Sequence[np.ndarray], tied: np.ndarray, t: float) -> None:
         """Raise if the loops can still move, so that their positions are not separate branches."""
-        rows, count = self.held, int(tied.sum())
+        rows, count = self.position_rows, int(tied.sum())
         unit = self.scales.positions
-        A = [dimensionless(self._look(q, np.zeros_like(q), t)[2], unit, self.sizes)[rows] for q in found]
+        A = [dimensionless(self._evaluate(q, np.zeros_like(q), t)[2], unit, self.sizes)[rows] for q in found]
         left = count - max((int(rank.numeric_rank(a[:, tied], unit[tied])) for a in A if a.size), default=0)
         if left > 0:
             names = [name for name, yes in zip(self.model.coordinate_names, tied, strict=True) if yes]
@@ -327,10 +327,10 @@ class Assembler:
         for i in np.flatnonzero(np.round((q - start) / (2 * np.pi)) if self.model.bodies else []):
             trial = q.copy()
             trial[i] -= 2 * np.pi * np.round((q[i] - start[i]) / (2 * np.pi))
-            here, there = (self._look(x, np.zeros_like(q), t)[0][self.held] for x in (q, trial))
+            here, there = (self._evaluate(x, np.zeros_like(q), t)[0][self.position_rows] for x in (q, trial))
             if (
                 np.abs(self.pose(q, t) - self.pose(trial, t)).max() < _FULL_TURN_TOLERANCE
-                and (np.abs(here - there) <= _FULL_TURN_TOLERANCE * self.sizes[self.held]).all()
+                and (np.abs(here - there) <= _FULL_TURN_TOLERANCE * self.sizes[self.position_rows]).all()
             ):
                 q = trial
         return q
@@ -355,7 +355,7 @@ class Assembler:
                     f"'{loop.bodies[1]}' with `rotation`."
                 )
 
-    def _look(self, q: np.ndarray, qd: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _evaluate(self, q: np.ndarray, qd: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """φ, the velocity residual and A at one state."""
         with np.errstate(all="ignore"):
             known = random_states.constraints_at(self.model, self.facts, one_state(q, qd, t))
@@ -376,22 +376,24 @@ class Assembler:
         return root
 
     def _positions(self, q: np.ndarray, t: float, *, again: bool) -> np.ndarray:
-        if not self.held:
+        if not self.position_rows:
             return q
         state, root = one_state(q, t=t), self._root(self.movable, None, t)
-        found = self.onto.level(state, position=True, root=root, looks=self.looks)
+        found = self.onto.level(state, position=True, root=root, max_evaluations=self.max_evaluations)
         if again and not found.converged[0]:
             # the light end of a long chain would rotate too far; in coordinate scales all links move equally
             uniform = np.diag(self.scales.positions / np.sqrt(self.weights))[None, :, self.movable]
-            found = self.onto.level(state, position=True, root=lambda x, A, which: uniform, looks=self.looks)
-        self._require(found, self.held, "position")
+            found = self.onto.level(
+                state, position=True, root=lambda x, A, which: uniform, max_evaluations=self.max_evaluations
+            )
+        self._require(found, self.position_rows, "position")
         return found.x[0]
 
     def _velocities(self, q: np.ndarray, qd: np.ndarray, t: float) -> np.ndarray:
         if not self.rows:
             return qd
         state, root = one_state(q, qd, t), self._root(self.free, q, t)
-        found = self.onto.level(state, position=False, root=root, looks=self.looks)
+        found = self.onto.level(state, position=False, root=root, max_evaluations=self.max_evaluations)
         self._require(found, self.rows, "velocity")
         return found.x[0]
 
@@ -409,7 +411,7 @@ class Assembler:
             return
         self._require_finite(found.x[0], found.residual)
         worst, n = int(np.argmax(found.relative_residual[0])), len(self.model.generalized_coordinates)
-        size = f"With {n} coordinates and {len(rows)} constraints the search stops after {self.looks} evaluations. "
+        size = f"With {n} coordinates and {len(rows)} constraints the search stops after {self.max_evaluations} evaluations. "
         large = size if n > _LARGE_MODEL else ""
         raise InconsistentStateError(
             f"assemble: no state near the initial guess satisfies the constraints at {level} level; the nearest has a residual "

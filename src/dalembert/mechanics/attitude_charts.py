@@ -63,18 +63,18 @@ def _attitudes(body: Body, names: set[str]) -> Iterator[Attitude]:
         ball = joint.attitude if isinstance(joint, Free) else joint
         if isinstance(ball, Spherical) and (found := _coordinates(ball.angles, names)):
             yield Attitude(body.name, (k,), found, 3 if isinstance(joint, Free) else 0)
-        elif found := _three_turns(body.joints[k : k + 3], names):
+        elif found := _three_revolutes(body.joints[k : k + 3], names):
             yield Attitude(body.name, (k, k + 1, k + 2), found)
             k += 2
         k += 1
 
 
-def _three_turns(joints: Sequence[Joint], names: set[str]) -> tuple[str, str, str] | None:
+def _three_revolutes(joints: Sequence[Joint], names: set[str]) -> tuple[str, str, str] | None:
     """The coordinates of three revolute joints about one point."""
-    turns = [joint for joint in joints if isinstance(joint, Revolute)]
-    if len(turns) < 3 or any(x != 0 for joint in turns[1:] for x in joint.position):
+    revolutes = [joint for joint in joints if isinstance(joint, Revolute)]
+    if len(revolutes) < 3 or any(x != 0 for joint in revolutes[1:] for x in joint.position):
         return None
-    return _coordinates([joint.angle for joint in turns], names)
+    return _coordinates([joint.angle for joint in revolutes], names)
 
 
 def _coordinates(angles: Sequence[Formula], names: set[str]) -> tuple[str, str, str] | None:

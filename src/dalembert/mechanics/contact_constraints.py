@@ -11,7 +11,7 @@ from dalembert.mechanics.motion import Motion, move
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.constraints.nonholonomic import Nonholonomic
-from dalembert.model.contacts.base import ConstraintAction, pushed
+from dalembert.model.contacts.base import ConstraintAction, reaction_pair
 from dalembert.model.description import Elements
 from dalembert.model.joints.base import ConstraintRow
 from dalembert.symbolic.algebra_base import Array, Scalar, choose, vector
@@ -49,8 +49,8 @@ def with_contacts(model: Elements) -> Elements:
 
 def constraint_wrenches(declared: Elements, motion: Motion) -> dict[str, list[ConstraintAction]]:
     """Points of application by constraint: contacts act on their bodies, loops on the second body and back on the first."""
-    out = {name: acting for contact in declared.contacts for name, acting in contact.pushes(motion).items()}
-    return out | {row.name: pushed(row.bodies, row.force, row.point, row.moment) for row in loop_rows(motion)}
+    out = {key: found for each in declared.contacts for key, found in each.constraint_actions(motion).items()}
+    return out | {row.name: reaction_pair(row.bodies, row.force, row.point, row.moment) for row in loop_rows(motion)}
 
 
 @dataclass(frozen=True)

@@ -204,7 +204,7 @@ def facts_of(model: Elements, choice: PartitionChoice | None = None) -> Facts:
         doubtful=rank.doubtful_singular_value(jacobian.A, unit),
         structural=structural,
         inertial=inertial,
-        row_combinations=_mix(jacobian.a, jacobian.sizes[list(jacobian.independent)], unit),
+        row_combinations=_row_combinations(jacobian.a, jacobian.sizes[list(jacobian.independent)], unit),
     )
 
 
@@ -253,7 +253,7 @@ def violated_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> 
     states, scales = random_states.consistent_states(model, _SAMPLE_STATES, include_initial=True), scales_of(model)
     every = rows_at(model, known.levels, states, scales)
     jacobian, unit = replace(every, independent=known.rows), scales.positions
-    if len(every.independent) != len(known.rows) or rank.usual_rank(jacobian.a, unit) < len(known.rows):
+    if len(every.independent) != len(known.rows) or rank.generic_rank(jacobian.a, unit) < len(known.rows):
         return "other constraints would be independent"
     now = _sampled(
         model,
@@ -263,7 +263,7 @@ def violated_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> 
         known.ignorable,
         unit,
     )
-    if rank.usual_rank(now.S, unit) < now.S.shape[2]:
+    if rank.generic_rank(now.S, unit) < now.S.shape[2]:
         return f"the speeds {', '.join(known.speed_names)} would not determine the velocities" if orders else None
     _require_inertia(model, now.WtM @ now.W, known.speed_names, known.levels, states.where(now.regular), scales)
     if known.regular_mass and not rank.definite(now.M):
@@ -281,10 +281,10 @@ def rank_at(model: Elements, known: Facts, state: States, parameters: Mapping[st
     """At one state and for `parameters`: the rank of all rows, that of the independent rows, and whether M is regular."""
     A, unit = known.dimensionless(constraint_matrix(model, known.levels, state, parameters)), known.scales.positions
     M = mass_matrices(model, state, parameters)
-    return rank.usual_rank(A, unit), rank.usual_rank(A[:, known.rows], unit), rank.definite(M)
+    return rank.generic_rank(A, unit), rank.generic_rank(A[:, known.rows], unit), rank.definite(M)
 
 
-def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[float, ...], ...] | None:
+def _row_combinations(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[float, ...], ...] | None:
     """Constant, well-conditioned combinations of nearly dependent rows; None if not needed or not found.
 
     They are computed by Gram–Schmidt at a median state, the first row first, so that rows stay as simple as possible.
@@ -292,8 +292,8 @@ def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[floa
     found = rank.independence(a, unit)
     if not a.shape[1] or np.median(found) >= rank.NEARLY_DEPENDENT:
         return None
-    usual = int(np.argsort(found)[len(found) // 2])
-    rows, size = rank.normalized_rows(a[usual], unit)
+    middle = int(np.argsort(found)[len(found) // 2])
+    rows, size = rank.normalized_rows(a[middle], unit)
     P = np.tril(np.linalg.inv(np.linalg.qr(rows.T)[1].T)) / size
     if np.median(rank.independence(P @ a, unit)) < rank.NEARLY_DEPENDENT:
         return None
@@ -356,7 +356,7 @@ def _require_inertia(
 
 
 def _require_independent(model: Elements, names: tuple[str, ...], S: np.ndarray, unit: np.ndarray) -> None:
-    if rank.usual_rank(S, unit) < S.shape[2]:
+    if rank.generic_rank(S, unit) < S.shape[2]:
         raise SingularError(
             f"model '{model.name}': the speeds {', '.join(names)} and the constraints do not determine the velocities. "
             "Expected [Y; a] to be invertible. Choose other speeds."

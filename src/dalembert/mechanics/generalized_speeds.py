@@ -94,17 +94,17 @@ def named_speeds(model: Elements, formulas: Sequence[Formula]) -> tuple[Speed, .
 def choose_speeds(model: Elements, rows: SampledRows, states: States, scales: Scales) -> SpeedChoice:
     """Choose d speeds: the user's, completed by velocities that stay independent at all states."""
     n, r = len(model.generalized_coordinates), len(rows.independent)
-    d, given = n - r, model.generalized_speeds
-    if len(given) > d:
+    d, declared = n - r, model.generalized_speeds
+    if len(declared) > d:
         raise InputError(
-            f"model '{model.name}': {len(given)} generalized speeds for {d} degrees of freedom "
+            f"model '{model.name}': {len(declared)} generalized speeds for {d} degrees of freedom "
             f"({n} coordinates, {r} independent constraints). Define at most {d} speeds, or none."
         )
-    Y = velocity_derivatives(model, tuple(u.value for u in given), states)
+    Y = velocity_derivatives(model, tuple(u.value for u in declared), states)
     bound = np.concatenate([scaled_rows(rows.a, scales.positions), scaled_rows(Y, scales.positions)], axis=1)
-    if rank.usual_rank(bound, scales.positions) < r + len(given):
+    if rank.generic_rank(bound, scales.positions) < r + len(declared):
         raise InputError(
-            f"model '{model.name}': the speeds {', '.join(u.name for u in given)} are linearly dependent on each other "
+            f"model '{model.name}': the speeds {', '.join(u.name for u in declared)} are linearly dependent on each other "
             "or on the constraints. Expected independent combinations of the velocities. Replace one of them."
         )
     # the velocities of the columns that are not pivots can be chosen freely
@@ -113,10 +113,10 @@ def choose_speeds(model: Elements, rows: SampledRows, states: States, scales: Sc
     acts = np.linalg.norm(mapped * unit, axis=2) > rank.ROUNDING * np.linalg.norm(bound * scales.positions, axis=2)
     mapped = mapped[:, acts.any(axis=0)]  # norms do not constrain ω
     added = [natural[j] for j in free_columns(mapped, unit)]
-    taken = {*model.coordinate_names, *model.parameter_values, *(u.name for u in given)}
-    fresh = (name for i in itertools.count(len(given) + 1) if (name := f"u{i}") not in taken)
-    names = (*(u.name for u in given), *itertools.islice(fresh, len(added)))
-    return SpeedChoice(names, (*(u.value for u in given), *added), len(given))
+    taken = {*model.coordinate_names, *model.parameter_values, *(u.name for u in declared)}
+    fresh = (name for i in itertools.count(len(declared) + 1) if (name := f"u{i}") not in taken)
+    names = (*(u.name for u in declared), *itertools.islice(fresh, len(added)))
+    return SpeedChoice(names, (*(u.value for u in declared), *added), len(declared))
 
 
 def _natural_speeds(model: Elements, states: States, scales: Scales) -> tuple[list[Formula], np.ndarray, np.ndarray]:
@@ -170,12 +170,12 @@ def free_columns(a: np.ndarray, unit: np.ndarray) -> list[int]:
     a over all states. `a` is (K, r, n) with independent rows.
     """
     r = a.shape[1]
-    usual = sorted(elimination(a, unit, r).columns[r:])
+    free_columns = sorted(elimination(a, unit, r).columns[r:])
     _, _, Vt = np.linalg.svd(rank.normalized_rows(a, unit)[0])
     left = np.swapaxes(Vt[:, r:], 1, 2)  # (K, n, n − r)
-    best = rank.best_rows(left, len(usual))
-    if not usual or _sigma_min(left[:, usual]) * _MUCH_BETTER > _sigma_min(left[:, list(best)]):
-        return usual
+    best = rank.best_rows(left, len(free_columns))
+    if not free_columns or _sigma_min(left[:, free_columns]) * _MUCH_BETTER > _sigma_min(left[:, list(best)]):
+        return free_columns
     return list(best)
 
 
@@ -208,7 +208,7 @@ def choose_reduced(
 
 def _independent(base: np.ndarray, Y: np.ndarray, unit: np.ndarray) -> bool:
     full = np.concatenate([rank.normalized_rows(base, unit)[0], rank.normalized_rows(Y, unit)[0]], axis=1)
-    return rank.usual_rank(full) == full.shape[1]
+    return rank.generic_rank(full) == full.shape[1]
 
 
 def _dependent_message(choice: SpeedChoice, tried: list[int], s: int) -> str:

@@ -41,10 +41,10 @@ def undetermined_joints(model: Elements) -> dict[str, tuple[str, ...]]:
     """
     found: dict[str, list[str]] = {}
     for constraint in (*model.holonomic_constraints, *model.nonholonomic_constraints):
-        moved = {split_symbol(symbol.name)[1] for symbol in constraint.formula.free_symbols} & set(
+        names = {split_symbol(symbol.name)[1] for symbol in constraint.formula.free_symbols} & set(
             model.coordinate_names
         )
-        for body in _between(model, moved) if len(moved) > 1 else ():
+        for body in _between(model, names) if len(names) > 1 else ():
             found.setdefault(body, []).append(constraint.name)
     return {body.name: tuple(found[body.name]) for body in model.bodies if body.name in found}
 

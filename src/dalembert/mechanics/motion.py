@@ -135,7 +135,7 @@ def move(model: Elements, algebra: Algebra, t: Scalar, q: Array, qd: Array, para
     recursion = _Recursion(model, algebra, lower, len(q))
     bodies = tuple(recursion.visit(body) for body in topological_order(model))
     motion = Motion(model, algebra, t, q, qd, lower, bodies, tuple(recursion.joints))
-    return replace(motion, fictitious_masses=tuple(_added(motion)))
+    return replace(motion, fictitious_masses=tuple(_fictitious_masses(motion)))
 
 
 def move_symbols(model: Elements, algebra: DifferentialAlgebra, numbers: Mapping[str, Scalar] | None = None) -> Motion:
@@ -176,7 +176,7 @@ class _Recursion:
     def visit(self, body: Body) -> MovingBody:
         frame, joint_origin = self._frames[body.parent], None
         for index, joint in enumerate(body.joints):
-            frame = self._moved(self._placed(frame, joint), joint, body.name, index)
+            frame = self._joint_frame(self._placed(frame, joint), joint, body.name, index)
             joint_origin = frame.p if joint.values else joint_origin
         self._frames[body.name] = frame
         pack = self._algebra.pack
@@ -191,7 +191,7 @@ class _Recursion:
         position = self._algebra.pack(vector([self._lower(x) for x in joint.position]))
         return P.fixed_frame(self._algebra, position, [self._lower(x) for x in joint.rotation])
 
-    def _moved(self, F: Frame, joint: Joint, body: str, index: int) -> Frame:
+    def _joint_frame(self, F: Frame, joint: Joint, body: str, index: int) -> Frame:
         """The frame M that the joint moves relative to F."""
         if not joint.values:
             return F
@@ -204,7 +204,7 @@ class _Recursion:
         p, J, c = F.point(algebra.pack(joint.translation(algebra, values)))
         along = F.R @ algebra.pack(joint.linear_motion_subspace(algebra, values))
         about = algebra.pack(joint.angular_motion_subspace(algebra, values))
-        turn = _turned(algebra, F, joint, values)
+        turn = _last_rotation(algebra, F, joint, values)
         return Frame(
             F.R @ R_FM if turn is None or turn is F.last_rotation or turn.before is F.R else turn.rotation(algebra),
             p,
@@ -225,19 +225,19 @@ class _Recursion:
         return JointMotion(body, index, k, self._lower(formula), gradient, drift)
 
 
-def _turned(algebra: Algebra, F: Frame, joint: Joint, values: Sequence[Scalar]) -> AxisRotation | None:
+def _last_rotation(algebra: Algebra, F: Frame, joint: Joint, values: Sequence[Scalar]) -> AxisRotation | None:
     """The last rotation about one axis, after a joint that does not rotate or rotates about one axis."""
-    turns = [(step.about, value) for step, value in zip(joint.steps, values, strict=True) if step.about is not None]
-    if len(turns) > 1 or any(step == MotionAxes() for step in joint.steps):
+    rotations = [(step.about, value) for step, value in zip(joint.steps, values, strict=True) if step.about is not None]
+    if len(rotations) > 1 or any(step == MotionAxes() for step in joint.steps):
         return None
-    if not turns:
+    if not rotations:
         return F.last_rotation
-    ((axis, angle),) = turns
+    ((axis, angle),) = rotations
     further = None if F.last_rotation is None else F.last_rotation.on(axis, angle)
     return further or AxisRotation(F.R, tuple(axis), angle)
 
 
-def _added(motion: Motion) -> Iterator[MovingBody]:
+def _fictitious_masses(motion: Motion) -> Iterator[MovingBody]:
     """Fictitious particles on a line, each with one scalar of the system as its displacement.
 
     A rotor is a particle of mass inertia × ratio² whose displacement is the motion of its joint. The norm of a quaternion has

@@ -72,7 +72,7 @@ def project(
         stalled = np.zeros(len(x), dtype=int)
         for _ in range(max_iterations):
             work = now.unfinished(stalled <= _MAX_STALLED)
-            if not len(work) or now.looks <= 0:
+            if not len(work) or now.evaluations_left <= 0:
                 break
             before = now.violation(work, residual[work])
             metric = scale if root is None else root(x[work], A[work], work)
@@ -80,33 +80,33 @@ def project(
             gain = 1 - now.violation(work, residual[work]) / before
             stalled[work] = np.where(gain < _MIN_REDUCTION, stalled[work] + 1, 0)
             stalled[stuck] = _MAX_STALLED + 1  # a local minimum of the violation that is not zero
-    return Projected(x, residual, now.share)
+    return Projected(x, residual, now.relative_residual)
 
 
 @dataclass
 class _Iteration:
     """The current iterates: each step overwrites the states whose violation it reduces."""
 
-    look: Evaluation
+    evaluate: Evaluation
     scale: np.ndarray
     sizes: np.ndarray
     x: np.ndarray
     residual: np.ndarray
     A: np.ndarray
     size: np.ndarray  # of the terms of every row
-    looks: float  # evaluations left
+    evaluations_left: float  # evaluations left
 
     @property
-    def share(self) -> np.ndarray:
-        return _share(self.residual, self.size)
+    def relative_residual(self) -> np.ndarray:
+        return _relative_residual(self.residual, self.size)
 
     def violation(self, which: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """Norm of the residuals relative to the size of the current terms: terms at the trial point may only be larger."""
-        return np.linalg.norm(_share(residual, self.size[which]), axis=1)
+        return np.linalg.norm(_relative_residual(residual, self.size[which]), axis=1)
 
     def unfinished(self, going: np.ndarray) -> np.ndarray:
         """The states that have not converged."""
-        return np.flatnonzero((self.share > ROUNDING).any(axis=1) & going & np.isfinite(self.x).all(axis=1))
+        return np.flatnonzero((self.relative_residual > ROUNDING).any(axis=1) & going & np.isfinite(self.x).all(axis=1))
 
     def full(self, work: np.ndarray, metric: np.ndarray) -> np.ndarray:
         """Accept the full Newton step where it reduces the violation well; True where accepted."""
@@ -125,18 +125,18 @@ class _Iteration:
         for _ in range(_MAX_HALVINGS):
             done = self._accept(left, step, 1.0)
             left, step = left[~done], step[~done] / 2
-            if not len(left) or self.looks <= 0:
+            if not len(left) or self.evaluations_left <= 0:
                 break
         return left
 
     def _accept(self, which: np.ndarray, step: np.ndarray, enough: float) -> np.ndarray:
         """Accept the step where it leaves less than `enough` of the violation; True where accepted."""
         trial = self.x[which] - step
-        residual, A = self.look(trial, which)
-        self.looks -= 1
+        residual, A = self.evaluate(trial, which)
+        self.evaluations_left -= 1
         size = _sizes(A, trial, self.scale, self.sizes)
         before, after = self.violation(which, self.residual[which]), self.violation(which, residual)
-        accepted = (after < enough * before) | (_share(residual, size) <= ROUNDING).all(axis=1)
+        accepted = (after < enough * before) | (_relative_residual(residual, size) <= ROUNDING).all(axis=1)
         accepted &= np.isfinite(trial).all(axis=1)
         changed = which[accepted]
         self.x[changed], self.residual[changed] = trial[accepted], residual[accepted]
@@ -149,11 +149,11 @@ def _sizes(A: np.ndarray, x: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -
     return np.einsum("krn,kn->kr", np.abs(A), np.abs(x) + scale) + sizes
 
 
-def _share(residual: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _relative_residual(residual: np.ndarray, size: np.ndarray) -> np.ndarray:
     """The residual relative to the size of its terms; infinite where it is not finite."""
-    share = np.abs(residual) / np.where(size > 0, size, 1.0)
-    share = np.where((size > 0) | (residual == 0), share, np.inf)
-    return np.where(np.isfinite(residual) & np.isfinite(size), share, np.inf)
+    relative_residual = np.abs(residual) / np.where(size > 0, size, 1.0)
+    relative_residual = np.where((size > 0) | (residual == 0), relative_residual, np.inf)
+    return np.where(np.isfinite(residual) & np.isfinite(size), relative_residual, np.inf)
 
 
 def _rows(A: np.ndarray, residual: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

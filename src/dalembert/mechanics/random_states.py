@@ -55,8 +55,8 @@ def consistent_states(
     facts, scales = levels(model), scales_of(model)
     projector = Projector(model, facts, scales, parameters)
     accepted = [projector(one_state(*model.initial))] if include_initial else []
-    for least in (0, _RANK_STATES):
-        found = _draw_consistent(projector, count, least, np.random.default_rng(seed), accepted)
+    for min_guesses in (0, _RANK_STATES):
+        found = _draw_consistent(projector, count, min_guesses, np.random.default_rng(seed), accepted)
         if len(found) >= count:
             return found.where(np.arange(count))
     raise InconsistentStateError(
@@ -67,9 +67,9 @@ def consistent_states(
 
 
 def _draw_consistent(
-    projector: Projector, count: int, least: int, rng: np.random.Generator, accepted: Sequence[States]
+    projector: Projector, count: int, min_guesses: int, rng: np.random.Generator, accepted: Sequence[States]
 ) -> States:
-    """Add states to `accepted` until there are `count`; each round draws the missing ones, at least `smallest_failure`.
+    """Add states to `accepted` until there are `count`; each round draws the missing ones, at least `min_guesses`.
 
     A few states may all lie on a singular branch and give a wrong generic rank; many states reveal the generic branch.
     """
@@ -80,7 +80,7 @@ def _draw_consistent(
         if missing <= 0:
             break
         width = 0.5 ** max(0, (round_ - _WIDE_ROUNDS) // 4)
-        good = projector(random_guesses(model, rng, max(missing, least), scales, width))
+        good = projector(random_guesses(model, rng, max(missing, min_guesses), scales, width))
         found.append(_regular(model, facts, _defined(model, good, parameters), found, scales, parameters))
     return concatenate(*found)
 
@@ -107,10 +107,10 @@ def _regular(
     found = rank.relative_singular_values(A, scales.positions)
     counted = found > rank.TOLERANCE
     # on a singular branch, such as a folded linkage, more constraints are dependent than elsewhere
-    usual = int(np.bincount(counted.sum(axis=1)).argmax())
+    generic_rank = int(np.bincount(counted.sum(axis=1)).argmax())
     smallest = np.where(counted, found, np.inf).min(axis=1, initial=np.inf)
     smallest = np.where(np.isfinite(smallest), smallest, 0.0)
-    good = (smallest >= _SINGULAR * np.median(smallest)) & (counted.sum(axis=1) == usual)
+    good = (smallest >= _SINGULAR * np.median(smallest)) & (counted.sum(axis=1) == generic_rank)
     # and entire rows may vanish, as those of a flattened parallelogram
     lengths = np.linalg.norm(A * scales.positions, axis=2)
     good &= (lengths >= _SINGULAR * np.median(lengths, axis=0)).all(axis=1)
@@ -161,12 +161,12 @@ class Projector:
         return states
 
     def level(
-        self, states: States, *, position: bool, root: newton.Root | None = None, looks: float = np.inf
+        self, states: States, *, position: bool, root: newton.Root | None = None, max_evaluations: float = np.inf
     ) -> newton.Projected:
-        """Project positions on the position rows, or velocities on all rows; `root` and `looks` as for `newton.onto`."""
+        """Project positions on the position rows, or velocities on all rows; the options are those of `newton.project`."""
         rows = self.position_rows if position else self.rows
 
-        def look(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def evaluate(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             here = States(x.T, states.qd[:, which], states.t[which]) if position else states.where(which)
             here = here if position else States(here.q, x.T, here.t)
             known = constraints_at(self.model, self.facts, here, self.parameters)
@@ -175,7 +175,7 @@ class Projector:
 
         start, scale = (states.q, self.scales.positions) if position else (states.qd, self.scales.velocities)
         sizes = self.sizes[rows] / (1.0 if position else self.scales.time)
-        return newton.project(look, start.T, scale, sizes, root, max_evaluations=looks)
+        return newton.project(evaluate, start.T, scale, sizes, root, max_evaluations=max_evaluations)
 
     def _remember(self, found: newton.Projected, rows: list[int], level: str) -> None:
         worst = found.relative_residual.max(axis=1, initial=0.0)

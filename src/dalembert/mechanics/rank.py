@@ -142,7 +142,7 @@ def doubtful_singular_value(A: np.ndarray, scale: np.ndarray | None = None) -> f
     return float(min(near, key=lambda x: abs(np.log(x / TOLERANCE)))) if len(near) else None
 
 
-def usual_rank(A: np.ndarray, scale: np.ndarray | None = None) -> int:
+def generic_rank(A: np.ndarray, scale: np.ndarray | None = None) -> int:
     """The most frequent rank of A (K, r, n) over the states; at a singular position the rank is smaller."""
     return int(np.bincount(numeric_rank(A, scale)).argmax()) if len(A) else 0
 
@@ -222,7 +222,7 @@ def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int 
     (0, 2)
     """
     batch = A if A.ndim == 3 else A[None]
-    wanted = usual_rank(batch, scale) if count is None else count
+    wanted = generic_rank(batch, scale) if count is None else count
     if wanted == A.shape[-2]:
         return tuple(range(wanted))
     return best_rows(normalized_rows(batch, scale)[0], wanted)

@@ -80,12 +80,12 @@ class _MovingFrame:
         """The same axes at a point fixed in them: ω × r = −[r×] ω."""
         return replace(self, own=_sum(self.own, (-skew(p) @ self.axes.w_u, -skew(p) @ self.axes.w)))
 
-    def turned(self, R: Array, about: Parts) -> _MovingFrame:
+    def rotating(self, R: Array, about: Parts) -> _MovingFrame:
         """Axes rotated by R, which rotate at the rates `about`, expressed in themselves."""
         w = _sum((R.T @ self.axes.w_u, R.T @ self.axes.w), about)
         return _MovingFrame(self.fixed, (R.T @ self.own[0], R.T @ self.own[1]), Axes(self.axes.R @ R, *w))
 
-    def slid(self, slide: Parts, algebra: Algebra) -> _MovingFrame:
+    def translating(self, slide: Parts, algebra: Algebra) -> _MovingFrame:
         """The frame with a translating origin; in world axes as long as nothing has rotated."""
         if all(algebra.is_zero(x) for x in (*self.axes.w_u.ravel(), *self.axes.w)):
             return replace(self, fixed=_sum(self.fixed, (self.axes.R @ slide[0], self.axes.R @ slide[1])))
@@ -111,7 +111,7 @@ class _Recursion:
         F, R, about = frame, identity(3), self._nothing
         for index, joint in enumerate(body.joints):
             position = vector([lower(x) for x in joint.position])
-            F = frame.at(position).turned(roll_pitch_yaw(algebra, [lower(x) for x in joint.rotation]), self._nothing)
+            F = frame.at(position).rotating(roll_pitch_yaw(algebra, [lower(x) for x in joint.rotation]), self._nothing)
             R, about = identity(3), self._nothing
             if joint.values:
                 motions = [self._motion.joint(body.name, index, k) for k in range(len(joint.values))]
@@ -125,9 +125,9 @@ class _Recursion:
                     joint.linear_motion_subspace(algebra, values),
                     joint.angular_motion_subspace(algebra, values),
                 )
-                F = F.at(joint.translation(algebra, values)).slid((slide @ rates[0], slide @ rates[1]), algebra)
+                F = F.at(joint.translation(algebra, values)).translating((slide @ rates[0], slide @ rates[1]), algebra)
                 R, about = joint.rotation_matrix(algebra, values), (turn @ rates[0], turn @ rates[1])
-            frame = F.turned(R, about)
+            frame = F.rotating(R, about)
         self._frames[body.name] = frame
         w = frame.axes.w_u, frame.axes.w
         if _in_a_plane(algebra, moving.R_WB):

@@ -57,16 +57,16 @@ def may_become_singular(model: Description) -> bool:
     """
     if model.energies is not None:
         return True
-    turned = {attitude.body for attitude in attitudes_of(model)}
-    return any(_may_become_singular(model, body, body.name in turned) for body in model.bodies)
+    has_attitude = {attitude.body for attitude in attitudes_of(model)}
+    return any(_may_become_singular(model, body, body.name in has_attitude) for body in model.bodies)
 
 
-def _may_become_singular(model: Description, body: Body, turned: bool) -> bool:
+def _may_become_singular(model: Description, body: Body, has_attitude: bool) -> bool:
     motions = [step for joint in body.joints for step in joint.steps]
-    turns = sum(step.about is not None for step in motions)
-    if turns < 1 or len(motions) < 2 or any(joint.quaternion for joint in body.joints):
+    n_rotations = sum(step.about is not None for step in motions)
+    if n_rotations < 1 or len(motions) < 2 or any(joint.quaternion for joint in body.joints):
         return False
-    if turns > 3 or (turns == 3 and not turned):
+    if n_rotations > 3 or (n_rotations == 3 and not has_attitude):
         return True
     table = at_start(model)
     inertia = np.array([[value(entry, table) for entry in row] for row in body.inertia])

@@ -56,7 +56,7 @@ def placement(model: Elements, where: str, position: object, rotation: object) -
     return at, roll_pitch_yaw(model, rotation, f"{where}, rotation")
 
 
-def roll_pitch_yaw(model: Elements, given: object, where: str) -> Vector3:
+def roll_pitch_yaw(model: Elements, rotation: object, where: str) -> Vector3:
     """Convert a rotation in any form to roll, pitch and yaw.
 
     >>> from dalembert.model.model import Model
@@ -65,12 +65,12 @@ def roll_pitch_yaw(model: Elements, given: object, where: str) -> Vector3:
     >>> roll_pitch_yaw(Model("m"), [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "joint")
     (0, 0, (1/2)*pi)
     """
-    if isinstance(given, Mapping):
-        return _of_table(model, given, where)
-    if is_sequence(given, 3) and all(is_sequence(row, 3) for row in given):
-        R = [vector3(model.reader.constant, row, f"{where}[{i}]") for i, row in enumerate(given)]
+    if isinstance(rotation, Mapping):
+        return _of_table(model, rotation, where)
+    if is_sequence(rotation, 3) and all(is_sequence(row, 3) for row in rotation):
+        R = [vector3(model.reader.constant, row, f"{where}[{i}]") for i, row in enumerate(rotation)]
         return _of_matrix(model, np.array(R, dtype=object), where)
-    return vector3(model.reader.constant, snap_right_angles(given), where)
+    return vector3(model.reader.constant, snap_right_angles(rotation), where)
 
 
 def rotation_matrix(angles: Sequence[Formula]) -> np.ndarray:
@@ -101,23 +101,23 @@ def _about(axis: int, angle: Formula) -> np.ndarray:
     return R
 
 
-def _of_table(model: Elements, given: Mapping[str, object], where: str) -> Vector3:
-    if set(given) not in _FORMS:
-        unknown = [key for key in given if not any(key in form for form in _FORMS)]
+def _of_table(model: Elements, rotation: Mapping[str, object], where: str) -> Vector3:
+    if set(rotation) not in _FORMS:
+        unknown = [key for key in rotation if not any(key in keys for keys in _FORMS)]
         hint = (
             suggest_name(unknown[0], [key for each in _FORMS for key in each])
             if unknown
             else "Use the keys of one form."
         )
         raise InputError(
-            f"{where}: got {', '.join(map(str, given)) or 'an empty table'}. Expected axis and angle, sequence and angles, or "
+            f"{where}: got {', '.join(map(str, rotation)) or 'an empty table'}. Expected axis and angle, sequence and angles, or "
             f"quaternion. {hint}"
         )
-    if "axis" in given:
-        return _of_axis(model, given["axis"], given["angle"], where)
-    if "sequence" in given:
-        return _of_sequence(model, given, where)
-    return _of_quaternion(model, given["quaternion"], where)
+    if "axis" in rotation:
+        return _of_axis(model, rotation["axis"], rotation["angle"], where)
+    if "sequence" in rotation:
+        return _of_sequence(model, rotation, where)
+    return _of_quaternion(model, rotation["quaternion"], where)
 
 
 def _of_axis(model: Elements, axis: object, angle: object, where: str) -> Vector3:
@@ -131,8 +131,8 @@ def _of_axis(model: Elements, axis: object, angle: object, where: str) -> Vector
     return _of_matrix(model, np.array(R, dtype=object), where)
 
 
-def _of_sequence(model: Elements, given: Mapping[str, object], where: str) -> Vector3:
-    letters, values = given["sequence"], given["angles"]
+def _of_sequence(model: Elements, rotation: Mapping[str, object], where: str) -> Vector3:
+    letters, values = rotation["sequence"], rotation["angles"]
     if not isinstance(letters, str) or not 0 < len(letters) <= 6 or set(letters.lower()) - set(_AXES):
         expected = "1 to 6 letters of x, y and z, such as 'zxz'"
         raise InputError(f"{where}, sequence: got {short_repr(letters)}. Expected {expected}.")
@@ -146,10 +146,10 @@ def _of_sequence(model: Elements, given: Mapping[str, object], where: str) -> Ve
     return _of_matrix(model, reduce(np.matmul, map(_about, axes, angles)), where)
 
 
-def _of_quaternion(model: Elements, given: object, where: str) -> Vector3:
-    if not is_sequence(given, 4):
-        raise InputError(f"{where}, quaternion: got {short_repr(given)}. Expected 4 components (w, x, y, z).")
-    w, x, y, z = (model.reader.constant(part, f"{where}, quaternion") for part in given)
+def _of_quaternion(model: Elements, rotation: object, where: str) -> Vector3:
+    if not is_sequence(rotation, 4):
+        raise InputError(f"{where}, quaternion: got {short_repr(rotation)}. Expected 4 components (w, x, y, z).")
+    w, x, y, z = (model.reader.constant(part, f"{where}, quaternion") for part in rotation)
     square = w * w + x * x + y * y + z * z
     if not value(square, model.parameter_values) > 0:
         raise InputError(f"{where}, quaternion: its norm is 0. Expected (w, x, y, z) of nonzero norm.")
@@ -161,8 +161,8 @@ def _of_quaternion(model: Elements, given: object, where: str) -> Vector3:
     return _of_matrix(model, np.array([[entry / square for entry in row] for row in rows], dtype=object), where)
 
 
-def _angles(model: Elements, given: Sequence[object], where: str) -> list[Formula]:
-    angles = snap_right_angles(list(given))
+def _angles(model: Elements, rotation: Sequence[object], where: str) -> list[Formula]:
+    angles = snap_right_angles(list(rotation))
     assert is_sequence(angles)
     return [model.reader.constant(angle, where) for angle in angles]
 
@@ -210,15 +210,15 @@ _TABLE: Keys = {
 }
 
 
-def _check(given: object, where: str, model: Elements) -> Iterator[Problem]:
-    if isinstance(given, dict):
-        found = [*table(given, _TABLE, where, model)]
-    elif isinstance(given, list) and len(given) == 3 and all(isinstance(row, list) for row in given):
-        found = [*array(3, fixed_vector, "rows")(given, where, model)]
+def _check(rotation: object, where: str, model: Elements) -> Iterator[Problem]:
+    if isinstance(rotation, dict):
+        found = [*table(rotation, _TABLE, where, model)]
+    elif isinstance(rotation, list) and len(rotation) == 3 and all(isinstance(row, list) for row in rotation):
+        found = [*array(3, fixed_vector, "rows")(rotation, where, model)]
     else:
-        yield from fixed_vector(given, where, model)
+        yield from fixed_vector(rotation, where, model)
         return
-    yield from found or problem_of(where, lambda: roll_pitch_yaw(model, given, where))
+    yield from found or problem_of(where, lambda: roll_pitch_yaw(model, rotation, where))
 
 
 rotation_of = ValueType(_check, roll_pitch_yaw, file_entries.vector, argument="Rotation")

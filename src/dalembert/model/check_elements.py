@@ -223,11 +223,11 @@ def loop_problems(model: Elements) -> list[Problem]:
         return []
     with np.errstate(all="ignore"):
         table, lower = at_start(model), Lowering(FLOATS, _stepped(model))
-        places = _places(model, lower)
-        closed = [loop for loop in model.loops if not loop.feedback and set(loop.bodies) <= set(places)]
-        found = [problem for loop in closed for problem in _open(loop, places, lower)]
-        kinematics = _InitialPoses(model, lower, places)
-        known = [c for c in model.contacts if {name for _, name in c.referenced_bodies} <= set(places)]
+        poses = _initial_frames(model, lower)
+        closed = [loop for loop in model.loops if not loop.feedback and set(loop.bodies) <= set(poses)]
+        found = [problem for loop in closed for problem in _open(loop, poses, lower)]
+        kinematics = _InitialPoses(model, lower, poses)
+        known = [c for c in model.contacts if {name for _, name in c.referenced_bodies} <= set(poses)]
         valid = [c for c in known if not contact_problems(c, model, table)]
         return found + [problem for contact in valid for problem in _violated(contact, kinematics)]
 
@@ -255,9 +255,9 @@ class _InitialPoses:
         return np.real(number(self.value(body, joint, motion)))
 
 
-def _violated(contact: Contact, places: _InitialPoses) -> Iterator[Problem]:
+def _violated(contact: Contact, poses: _InitialPoses) -> Iterator[Problem]:
     """The problem of a contact or coupling that the initial positions or rates violate."""
-    rows = contact.parts(places)
+    rows = contact.residual_terms(poses)
     if rows is None:
         return
     parts = np.array([[complex(number(x)) for x in row] for row in rows])
@@ -273,49 +273,49 @@ def _violated(contact: Contact, places: _InitialPoses) -> Iterator[Problem]:
 def _stepped(model: Elements) -> dict[str, np.complex128]:
     """Values of all symbols for the complex-step derivative with respect to time."""
     table = {name: np.complex128(x) for name, x in at_start(model).items()}  # NumPy scalars: 1/0 is inf
-    moved = {name: table[name] + 1j * _STEP * table[rate(name).name] for name in model.coordinate_names}
-    return {**table, **moved, TIME.name: np.complex128(1j * _STEP)}
+    positions = {name: table[name] + 1j * _STEP * table[rate(name).name] for name in model.coordinate_names}
+    return {**table, **positions, TIME.name: np.complex128(1j * _STEP)}
 
 
-def _places(model: Elements, lower: Lowering) -> dict[str, ReferenceFrame]:
+def _initial_frames(model: Elements, lower: Lowering) -> dict[str, ReferenceFrame]:
     """The frames of the bodies that are connected to the world; `check.structure` reports the others."""
     found = {WORLD: ReferenceFrame(zeros(3), identity(3))}
     waiting = list(model.bodies)
-    while ready := [body for body in waiting if body.parent in found]:
-        for body in ready:
-            place = found[body.parent]
+    while connected := [body for body in waiting if body.parent in found]:
+        for body in connected:
+            frame = found[body.parent]
             for joint in body.joints:
-                place = _fixed(place, joint.position, joint.rotation, lower)
+                frame = _fixed(frame, joint.position, joint.rotation, lower)
                 if values := [lower(value) for value in joint.values]:
-                    R = place.R @ joint.rotation_matrix(FLOATS, values)
-                    place = ReferenceFrame(place.point(joint.translation(FLOATS, values)), R)
-            found[body.name] = place
+                    R = frame.R @ joint.rotation_matrix(FLOATS, values)
+                    frame = ReferenceFrame(frame.point(joint.translation(FLOATS, values)), R)
+            found[body.name] = frame
         waiting = [body for body in waiting if body.name not in found]
     return found
 
 
 def _fixed(
-    place: ReferenceFrame, position: Sequence[Formula], rotation: Sequence[Formula], lower: Lowering
+    frame: ReferenceFrame, position: Sequence[Formula], rotation: Sequence[Formula], lower: Lowering
 ) -> ReferenceFrame:
     """A frame with a constant position and rotation in another one."""
-    R = place.R @ roll_pitch_yaw(FLOATS, [lower(angle) for angle in rotation])
-    return ReferenceFrame(place.point(vector([lower(x) for x in position])), R)
+    R = frame.R @ roll_pitch_yaw(FLOATS, [lower(angle) for angle in rotation])
+    return ReferenceFrame(frame.point(vector([lower(x) for x in position])), R)
 
 
-def _open(loop: Loop, places: dict[str, ReferenceFrame], lower: Lowering) -> Iterator[Problem]:
+def _open(loop: Loop, poses: dict[str, ReferenceFrame], lower: Lowering) -> Iterator[Problem]:
     halves = zip(loop.bodies, (loop.joint, loop), strict=True)
-    F, M = (_fixed(places[body], half.position, half.rotation, lower) for body, half in halves)
+    F, M = (_fixed(poses[body], half.position, half.rotation, lower) for body, half in halves)
     # scales of the entire mechanism, since both ends may be at the origin or at rest
-    frames = [*places.values(), F, M]
+    frames = [*poses.values(), F, M]
     rotations, positions = (
         np.array([each.R for each in frames], complex),
         np.array([each.p for each in frames], complex),
     )
     length, speed = (float(np.abs(part(positions)).sum(axis=1).max()) for part in (np.real, np.imag))
-    turning = float(np.abs(np.imag(rotations)).sum(axis=(1, 2)).max())
+    spin = float(np.abs(np.imag(rotations)).sum(axis=(1, 2)).max())
     rows = loop.joint.closure(FLOATS, F.R.T @ M.R, F.R.T @ (M.p - F.p))
     values = {row.name: complex(number(row.phi)) for row in rows}
-    scales = {row.name: (length, speed + length * turning) if any(row.force) else (1.0, turning) for row in rows}
+    scales = {row.name: (length, speed + length * spin) if any(row.force) else (1.0, spin) for row in rows}
     gaps = {name: x.real for name, x in values.items() if abs(x.real) > _GAP_TOLERANCE * scales[name][0]}
     opening = {name: x.imag for name, x in values.items() if abs(x.imag) > _GAP_TOLERANCE * scales[name][1]}
     rates = {name: x / _STEP for name, x in opening.items()}

@@ -164,7 +164,7 @@ def freeze_conditions(model: Description) -> FrozenModel:
     (["the switch at -5 + x = 0 of force 'bumper'"], {'held(switch 1)': 0.0})
     """
     freezer = _Freezer(model)
-    changed = {name: map_formulas(getattr(model, name), freezer.turned, freezer.enter) for name in _FORMULA_FIELDS}
+    changed = {name: map_formulas(getattr(model, name), freezer.formula, freezer.enter) for name in _FORMULA_FIELDS}
     changed["loads"] = tuple(freezer.load(load) for load in model.loads)
     known = tuple(Parameter(name, 0.0, "", "") for name in freezer.parameters)
     return FrozenModel(
@@ -215,7 +215,7 @@ class _Freezer:
 
     def load(self, load: Load) -> Load:
         self._owner, self._load, self._grip, self._in_load = load.title, load.name, load.sliding_range, True
-        out = load.frozen(self.turned)
+        out = load.freeze(self.formula)
         self._load, self._grip, self._in_load = None, None, False
         return out
 
@@ -226,7 +226,7 @@ class _Freezer:
         elif isinstance(element, Body):
             self._owner = f"body '{element.name}'"
 
-    def turned(self, formula: Formula) -> Formula:
+    def formula(self, formula: Formula) -> Formula:
         if not formula.atoms(se.Piecewise) and not tables_in(formula):
             return formula
         return self._freeze(formula, {})
@@ -260,15 +260,15 @@ class _Freezer:
         if not isinstance(condition, se.StrictLessThan | se.LessThan):
             chosen = self._freeze(value, known), self._conditions(condition, known)
             return se.Piecewise(chosen, (self._select(others, known), True))
-        given = condition.args[1] - condition.args[0]
-        g = self._freeze(given, known)
+        difference = condition.args[1] - condition.args[0]
+        g = self._freeze(difference, known)
         if not self._moves(g):
             return se.Piecewise((self._freeze(value, known), condition), (self._select(others, known), True))
         if g in known or -g in known:  # an outer condition decides it, except on the surface itself
             holds = known[g] if g in known else not known[-g]
             return self._freeze(value, known) if holds else self._select(others, known)
         yes, no = self._freeze(value, {**known, g: True}), self._select(others, {**known, g: False})
-        s, straight = self._switch(g, given)
+        s, straight = self._switch(g, difference)
         yes, no = (yes, no) if straight else (no, yes)
         return _blend(s, yes, no) if self._grip is None else no + s * (yes - no)
 
@@ -277,11 +277,11 @@ class _Freezer:
         if not isinstance(condition, se.StrictLessThan | se.LessThan):
             join = se.And if isinstance(condition, se.And) else se.Or
             return join(*(self._conditions(part, known) for part in condition.args))
-        given = condition.args[1] - condition.args[0]
-        g = self._freeze(given, known)
+        difference = condition.args[1] - condition.args[0]
+        g = self._freeze(difference, known)
         if not self._moves(g):
             return condition
-        s, straight = self._switch(g, given)
+        s, straight = self._switch(g, difference)
         return se.Lt(0, s) if straight else se.Le(s, 0)
 
     def _moves(self, g: Formula) -> bool:
@@ -298,14 +298,14 @@ class _Freezer:
         measures = any(symbol.name.startswith(f"{SymbolKind.MEASURE.value}(") for symbol in formula.free_symbols)
         return self._load if measures else None
 
-    def _switch(self, g: Formula, given: Formula) -> tuple[Formula, bool]:
+    def _switch(self, g: Formula, difference: Formula) -> tuple[Formula, bool]:
         """The symbol of the mode of g > 0, and False if it is that of −g > 0."""
         scope = self._scope(g)
         if (-g, scope) in self.switches:
             return se.Symbol(self.switches[-g, scope].parameter), False
         if (g, scope) not in self.switches:
             name = SymbolKind.FROZEN.of(f"switch {len(self.switches) + 1}")
-            self.switches[g, scope] = Switch(g, self._owner, scope, name, given, self._grip, **self._nature(g))
+            self.switches[g, scope] = Switch(g, self._owner, scope, name, difference, self._grip, **self._nature(g))
         return se.Symbol(self.switches[g, scope].parameter), True
 
 

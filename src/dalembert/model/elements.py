@@ -177,14 +177,14 @@ class Point(Named):
     position: Vector3 = argument(fixed_vector, ZERO, positional=True, about="three constants")
 
     @classmethod
-    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, arguments: Arguments, where: str) -> Arguments:
         """Its name must be an identifier, and its body must exist."""
-        body, bodies = given["body"], [WORLD, *(each.name for each in model.bodies)]
-        if not is_identifier(given["name"]):
+        body, bodies = arguments["body"], [WORLD, *(each.name for each in model.bodies)]
+        if not is_identifier(arguments["name"]):
             raise InputError(f"{where}: invalid point name. Expected letters, digits and _.")
         if body not in bodies:
             raise InputError(f"{where}: there is no body '{body}' yet. {suggest_name(body, bodies)}")
-        return given
+        return arguments
 
 
 def named_points(model: Elements) -> Mapping[str, Callable[[str], Formula]]:
@@ -214,15 +214,15 @@ def _derivative(model: Elements, formula: Formula) -> Formula:
 def _position(model: Elements, point: Point) -> Array:
     """World position of a point, joint by joint from its body to the world."""
     known: dict[str, Body] = {body.name: body for body in model.bodies}
-    place, at = vector(list(point.position)), point.body
+    r, at = vector(list(point.position)), point.body
     while at != WORLD:
         for joint in reversed(known[at].joints):
             if joint.values:
                 values = list(joint.values)
-                place = joint.translation(SYMBOLIC, values) + joint.rotation_matrix(SYMBOLIC, values) @ place
-            place = vector(list(joint.position)) + roll_pitch_yaw(SYMBOLIC, list(joint.rotation)) @ place
+                r = joint.translation(SYMBOLIC, values) + joint.rotation_matrix(SYMBOLIC, values) @ r
+            r = vector(list(joint.position)) + roll_pitch_yaw(SYMBOLIC, list(joint.rotation)) @ r
         at = known[at].parent
-    return place
+    return r
 
 
 def _assignments(what: str) -> ValueType:
@@ -302,13 +302,13 @@ class Event(Named):
     )
 
     @classmethod
-    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, arguments: Arguments, where: str) -> Arguments:
         """The direction must exist; `set` and `reset` are empty by default."""
-        if given["direction"] not in DIRECTIONS:
+        if arguments["direction"] not in DIRECTIONS:
             raise InputError(
-                f"{where}, direction: got {short_repr(given['direction'])}. Expected 'up', 'down' or 'both'."
+                f"{where}, direction: got {short_repr(arguments['direction'])}. Expected 'up', 'down' or 'both'."
             )
-        return {**given, "set": given["set"] or {}, "reset": given["reset"] or {}}
+        return {**arguments, "set": arguments["set"] or {}, "reset": arguments["reset"] or {}}
 
     @property
     def acts(self) -> bool:

@@ -79,9 +79,9 @@ def direction(axis: Sequence[Component]) -> Sequence[float]:
     return near
 
 
-def omit_default(value: Value | None, usual: Value | None) -> Value | None:
+def omit_default(value: Value | None, default: Value | None) -> Value | None:
     """The value, or None if it equals the default exactly."""
-    return None if _same(value, usual) else value
+    return None if _same(value, default) else value
 
 
 def _same(a: object, b: object) -> bool:

@@ -53,26 +53,28 @@ class FormulaReader:
         fixed: dict[sympy.Basic, str] = {self.symbols.get(name, Symbol(name)): name for name in self.parameters}
         return from_sympy(formula, coordinates=moving, parameters=fixed, where=where, rates=rates)
 
-    def law(self, given: TimeLaw, where: str, duration: float) -> Profile:
+    def law(self, time_law: TimeLaw, where: str, duration: float) -> Profile:
         """Read a motion of one value: a formula, the points of a spline, or a function sampled over the duration."""
-        if isinstance(given, Profile):
-            if len(given) != 1:
-                raise InputError(f"{where}: the profile has {len(given)} values. Expected one: use profile[0], ...")
-            return given
-        if isinstance(given, Mapping):
-            if not {"times", "values"} <= {*given} <= {"times", "values", "bends"}:
-                keys = ", ".join(map(str, given))
+        if isinstance(time_law, Profile):
+            if len(time_law) != 1:
+                raise InputError(f"{where}: the profile has {len(time_law)} values. Expected one: use profile[0], ...")
+            return time_law
+        if isinstance(time_law, Mapping):
+            if not {"times", "values"} <= {*time_law} <= {"times", "values", "bends"}:
+                keys = ", ".join(map(str, time_law))
                 raise InputError(f"{where}: got the keys {keys}. Expected times, values and bends.")
-            return self.law(spline(given["times"], given["values"], accelerations=given.get("bends")), where, duration)
-        if isinstance(given, tuple | list | np.ndarray):
-            if len(given) != 2:
-                got = f"got {len(given)} values"
+            return self.law(
+                spline(time_law["times"], time_law["values"], accelerations=time_law.get("bends")), where, duration
+            )
+        if isinstance(time_law, tuple | list | np.ndarray):
+            if len(time_law) != 2:
+                got = f"got {len(time_law)} values"
                 raise InputError(f"{where}: {got}. Expected points as (times, values), or a formula of t.")
-            return self.law(spline(*given), where, duration)
-        if callable(given) and not hasattr(given, "free_symbols"):  # SymPy expressions are callable, too
-            function: Callable[[float], Any] = given
+            return self.law(spline(*time_law), where, duration)
+        if callable(time_law) and not hasattr(time_law, "free_symbols"):  # SymPy expressions are callable, too
+            function: Callable[[float], Any] = time_law
             return self.law(spline_from_function(function, duration), where, duration)
-        known = replace(self, coordinates=(), points={}).read(given, where, rates=False)
+        known = replace(self, coordinates=(), points={}).read(time_law, where, rates=False)
         return Profile((known,), -np.inf, np.inf, scalar=True)
 
     def constant(self, formula: Written, where: str) -> Formula:

@@ -35,33 +35,33 @@ def start_state(
     return _read(model, q0, q, f"{where}, {names[0]}"), _read(model, qd0, qd, f"{where}, {names[1]}")
 
 
-def _read(model: Elements, given: Start, default: np.ndarray, where: str) -> np.ndarray:
-    if given is None:
+def _read(model: Elements, state: Start, default: np.ndarray, where: str) -> np.ndarray:
+    if state is None:
         return default
-    found = by_coordinate(model.coordinate_names, given, where)
+    found = by_coordinate(model.coordinate_names, state, where)
     numbers = {name: model.number(value, f"{where}, '{name}'") for name, value in found.items()}
     return np.array([numbers.get(name, old) for name, old in zip(model.coordinate_names, default, strict=True)])
 
 
-def by_coordinate(names: Sequence[str], given: ByCoordinate, where: str) -> dict[str, Written]:
+def by_coordinate(names: Sequence[str], state: ByCoordinate, where: str) -> dict[str, Written]:
     """Values by coordinate name, from values in order or by name or SymPy symbol."""
-    if isinstance(given, Mapping):
-        found = {coordinate_name(key): value for key, value in given.items()}
+    if isinstance(state, Mapping):
+        found = {coordinate_name(key): value for key, value in state.items()}
         for name in found:
             if name not in names:
                 raise InputError(f"{where}: there is no coordinate '{name}'. {suggest_name(name, names)}")
         return found
-    if not is_sequence(given, len(names)) or any(is_sequence(x) for x in given):
-        raise InputError(f"{where}: got {_shape(given)}. Expected {len(names)} values, for {', '.join(names)}.")
-    return dict(zip(names, given, strict=True))
+    if not is_sequence(state, len(names)) or any(is_sequence(x) for x in state):
+        raise InputError(f"{where}: got {_shape(state)}. Expected {len(names)} values, for {', '.join(names)}.")
+    return dict(zip(names, state, strict=True))
 
 
-def _shape(given: object) -> str:
+def _shape(state: object) -> str:
     """The shape of an array, or the repr of another value."""
     try:
-        return f"shape {np.shape(np.asarray(given, dtype=float))}" if is_sequence(given) else short_repr(given)
+        return f"shape {np.shape(np.asarray(state, dtype=float))}" if is_sequence(state) else short_repr(state)
     except (TypeError, ValueError, OverflowError):  # not numbers, or rows of different lengths
-        return short_repr(given)
+        return short_repr(state)
 
 
 def coordinate_name(key: object) -> str:

@@ -18,7 +18,7 @@ from dalembert.model.file_entries import Element, Value, omit_default
 from dalembert.model.values import (
     MAX_NAME,
     is_name,
-    is_printable_text,
+    is_printable,
     is_sequence,
     motion,
     motions,
@@ -111,18 +111,18 @@ def entries(element: object, keys: Keys, where: str, **instead: Element) -> dict
     return out
 
 
-def table(given: object, keys: Keys, where: str, model: Elements) -> Iterator[Problem]:
+def table(element: object, keys: Keys, where: str, model: Elements) -> Iterator[Problem]:
     """The problems of an element: unknown keys, missing keys and invalid values."""
-    if not isinstance(given, dict):
-        yield invalid_value(where, f"a table with the keys {', '.join(keys)}", given)
+    if not isinstance(element, dict):
+        yield invalid_value(where, f"a table with the keys {', '.join(keys)}", element)
         return
-    for key, value in given.items():
+    for key, value in element.items():
         if key not in keys:
             yield Problem(where, f"there is no key {quote(key)} here.", suggest_name(key[:MAX_NAME], keys))
         else:
             yield from keys[key].check(value, f"{where}, {key}", model)
     for key, about in keys.items():
-        if about.required and key not in given:
+        if about.required and key not in element:
             yield Problem(where, f"the key '{key}' is missing.", f"Add a line {key} = ... to it.")
 
 
@@ -177,24 +177,24 @@ def array(count: int, each: Check, what: str) -> Check:
     return _entries(each, count, count, f"an array of {count} {what}")
 
 
-def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
+def many(each: Check, what: str, max_length: int = MAX_ELEMENTS) -> Check:
     """An array with a bound on its length."""
-    return _entries(each, 1, most, f"an array of 1 to {most} {what}")
+    return _entries(each, 1, max_length, f"an array of 1 to {max_length} {what}")
 
 
 def moves(count: int, what: str = "formulas") -> ValueType:
     """The formulas of several motions of a joint."""
     check = array(count, position, what)
     return ValueType(
-        check, lambda model, x, where: motions(model, x, count, where), file_entries.vector, argument="Given"
+        check, lambda model, x, where: motions(model, x, count, where), file_entries.vector, argument="ArrayInput"
     )
 
 
-def _text(value: object, where: str, model: Elements) -> Iterator[Problem]:
+def _string(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """A string without control characters, which could corrupt a terminal."""
     if not isinstance(value, str):
         yield invalid_value(where, "a string in quotation marks", value)
-    elif not is_printable_text(value):
+    elif not is_printable(value):
         yield invalid_value(where, "a string without control characters", value)
 
 
@@ -220,7 +220,7 @@ def number(value: object, where: str, model: Elements) -> Iterator[Problem]:
     return constant(value, where, model) if is_number else iter([invalid_value(where, "a number", value)])
 
 
-string = ValueType(_text, argument="str")
+string = ValueType(_string, argument="str")
 name = satisfying(is_name, f"a name in quotation marks, of 1 to {MAX_NAME} characters", "str")
 integer = satisfying(
     lambda x: isinstance(x, int) and not isinstance(x, bool) and 0 <= x <= MAX_SAMPLES,
@@ -246,27 +246,27 @@ direction = ValueType(
     lambda model, x, where: unit_vector(x, where),
     lambda x, where: file_entries.direction(x),
     unnamed=True,
-    argument="Given",
+    argument="ArrayInput",
 )
 fixed_vector = ValueType(
     array(3, constant, "numbers or formulas"),
     lambda model, x, where: vector3(model.reader.constant, x, where),
     file_entries.vector,
-    argument="Given",
+    argument="ArrayInput",
 )
 moving_vector = ValueType(
     array(3, moving, "numbers or formulas"),
     lambda model, x, where: vector3(model.reader.read, x, where),
     file_entries.vector,
     unnamed=True,
-    argument="Given",
+    argument="ArrayInput",
 )
 optional_point = optional(fixed_vector)
 two_points = ValueType(
     array(2, fixed_vector, "points"),
     points,
     lambda x, where: [file_entries.vector(p, where) for p in x],
-    argument="Given",
+    argument="ArrayInput",
 )
 body_name = replace(name)
 two_bodies = ValueType(
@@ -287,7 +287,7 @@ index_list = ValueType(
     many(integer, "integers"),
     lambda model, x, where: read_indices(x, where),
     lambda x, where: list(x),
-    argument="Given",
+    argument="ArrayInput",
 )  # indices of joints of bodies, or of motions of joints; empty if all are 0
 
 Pair = tuple[Formula, Formula]
@@ -298,10 +298,10 @@ def one_or_two(first: str, second: str) -> ValueType:
     """One constant for both, or one for each; None if there is none."""
     both = array(2, constant, f"numbers or formulas ({first}, {second})")
 
-    def read(model: Elements, given: object, where: str) -> Pair | None:
-        if given is None:
+    def read(model: Elements, entry: object, where: str) -> Pair | None:
+        if entry is None:
             return None
-        values = list(given) if is_sequence(given) else [given]
+        values = list(entry) if is_sequence(entry) else [entry]
         if len(values) > 2:
             raise InputError(f"{where}: got {len(values)} values. Expected one for both, or two: ({first}, {second}).")
         known = [model.reader.constant(x, where) for x in values]
@@ -311,7 +311,7 @@ def one_or_two(first: str, second: str) -> ValueType:
         lambda value, where, model: (both if isinstance(value, list) else constant)(value, where, model),
         read,
         lambda pair, where: write_formula(pair[0], where) if pair[0] == pair[1] else file_entries.vector(pair, where),
-        argument="Written | Given",
+        argument="Written | ArrayInput",
     )
 
 
@@ -330,9 +330,9 @@ def invalid_value(where: str, expected: str, got: object) -> Problem:
     return Problem(where, f"got {_described(got)}.", f"Expected {expected}.")
 
 
-def quote(text: str) -> str:
+def quote(string: str) -> str:
     """The string in quotation marks, shortened and printable."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    return repr(string if len(string) <= 60 else string[:57] + "...")
 
 
 def _described(value: object) -> str:

@@ -33,7 +33,7 @@ from dalembert.model.values import (
     Name,
     Values,
     Vector3,
-    is_printable_text,
+    is_printable,
     is_sequence,
     require_name,
     require_new_printable,
@@ -83,7 +83,7 @@ class Model(Elements):
 
     def __init__(self, name: str, gravity: ArrayInput = (0, 0, 0), description: str = "") -> None:
         require_name(name, "model")
-        if not is_printable_text(description):
+        if not is_printable(description):
             raise InputError(f"model '{name}', description: got {description[:60]!a}. Expected no control characters.")
         g = tuple(row_of(gravity, f"model '{name}', gravity", "3 components, e.g. (0, -9.81, 0)"))
         if len(g) != 3:

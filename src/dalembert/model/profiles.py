@@ -183,9 +183,9 @@ def _durations(
     far: float, duration: float | None, ramp: float, speed: float | None, acceleration: float | None
 ) -> tuple[float, float]:
     """The duration of a trapezoidal profile and of its ramps."""
-    for name, given in (("duration", duration), ("speed", speed), ("acceleration", acceleration)):
-        if given is not None and not is_real(given):
-            raise InputError(f"trapezoidal, {name}: got {short_repr(given)}. Expected a finite number.")
+    for name, quantity in (("duration", duration), ("speed", speed), ("acceleration", acceleration)):
+        if quantity is not None and not is_real(quantity):
+            raise InputError(f"trapezoidal, {name}: got {short_repr(quantity)}. Expected a finite number.")
     if duration is not None:
         if speed is not None or acceleration is not None:
             raise InputError(
@@ -506,11 +506,11 @@ def numbers_of(ends: Sequence[npt.ArrayLike], where: str) -> tuple[list[np.ndarr
     return [np.broadcast_to(x, shape or (1,)) for x in found], shape == ()
 
 
-def both(given: object, where: str) -> tuple[npt.ArrayLike, npt.ArrayLike]:
+def both(pair: object, where: str) -> tuple[npt.ArrayLike, npt.ArrayLike]:
     """The values for the start and for the end."""
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise InputError(f"{where}: got {short_repr(given)}. Expected two values, for the start and for the end.")
-    return given[0], given[1]
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputError(f"{where}: got {short_repr(pair)}. Expected two values, for the start and for the end.")
+    return pair[0], pair[1]
 
 
 def times_of(duration: float, start: float, where: str) -> tuple[float, float]:

@@ -53,20 +53,20 @@ class State:
     (2.0, 3.0, [1.0, 2.0])
     """
 
-    __slots__ = ("_places", "q", "qd")
+    __slots__ = ("_indices", "q", "qd")
 
     def __init__(self, known: Mapping[str, tuple[int, int]], q: np.ndarray, qd: np.ndarray) -> None:
-        self._places, self.q, self.qd = known, _read_only(q), _read_only(qd)
+        self._indices, self.q, self.qd = known, _read_only(q), _read_only(qd)
 
     def __getitem__(self, name: str) -> Any:
         try:
-            rate, row = self._places[name]
+            rate, row = self._indices[name]
         except KeyError:
-            raise InputError(f"the state has no '{name}'. {suggest_name(name, self._places)}") from None
+            raise InputError(f"the state has no '{name}'. {suggest_name(name, self._indices)}") from None
         return self.qd[row] if rate else self.q[row]
 
     def __repr__(self) -> str:
-        return f"State({', '.join(f'{name}={self[name]}' for name in self._places)})"
+        return f"State({', '.join(f'{name}={self[name]}' for name in self._indices)})"
 
 
 def _read_only(numbers: np.ndarray) -> np.ndarray:
@@ -123,11 +123,11 @@ class Controller:
         each = zip(t.tolist(), q.T, qd.T, strict=True)
         return np.stack([self.at(s, State(known, x, v)) for s, x, v in each], axis=1)
 
-    def _numbers(self, given: object, batch: tuple[int, ...], t: float | np.ndarray) -> np.ndarray:
+    def _numbers(self, values: object, batch: tuple[int, ...], t: float | np.ndarray) -> np.ndarray:
         """Convert the output to finite numbers (inputs, *batch), or raise an error with the law, the time and the value."""
         count = len(self.inputs)
         try:
-            found = _real_array(given)
+            found = _real_array(values)
             if found.ndim <= len(batch) and count == 1:
                 found = found[None]
             if not batch and found.shape != (count,):
@@ -137,7 +137,7 @@ class Controller:
             expected = "one number" if count == 1 else f"{count} numbers"
             many = f" for each of {batch[0]} states" if batch else ""
             raise InputError(
-                f"{self.title}{_when(t)} returned {short_repr(given)}. Expected {expected}{many}."
+                f"{self.title}{_when(t)} returned {short_repr(values)}. Expected {expected}{many}."
             ) from None
         return self._finite(shaped, batch, t)
 
@@ -167,9 +167,9 @@ def _when(t: float | np.ndarray) -> str:
     return f" at t = {float(t):.9g}" if np.ndim(t) == 0 else ""
 
 
-def _real_array(given: object) -> np.ndarray:
+def _real_array(values: object) -> np.ndarray:
     """Convert real numbers to a float array; NumPy alone would accept the str "3" as 3 and None as NaN."""
-    found = np.asarray(given)
+    found = np.asarray(values)
     if found.dtype.kind not in "fiub" and not (
         found.dtype.kind == "O" and all(isinstance(x, Real) for x in found.ravel().tolist())
     ):

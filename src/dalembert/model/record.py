@@ -167,21 +167,21 @@ class Record(ABC):
         return []
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> object:
+    def build(cls, model: Model, **arguments: Any) -> object:
         """Build it from user arguments, and add it to the model if it is a separate element."""
         raise NotImplementedError
 
     @classmethod
-    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, arguments: Arguments, where: str) -> Arguments:
         """Complete the arguments with defaults that depend on others; raise if they are inconsistent."""
-        return given
+        return arguments
 
     @classmethod
-    def read(cls, model: Model, given: Mapping[str, object], where: str) -> Self:
+    def read(cls, model: Model, arguments: Mapping[str, object], where: str) -> Self:
         """Create the record from user arguments, each read by its kind; messages begin with `where`."""
         known = _arguments(cls)
-        values = dict(given)
-        for key, value in cls.complete_arguments(model, dict(given), where).items():
+        values = dict(arguments)
+        for key, value in cls.complete_arguments(model, dict(arguments), where).items():
             if (about := known.get(key)) is not None and key != "name":
                 path = where if about.kind.unnamed else f"{where}, {key}"
                 values[key] = about.kind.read(model, value, path)
@@ -198,16 +198,16 @@ class Named(Record):
     name: str
 
     @classmethod
-    def build(cls, model: Model, **given: object) -> Model:
+    def build(cls, model: Model, **arguments: object) -> Model:
         """Add it to the model; without a name it is numbered."""
         earlier = getattr(model, cls.model_attribute)
-        name = given.pop("name")
+        name = arguments.pop("name")
         if cls.numbered:
             name = name or f"{cls.kind}{len(earlier) + 1}"
         where = f"{cls.kind} '{name}'"
         if name in cls.used_names(model):
             raise InputError(f"{where}: declared twice. Give each {cls.family} a unique name.")
-        setattr(model, cls.model_attribute, (*earlier, cls.read(model, {"name": name, **given}, where)))
+        setattr(model, cls.model_attribute, (*earlier, cls.read(model, {"name": name, **arguments}, where)))
         return model
 
     @classmethod
@@ -261,8 +261,8 @@ def _keys(cls: type[Record]) -> Keys:
 def _generate_method(cls: type[Record]) -> Builder:
     """Generate the method of a record, with its signature and docstring."""
 
-    def method(self: Model, **given: object) -> object:
-        return cls.build(self, **given)
+    def method(self: Model, **arguments: object) -> object:
+        return cls.build(self, **arguments)
 
     method.__name__ = cls.kind
     method.__qualname__, method.__module__ = f"Model.{cls.kind}", cls.__module__

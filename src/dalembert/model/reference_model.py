@@ -1,9 +1,10 @@
 """Reference definitions for verification: independent numerical definitions of the elements.
 
-Equations are derived from the definitions that joints, loads and contacts provide for `kinematics`. The verification must not
-share these formulas, so each element also defines its effect on positions alone: the pose of a joint's child (`displaced`),
-the residuals of a loop (`unfulfilled`), the virtual work of a load (`declared`) and its forces on each body (`actions`), and
-the residuals of a contact. None of this uses a Jacobian, a velocity of `kinematics` or a rotation of `spatial`:
+Equations are derived from the definitions that joints, loads and contacts provide for `mechanics/motion`. The verification must
+not share these formulas, so each element also defines its effect on positions alone: the pose of a joint's child
+(`reference_pose`), the residuals of a loop (`reference_residuals`), the virtual work of a load (`reference_work`) and its forces
+on each body (`actions`), and the residuals of a contact (`reference_conditions`). None of this uses a Jacobian, a velocity of
+`mechanics/motion` or a rotation of `symbolic/rotations`:
 
     R = ((w² − u·u) 1 + 2 u uᵀ + 2 w u×) / (w² + u·u)     w = cos(α/2), u = k sin(α/2) for an angle α about k.
 """
@@ -41,10 +42,10 @@ class ReferenceFrame:
 def rotation_about(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Array:
     """Rotation matrix by an angle about a unit vector."""
     half = angle * 0.5
-    return rotation(algebra.cos(half), slid(axis, algebra.sin(half)))
+    return rotation(algebra.cos(half), scaled_axis(axis, algebra.sin(half)))
 
 
-def slid(axis: Sequence[Component], length: Scalar) -> Array:
+def scaled_axis(axis: Sequence[Component], length: Scalar) -> Array:
     """A vector of this length along a unit vector."""
     return vector([float(k) * length for k in axis])
 
@@ -62,7 +63,7 @@ def rotation(w: Scalar, u: Array) -> Array:
     return matrix(rows)
 
 
-def apart(F: ReferenceFrame, M: ReferenceFrame) -> list[Scalar]:
+def offset(F: ReferenceFrame, M: ReferenceFrame) -> list[Scalar]:
     """The vector from the origin of F to the origin of M."""
     return list(M.p - F.p)
 
@@ -78,7 +79,7 @@ def parallel(F: ReferenceFrame, M: ReferenceFrame, axis: Sequence[Component]) ->
     return cross_with_axis(F, axis, list(M.along(axis)))
 
 
-def twisted(F: ReferenceFrame, M: ReferenceFrame) -> list[Scalar]:
+def axes_difference(F: ReferenceFrame, M: ReferenceFrame) -> list[Scalar]:
     """The difference of the axes of two frames."""
     return list((F.R - M.R).ravel())
 
@@ -157,22 +158,22 @@ class MotionProbe(Protocol):
         ...
 
 
-def point_of(watch: MotionProbe, body: str, x: Sequence[Formula]) -> Derivatives:
+def point_of(probe: MotionProbe, body: str, x: Sequence[Formula]) -> Derivatives:
     """A point of a body."""
-    return watch.traced(lambda places: places.point(body, x))
+    return probe.traced(lambda poses: poses.point(body, x))
 
 
-def axes_of(watch: MotionProbe, body: str) -> Derivatives:
+def axes_of(probe: MotionProbe, body: str) -> Derivatives:
     """The axes of a body, the columns of R."""
-    return watch.traced(lambda places: places.frames[body].R)
+    return probe.traced(lambda poses: poses.frames[body].R)
 
 
-def in_world(watch: MotionProbe, components: Sequence[Formula], frame: str) -> np.ndarray:
+def in_world(probe: MotionProbe, components: Sequence[Formula], frame: str) -> np.ndarray:
     """World components of a vector in axes of `frame`."""
-    return np.einsum("xak,ak->xk", axes_of(watch, frame).value, watch.numbers(components))
+    return np.einsum("xak,ak->xk", axes_of(probe, frame).value, probe.numbers(components))
 
 
-def turn_of(axes: Derivatives) -> np.ndarray:
+def rotation_variation(axes: Derivatives) -> np.ndarray:
     """The infinitesimal rotation of a variation of the axes, (3, n, K): half the sum of R_a × δR_a."""
     return 0.5 * np.cross(axes.value[:, :, None, :], axes.change, axis=0).sum(axis=1)
 
@@ -235,14 +236,14 @@ class Condition:
 
 def position_condition(
     name: str,
-    watch: MotionProbe,
+    probe: MotionProbe,
     gap: Derivatives,
     feedback: Sequence[Formula] = (),
     sizes: Sequence[float | np.ndarray] = (0.0, 0.0, 0.0),
 ) -> Condition:
     """φ = 0, φ̇ = 0, φ̈ = 0; with gains (α, β) only φ̈ + β φ̇ + α φ = 0."""
     if feedback:
-        alpha, beta = (watch.number(gain) for gain in feedback)
+        alpha, beta = (probe.number(gain) for gain in feedback)
         pull = beta * gap.rate + alpha * gap.value
         return Condition(name, gap.change, None, None, Level(gap.second + pull, sizes[2] + np.abs(pull)))
     levels = (gap.value, gap.rate, gap.second)

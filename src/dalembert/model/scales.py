@@ -92,11 +92,11 @@ def scales_of(model: Elements) -> Scales:
     (0.5, 2.0, 0.2258, (1.0,))
     """
     motions = _motions(model)
-    turning = _turning(model, motions)
+    rotational = _rotational(model, motions)
     mass = max((_number(body.mass, model) for body in model.bodies), default=0.0) or 1.0
-    length = max(_lengths(model), default=0.0) or _length_of_motion(model, turning, mass)
-    steepest = _steepest(model, motions, turning)
-    q = tuple((1.0 if name in turning else length) / steepest[name] for name in model.coordinate_names)
+    length = max(_lengths(model), default=0.0) or _length_of_motion(model, rotational, mass)
+    steepest = _steepest(model, motions, rotational)
+    q = tuple((1.0 if name in rotational else length) / steepest[name] for name in model.coordinate_names)
     time = _time(model, length, mass, q)
     qd = tuple(max(x / time, abs(c.start_rate)) for x, c in zip(q, model.generalized_coordinates, strict=True))
     return Scales(length, mass, time, q, qd, model.duration, max([model.duration, *_switches(model)]))
@@ -139,8 +139,8 @@ def _norm(vector: Sequence[Formula], model: Elements) -> float:
 def _lengths(model: Elements) -> Iterator[float]:
     """All lengths of the model; points of the ground count by their distance from their mean."""
     ground: list[list[float]] = []
-    for place, vector in _points(model):
-        if place == WORLD:
+    for name, vector in _points(model):
+        if name == WORLD:
             ground.append([value(x, model.parameter_values) for x in vector])
         else:
             yield _norm(vector, model)
@@ -169,9 +169,9 @@ def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:
         yield from element.fixed_points
 
 
-def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
+def _length_of_motion(model: Elements, rotational: set[str], mass: float) -> float:
     """A length for a model without dimensions: its initial positions, or the distance it travels."""
-    sliding = [c for c in model.generalized_coordinates if c.name not in turning]
+    sliding = [c for c in model.generalized_coordinates if c.name not in rotational]
     starts = max((abs(c.start) for c in sliding), default=0.0)
     far = max((abs(c.start_rate) for c in sliding), default=0.0) * model.duration / 10
     outside = [load.stiff for load in model.loads if load.stiff is not None and not isinstance(load, InJoint)]
@@ -180,14 +180,14 @@ def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
     return starts or far or sag or 1.0
 
 
-def turning_coordinates(model: Elements) -> set[str]:
+def rotational_coordinates(model: Elements) -> set[str]:
     """The coordinates that are angles or quaternion components; without joints, those inside sine, cosine or tangent."""
-    return _turning(model, _motions(model))
+    return _rotational(model, _motions(model))
 
 
-def _turning(model: Elements, motions: Sequence[Motion]) -> set[str]:
+def _rotational(model: Elements, motions: Sequence[Motion]) -> set[str]:
     jointed = {symbol.name for formula, _ in motions for symbol in formula.free_symbols}
-    found = {symbol.name for formula, turns in motions if turns for symbol in formula.free_symbols}
+    found = {symbol.name for formula, rotates in motions if rotates for symbol in formula.free_symbols}
     waves = {symbol.name for wave in _waves(model) for symbol in wave.free_symbols}
     return (found | (waves - jointed)) & set(model.coordinate_names)
 
@@ -200,10 +200,10 @@ def _waves(model: Elements) -> list[Formula]:
 
 def _motions(model: Elements) -> list[Motion]:
     joints = [joint for body in model.bodies for joint in body.joints]
-    return [(formula, turns(joint, k)) for joint in joints for k, formula in enumerate(joint.values)]
+    return [(formula, is_rotation(joint, k)) for joint in joints for k, formula in enumerate(joint.values)]
 
 
-def turns(joint: Joint, motion: int) -> bool:
+def is_rotation(joint: Joint, motion: int) -> bool:
     """Whether a joint motion rotates the child."""
     start = [0.0] * len(joint.values)
     if joint.quaternion:
@@ -213,19 +213,19 @@ def turns(joint: Joint, motion: int) -> bool:
     return bool(np.any(numbers(joint.angular_motion_subspace(FLOATS, start), 1)[:, motion]))
 
 
-def _steepest(model: Elements, motions: Sequence[Motion], turning: set[str]) -> dict[str, float]:
+def _steepest(model: Elements, motions: Sequence[Motion], rotational: set[str]) -> dict[str, float]:
     """The largest slope of the joint motions, or arguments of sine and cosine, with respect to each coordinate."""
     jointed, waving = defaultdict[tuple[str, bool], list[Formula]](list), defaultdict[str, list[Formula]](list)
-    for formula, turns in motions:
+    for formula, rotates in motions:
         for symbol in formula.free_symbols:
-            jointed[symbol.name, turns].append(formula)
+            jointed[symbol.name, rotates].append(formula)
     for wave in _waves(model):
         for symbol in wave.free_symbols:
             waving[symbol.name].append(wave)
     out, table = {}, at_start(model)
     for name in model.coordinate_names:
-        turns = name in turning
-        found = jointed[name, turns] or (waving[name] if turns else [])
+        rotates = name in rotational
+        found = jointed[name, rotates] or (waving[name] if rotates else [])
         out[name] = max(filter(math.isfinite, (abs(derivative_of(f, table, name)) for f in found)), default=0.0) or 1.0
     return out
 
@@ -246,7 +246,7 @@ def _stiffnesses(model: Elements, length: float) -> Iterator[float]:
     bodies = {body.name: body for body in model.bodies}
     for load in model.loads:
         if load.stiff is not None:
-            torsion = isinstance(load, InJoint) and turns(bodies[load.body].joints[load.joint], load.motion)
+            torsion = isinstance(load, InJoint) and is_rotation(bodies[load.body].joints[load.joint], load.motion)
             yield _number(load.stiff, model) / (length**2 if torsion else 1.0)
 
 

@@ -37,7 +37,7 @@ MAX_SOLIDS = 100  # per body in a file: the size of formulas grows with its squa
 
 
 @dataclass(frozen=True)
-class _Form:
+class _Shape:
     """A homogeneous solid: volume, height of the mass center, and central moments of inertia per mass."""
 
     volume: Formula
@@ -45,38 +45,38 @@ class _Form:
     moments: Vector3
 
 
-def _box(a: Formula, b: Formula, c: Formula) -> _Form:
-    return _Form(a * b * c, _ZERO, ((b**2 + c**2) / 12, (a**2 + c**2) / 12, (a**2 + b**2) / 12))
+def _box(a: Formula, b: Formula, c: Formula) -> _Shape:
+    return _Shape(a * b * c, _ZERO, ((b**2 + c**2) / 12, (a**2 + c**2) / 12, (a**2 + b**2) / 12))
 
 
-def _cylinder(r: Formula, l: Formula) -> _Form:  # noqa: E741
+def _cylinder(r: Formula, l: Formula) -> _Shape:  # noqa: E741
     across = r**2 / 4 + l**2 / 12
-    return _Form(se.pi * r**2 * l, _ZERO, (across, across, r**2 / 2))
+    return _Shape(se.pi * r**2 * l, _ZERO, (across, across, r**2 / 2))
 
 
-def _ellipsoid(a: Formula, b: Formula, c: Formula) -> _Form:
-    return _Form(4 * se.pi * a * b * c / 3, _ZERO, ((b**2 + c**2) / 5, (a**2 + c**2) / 5, (a**2 + b**2) / 5))
+def _ellipsoid(a: Formula, b: Formula, c: Formula) -> _Shape:
+    return _Shape(4 * se.pi * a * b * c / 3, _ZERO, ((b**2 + c**2) / 5, (a**2 + c**2) / 5, (a**2 + b**2) / 5))
 
 
-def _capsule(r: Formula, l: Formula) -> _Form:  # noqa: E741
+def _capsule(r: Formula, l: Formula) -> _Shape:  # noqa: E741
     # mass fractions of the cylinder and of the two hemispheres, whose mass centers are 3/8 r beyond its ends
     cylinder = l / (l + 4 * r / 3)
     caps = 1 - cylinder
     across = cylinder * (r**2 / 4 + l**2 / 12) + caps * (2 * r**2 / 5 + l**2 / 4 + 3 * l * r / 8)
     axial = cylinder * r**2 / 2 + caps * 2 * r**2 / 5
-    return _Form(se.pi * r**2 * (l + 4 * r / 3), _ZERO, (across, across, axial))
+    return _Shape(se.pi * r**2 * (l + 4 * r / 3), _ZERO, (across, across, axial))
 
 
-def _cone(r: Formula, h: Formula) -> _Form:
+def _cone(r: Formula, h: Formula) -> _Shape:
     across = 3 * r**2 / 20 + 3 * h**2 / 80
-    return _Form(se.pi * r**2 * h / 3, h / 4, (across, across, 3 * r**2 / 10))
+    return _Shape(se.pi * r**2 * h / 3, h / 4, (across, across, 3 * r**2 / 10))
 
 
-def _rod(l: Formula) -> _Form:  # noqa: E741
-    return _Form(l, _ZERO, (l**2 / 12, l**2 / 12, _ZERO))
+def _rod(l: Formula) -> _Shape:  # noqa: E741
+    return _Shape(l, _ZERO, (l**2 / 12, l**2 / 12, _ZERO))
 
 
-FORMS: dict[str, tuple[int, Callable[..., _Form]]] = {
+FORMS: dict[str, tuple[int, Callable[..., _Shape]]] = {
     "box": (3, _box),
     "cylinder": (2, _cylinder),
     "sphere": (1, lambda r: _ellipsoid(r, r, r)),
@@ -112,8 +112,8 @@ def combine(parts: Sequence[MassProperties]) -> MassProperties:
     total = np.full((3, 3), _ZERO, dtype=object)
     for part, center in zip(parts, centers, strict=True):
         d = center - middle
-        moved = part.mass * (d @ d * np.eye(3, dtype=int) - np.outer(d, d))
-        total = total + np.array(part.inertia, dtype=object) + moved
+        offset = part.mass * (d @ d * np.eye(3, dtype=int) - np.outer(d, d))
+        total = total + np.array(part.inertia, dtype=object) + offset
     x, y, z = total
     center = (middle[0], middle[1], middle[2])
     return MassProperties(mass, center, ((x[0], x[1], x[2]), (x[1], y[1], y[2]), (x[2], y[2], z[2])))
@@ -180,22 +180,22 @@ def solid(
     if (density is None) == (mass is None):
         both = "neither density nor mass" if mass is None else "both density and mass"
         raise InputError(f"{where}: got {both}. Give one of them.")
-    outer = _form(model, kind, size, f"{where}, size")
-    forms = [outer] if inner is None else [outer, _form(model, kind, inner, f"{where}, inner")]
-    volume = outer.volume if inner is None else outer.volume - forms[1].volume
+    outer = _shape(model, kind, size, f"{where}, size")
+    shapes = [outer] if inner is None else [outer, _shape(model, kind, inner, f"{where}, inner")]
+    volume = outer.volume if inner is None else outer.volume - shapes[1].volume
     if not value(volume, model.parameter_values) > 0 and not (inner is None and density is None):
         raise InputError(f"{where}: its volume is not positive. Expected positive sizes, and `inner` less than `size`.")
     total = None if mass is None else model.reader.constant(mass, f"{where}, mass")
     rho = total / volume if density is None else model.reader.constant(density, f"{where}, density")
-    masses = [rho * outer.volume, *(-rho * form.volume for form in forms[1:])]
+    masses = [rho * outer.volume, *(-rho * shape.volume for shape in shapes[1:])]
     if inner is None and total is not None:
         masses = [total]
-    found = combine([_centered(form, each) for form, each in zip(forms, masses, strict=True)])
-    return _moved(found, *placement(model, where, position, rotation))
+    found = combine([_centered(shape, each) for shape, each in zip(shapes, masses, strict=True)])
+    return _placed(found, *placement(model, where, position, rotation))
 
 
-def _form(model: Model, kind: str, size: ArrayInput, where: str) -> _Form:
-    count, form = FORMS[kind]
+def _shape(model: Model, kind: str, size: ArrayInput, where: str) -> _Shape:
+    count, shape = FORMS[kind]
     entries = row_of(size, where, f"{count} lengths")
     if len(entries) != count:
         raise InputError(f"{where}: got {len(entries)} lengths. Expected {count} for a {kind}.")
@@ -203,17 +203,17 @@ def _form(model: Model, kind: str, size: ArrayInput, where: str) -> _Form:
     for i, length in enumerate(lengths):
         if (number := value(length, model.parameter_values)) < 0:
             raise InputError(f"{where}[{i}]: the length is {number:g}. Expected a number >= 0.")
-    return form(*lengths)
+    return shape(*lengths)
 
 
-def _centered(form: _Form, mass: Formula) -> MassProperties:
-    a, b, c = (mass * moment for moment in form.moments)
-    return MassProperties(mass, (_ZERO, _ZERO, form.height), ((a, _ZERO, _ZERO), (_ZERO, b, _ZERO), (_ZERO, _ZERO, c)))
+def _centered(shape: _Shape, mass: Formula) -> MassProperties:
+    a, b, c = (mass * moment for moment in shape.moments)
+    return MassProperties(mass, (_ZERO, _ZERO, shape.height), ((a, _ZERO, _ZERO), (_ZERO, b, _ZERO), (_ZERO, _ZERO, c)))
 
 
-def _moved(matter: MassProperties, position: Vector3, angles: Vector3) -> MassProperties:
-    x, y, z = np.array(position, dtype=object) + rotation_matrix(angles) @ np.array(matter.center, dtype=object)
-    return MassProperties(matter.mass, (x, y, z), rotate_inertia(matter.inertia, angles))
+def _placed(properties: MassProperties, position: Vector3, angles: Vector3) -> MassProperties:
+    x, y, z = np.array(position, dtype=object) + rotation_matrix(angles) @ np.array(properties.center, dtype=object)
+    return MassProperties(properties.mass, (x, y, z), rotate_inertia(properties.inertia, angles))
 
 
 _LENGTHS = many(constant, "lengths")
@@ -227,13 +227,13 @@ SOLID: Keys = {
 }
 
 
-def solids_in_file(given: object, where: str, model: Any) -> Iterator[Problem]:
+def solids_in_file(solids: object, where: str, model: Any) -> Iterator[Problem]:
     """Validate one solid or several in a file."""
-    parts: list[Any] = given if isinstance(given, list) else [given]
+    parts: list[Any] = solids if isinstance(solids, list) else [solids]
     if not 1 <= len(parts) <= MAX_SOLIDS:
-        yield invalid_value(where, f"1 to {MAX_SOLIDS} solids", given)
+        yield invalid_value(where, f"1 to {MAX_SOLIDS} solids", solids)
         return
     for i, part in enumerate(parts):
-        path = f"{where} {i}" if isinstance(given, list) else where
+        path = f"{where} {i}" if isinstance(solids, list) else where
         found = [*table(part, SOLID, path, model)]
         yield from found or problem_of(path, lambda part=part, path=path: model.solid(**part, where=path))

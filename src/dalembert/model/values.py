@@ -71,12 +71,12 @@ def motion(model: Elements, formula: object, where: str) -> Formula | None:
     return None if formula is None else model.reader.read(formula, where, rates=False)
 
 
-def points(model: Elements, given: object, where: str) -> TwoPoints:
+def points(model: Elements, entry: object, where: str) -> TwoPoints:
     """Two points, one on each of two bodies."""
-    if not is_sequence(given, 2):
-        count = len(given) if is_sequence(given) else repr(given)
+    if not is_sequence(entry, 2):
+        count = len(entry) if is_sequence(entry) else repr(entry)
         raise InputError(f"{where}: got {count}. Expected 2 points, one on each body.")
-    first, second = (vector3(model.reader.constant, p, f"{where}[{i}]") for i, p in enumerate(given))
+    first, second = (vector3(model.reader.constant, p, f"{where}[{i}]") for i, p in enumerate(entry))
     return first, second
 
 
@@ -133,12 +133,12 @@ def names_of(bodies: object, where: str) -> tuple[str, ...]:
     raise InputError(f"{where}, bodies: got {short_repr(bodies)}. Expected the names of two or more bodies.")
 
 
-def read_indices(given: object, where: str) -> tuple[int, ...]:
+def read_indices(indices: object, where: str) -> tuple[int, ...]:
     """Indices of joints or motions, counted from 0; empty if all are 0."""
-    row = row_of(given, where, "int values, counted from 0")
+    row = row_of(indices, where, "int values, counted from 0")
     found = tuple(int(x) for x in row if isinstance(x, Integral) and not isinstance(x, bool) and int(x) >= 0)
     if len(found) < len(row):
-        raise InputError(f"{where}: got {short_repr(given)}. Expected int values, counted from 0.")
+        raise InputError(f"{where}: got {short_repr(indices)}. Expected int values, counted from 0.")
     return found if any(found) else ()
 
 
@@ -154,7 +154,7 @@ def is_name(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable()
 
 
-def is_printable_text(value: str) -> bool:
+def is_printable(value: str) -> bool:
     """True if there are no control characters except line breaks and tabs, and no lone surrogates."""
     return all(c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") for c in value)
 
@@ -170,9 +170,9 @@ def require_name(name: object, what: str) -> None:
     if not isinstance(name, str):
         raise InputError(f"{what}: the name is {short_repr(name)}. Expected a str.")
     if not is_name(name):
-        shown_name = ascii(name) if len(name) <= MAX_NAME else f"{name[:20]!a}... of {len(name)} characters"
+        display_name = ascii(name) if len(name) <= MAX_NAME else f"{name[:20]!a}... of {len(name)} characters"
         expected = f"Expected 1 to {MAX_NAME} printable characters."
-        raise InputError(f"{what} {shown_name}: invalid name. {expected}")
+        raise InputError(f"{what} {display_name}: invalid name. {expected}")
 
 
 def require_printable(element: object) -> None:
@@ -181,10 +181,10 @@ def require_printable(element: object) -> None:
     if isinstance(name, str):
         require_name(name, what)
     for key in ("description", "unit"):
-        text = getattr(element, key, None)
-        if isinstance(text, str) and not is_printable_text(text):
+        string = getattr(element, key, None)
+        if isinstance(string, str) and not is_printable(string):
             expected = "Expected a str without control characters; line breaks and tabs are allowed."
-            raise InputError(f"{what} '{name}', {key}: got {text[:60]!a}. {expected}")
+            raise InputError(f"{what} '{name}', {key}: got {string[:60]!a}. {expected}")
 
 
 def require_new_printable(elements: tuple[object, ...], known: tuple[object, ...]) -> None:

@@ -30,7 +30,7 @@ from dalembert.codegen.function import Code, CompiledFunction, MachineFunction, 
 from dalembert.codegen.linear_algebra import cholesky, inverse, solve, svd
 from dalembert.mechanics import rank
 from dalembert.mechanics.state_batch import dimensionless
-from dalembert.recursive.constraint_batch import DOUBTFUL, null_space_solution, usual_rank
+from dalembert.recursive.constraint_batch import DOUBTFUL, generic_rank, null_space_solution
 from dalembert.recursive.plan import TOLERANCE, TreePlan
 from dalembert.recursive.rolled_sweeps import rolled_function
 from dalembert.recursive.traced import task_program
@@ -258,7 +258,7 @@ class ConstrainedSweeps(CompiledFunction):
         count = (share > rank.TOLERANCE).sum(axis=1)
         last = np.take_along_axis(share, np.maximum(count - 1, 0)[:, None], axis=1)[:, 0]
         doubtful = (last < DOUBTFUL) & (count > 0)  # possibly redundant rows at a state slightly off the constraints
-        if doubtful.any() and (usual := usual_rank(self._plan)) is not None:
+        if doubtful.any() and (usual := generic_rank(self._plan)) is not None:
             count = np.where(doubtful, np.minimum(count, usual), count)
         used = np.arange(sigma.shape[1]) < count[:, None]
         return inverse(used, sigma, 0.0)[:, :, None] * np.swapaxes(U, 1, 2) / size[:, None, :], used

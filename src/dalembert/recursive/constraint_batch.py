@@ -263,7 +263,7 @@ def _count(state: TreeState, rows: ConstraintBatch, k: int) -> int:
     """The rank of the constraints at one state; in doubtful cases at most the rank at generic states of the model."""
     unit, A = state.plan.units, _rows_at(state, rows, k)
     found = int(rank.numeric_rank(A, unit))
-    if found and rank.independence(A, unit, found) < DOUBTFUL and (usual := usual_rank(state.plan)) is not None:
+    if found and rank.independence(A, unit, found) < DOUBTFUL and (usual := generic_rank(state.plan)) is not None:
         return min(found, usual)
     return found
 
@@ -271,7 +271,7 @@ def _count(state: TreeState, rows: ConstraintBatch, k: int) -> int:
 _RANKS: weakref.WeakKeyDictionary[TreePlan, int | None] = weakref.WeakKeyDictionary()
 
 
-def usual_rank(plan: TreePlan) -> int | None:
+def generic_rank(plan: TreePlan) -> int | None:
     """The rank of the constraints at generic states of the model, None if no states can be found; cached."""
     if plan not in _RANKS:
         try:
@@ -280,7 +280,7 @@ def usual_rank(plan: TreePlan) -> int | None:
             return _RANKS.setdefault(plan, None)
         s = numbers(to_speeds(plan.tree, FLOATS, list(found.q), list(found.qd)), _STATES)
         A = np.moveaxis(rows_of(plan, found.q, found.qd, s, found.t).A, -1, 0)
-        _RANKS[plan] = rank.usual_rank(dimensionless(A, plan.units, plan.sizes), plan.units)
+        _RANKS[plan] = rank.generic_rank(dimensionless(A, plan.units, plan.sizes), plan.units)
     return _RANKS[plan]
 
 

@@ -26,7 +26,7 @@ from dalembert.mechanics.state_batch import random_guesses
 from dalembert.model.description import Description
 from dalembert.recursive._constrained_forward import ConstrainedForward, ConstrainedSweeps
 from dalembert.recursive.composite_inertia import mass_matrix
-from dalembert.recursive.constraint_batch import usual_rank
+from dalembert.recursive.constraint_batch import generic_rank
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import TreePlan, singular_mass
 from dalembert.recursive.rolled_sweeps import ROLLED, CheckedLoops, Loops, can_roll, loops_of
@@ -136,7 +136,7 @@ def compile_task(traced: TracedTask, engine: str | None = None) -> CompiledFunct
 
 def constrained_forward_function(plan: TreePlan, parts: CompiledFunction, *, rolled: bool) -> CompiledFunction:
     """Forward dynamics with constraints: by sweeps from the free motion, or from M, h, A and β of `traced`."""
-    return ConstrainedSweeps(plan, parts) if rolled else ConstrainedForward(plan, parts, usual_rank(plan)).function
+    return ConstrainedSweeps(plan, parts) if rolled else ConstrainedForward(plan, parts, generic_rank(plan)).function
 
 
 def _without_inertia(plan: TreePlan) -> SingularError:

@@ -38,7 +38,7 @@ class ClosedContactManifold(Manifold):
         """Gaps, gap rates, slips, and the derivatives of gap rates and slips by q̇, as a function of (q, q̇, t)."""
         system = self.system
         loads = {load.name: load for load in system.model.loads}
-        openings = {name: loads[name].opening(system.motion) for name in self._closed}
+        openings = {name: loads[name].gap_state(system.motion) for name in self._closed}
         rates = vector([each.rate for each in openings.values()] + [openings[name].slip for name in self._sticking])
         outputs = stack(
             vector([each.gap for each in openings.values()]),

@@ -116,7 +116,7 @@ class RigidContacts:
         motion = space.system.motion
         rows = []
         for load, known in self._loads:
-            it = load.opening(motion)
+            it = load.gap_state(motion)
             numbers = (known.restitution, known.friction, known.rest_speed)
             rows += [it.gap, it.rate, it.slip, *it.normal, *it.slip_direction, *(motion.lower(x) for x in numbers)]
         return space.compiled(vector(rows), space.system.q, space.system.qd)
@@ -131,7 +131,7 @@ class RigidContacts:
         """The derivatives of gap rates, then of slips, by (q, q̇, t)."""
         space = self._equations.workspace
         system = space.system
-        openings = [load.opening(system.motion) for load, _ in self._loads]
+        openings = [load.gap_state(system.motion) for load, _ in self._loads]
         rates = vector([it.rate for it in openings] + [it.slip for it in openings])
         x = stack(system.q, system.qd, vector([system.t]))
         return space.compiled(system.algebra.jacobian(rates, x).ravel(), system.q, system.qd)
@@ -149,7 +149,7 @@ class RigidContacts:
         out: dict[str, float] = {}
         for known, mode in zip(self._known, self._modes, strict=True):
             out |= dict.fromkeys(known.parameters, 0.0)
-            if known.rubs:
+            if known.has_friction:
                 out[known.slide] = mode.slide
         return out
 
@@ -218,7 +218,7 @@ class RigidContacts:
         if not self._slides:
             return np.ones(len(t))
         smooth, names = constants.copy(), list(map(str, kernel.parameters))
-        smooth[[names.index(known.slide) for known in self._known if known.rubs]] = 0.0
+        smooth[[names.index(known.slide) for known in self._known if known.has_friction]] = 0.0
         rubbing, plain = (np.abs(np.linalg.det(kernel.responses(y, t, values))) for values in (constants, smooth))
         return rubbing / np.maximum(plain, 1e-300)
 
@@ -370,7 +370,7 @@ class RigidContacts:
         """q̈ without contact forces, and its response (n, 2 m) to unit normal forces, then unit friction, of some contacts."""
         unit = self._equations.workspace.facts.scales.force
         forces = [(self._known[i].press, unit) for i in which]
-        forces += [(self._known[i].rub, -unit) if self._known[i].rubs else ("", 0.0) for i in which]
+        forces += [(self._known[i].rub, -unit) if self._known[i].has_friction else ("", 0.0) for i in which]
         qdd = here.accelerations([dict(self._idle), *({**self._idle, name: x} for name, x in forces)], impulsive)
         return qdd[:, 0], (qdd[:, 1:] - qdd[:, :1]) / unit
 

@@ -41,7 +41,7 @@ from dalembert.model.contacts.point_in_plane import PointInPlane
 from dalembert.model.contacts.point_on_surface import PointOnSurface
 from dalembert.model.description import Elements
 from dalembert.model.loads.base import Between
-from dalembert.model.scales import scales_of, turning_coordinates
+from dalembert.model.scales import rotational_coordinates, scales_of
 from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering
@@ -283,7 +283,7 @@ class _SceneBuilder:
     def sliders(self) -> tuple[Slider, ...]:
         """The coordinates with their ranges."""
         model, units = self.declared, Units(self.declared)
-        turning, scales = turning_coordinates(model), scales_of(model)
+        turning, scales = rotational_coordinates(model), scales_of(model)
         driven = {c.prescribed for c in model.holonomic_constraints}
         out = []
         for k, name in enumerate(model.coordinate_names):

@@ -44,10 +44,10 @@ def comment(lines: list[str]) -> list[str]:
 
 def signature(name: str, each: CodeFunction) -> str:
     """The declaration of a function, without semicolon or body."""
-    given = "const double *q, const double *qd" if each.arguments == "start" else "const double *y"
+    arguments = "const double *q, const double *qd" if each.arguments == "start" else "const double *y"
     if each.name == "constants":
-        return f"void {name}_constants(double t, {given},\n    {name}_parameters *p)"
-    first = f"void {name}_{each.name}(double t, {given},"
+        return f"void {name}_constants(double t, {arguments},\n    {name}_parameters *p)"
+    first = f"void {name}_{each.name}(double t, {arguments},"
     seed = " const double *seed," if each.arguments == "along" else ""
     return f"{first}\n    const {name}_parameters *p,{seed} double *out)"
 
@@ -83,8 +83,8 @@ def _source(source: ExportedEquations, name: str, own_header: str) -> Iterator[s
     yield from (f'#include "{own_header}"', "", "#include <math.h>", "")
     # the small dense solvers and the interpolation that the functions call
     used = [kind for kind in ("symmetric", "general") if f"{kind}_factor" in source.operations]
-    texts = [*["blocks"][: len(used)], *used, *["interpolated"] * ("interpolate" in source.operations)]
-    yield from (read_template(f"{text}.c") for text in texts)
+    templates = [*["blocks"][: len(used)], *used, *["interpolated"] * ("interpolate" in source.operations)]
+    yield from (read_template(f"{template}.c") for template in templates)
     yield f"const {name}_parameters {name}_defaults = {{"
     yield from indented([f".{key} = {value!r}," for key, value, _ in source.fields])
     yield from ("};", "")
@@ -114,9 +114,12 @@ def _function(source: ExportedEquations, name: str, each: CodeFunction) -> Itera
     lines = [f"(void){key};" for key, is_used in used.items() if not is_used]
     lines += [*C.reads(source, each, body), *_table_lines(each.program), *body.lines]
     if each.name == "constants":
-        lines += [f"p->{source.names[key]} = {text};" for key, text in zip(source.constants, body.outputs, strict=True)]
+        lines += [
+            f"p->{source.names[key]} = {expression};"
+            for key, expression in zip(source.constants, body.outputs, strict=True)
+        ]
     else:
-        lines += [f"out[{i}] = {text};" for i, text in enumerate(body.outputs)]
+        lines += [f"out[{i}] = {expression};" for i, expression in enumerate(body.outputs)]
     if not body.outputs:
         lines.append("(void)out;")
     yield from indented(lines)

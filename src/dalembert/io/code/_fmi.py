@@ -21,7 +21,7 @@ from dalembert.io.code.code_source import CodeFunction, ExportedEquations, plain
 from dalembert.io.files import atomic_write
 
 _OUTPUTS = ("accelerations", "multipliers", "kinematics")  # outputs of an FMU in addition to its states
-_PLACES = ("x", "y", "z", *(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)))
+_POSE_COMPONENTS = ("x", "y", "z", *(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)))
 _SYSTEMS = {"Linux": ("linux", ".so"), "Darwin": ("darwin", ".dylib"), "Windows": ("windows", ".dll")}
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
 
@@ -32,7 +32,7 @@ def write_fmu(source: ExportedEquations, path: Path) -> tuple[Path, ...]:
     folder, suffix = _SYSTEMS.get(platform.system(), _SYSTEMS["Linux"])
     machine = _MACHINES.get(platform.machine(), platform.machine())
     name = plain(path.stem)
-    library = _compiled({file: text for file, text in files.items() if file.startswith("sources/")}, name, suffix)
+    library = _compiled({file: content for file, content in files.items() if file.startswith("sources/")}, name, suffix)
     with atomic_write(path) as part, ZipFile(part, "w", ZIP_DEFLATED) as archive:
         for file, content in (*files.items(), (f"binaries/{machine}-{folder}/{name}{suffix}", library)):
             entry = ZipInfo(file)  # without a date, so that the same equations give the same file
@@ -54,9 +54,9 @@ def fmu_files(source: ExportedEquations, name: str) -> dict[str, str]:
         if file.endswith(".c"):
             ElementTree.SubElement(group, "SourceFile", name=file)
     return {
-        "modelDescription.xml": _text(_description(source, name, token)),
-        "sources/buildDescription.xml": _text(build),
-        **{f"sources/{file}": text for file, text in sources.items()},
+        "modelDescription.xml": _xml(_description(source, name, token)),
+        "sources/buildDescription.xml": _xml(build),
+        **{f"sources/{file}": content for file, content in sources.items()},
     }
 
 
@@ -84,8 +84,8 @@ def _compiled(sources: dict[str, str], name: str, suffix: str) -> bytes:
     if compiler is None:
         raise EngineError("fmu: no C compiler found. Install gcc or clang, or set the environment variable CC.")
     with tempfile.TemporaryDirectory() as folder:
-        for file, text in sources.items():
-            (Path(folder) / Path(file).name).write_text(text, encoding="utf-8")
+        for file, content in sources.items():
+            (Path(folder) / Path(file).name).write_text(content, encoding="utf-8")
         flags = ["-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden"]
         command = [compiler, *flags, f"{name}.c", "fmi3.c", "-o", f"{name}{suffix}", "-lm"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -128,11 +128,11 @@ def _interface(source: ExportedEquations, name: str, token: str) -> Iterator[str
 def _outputs(source: ExportedEquations) -> Iterator[tuple[str, str]]:
     for name in source.coordinates:
         yield f"ddot({name})", f"acceleration of {name}"
-    multipliers, places = source.function("multipliers"), source.function("kinematics")
+    multipliers, poses = source.function("multipliers"), source.function("kinematics")
     for name in () if multipliers is None else multipliers.rows:
         yield f"lambda({name})", f"multiplier of {name}"
-    for name in () if places is None else places.rows:
-        for axis in _PLACES:
+    for name in () if poses is None else poses.rows:
+        for axis in _POSE_COMPONENTS:
             yield f"{name}.{axis}", f"{'position' if len(axis) == 1 else 'rotation'} of {name}"
 
 
@@ -157,8 +157,8 @@ def _description(source: ExportedEquations, name: str, token: str) -> ElementTre
     states, n, m = source.states, len(source.states), len(source.values)
 
     def variable(name: str, reference: int, **more: str) -> None:
-        text = more.pop("description", "")
-        known = {"description": text} if text else {}
+        description = more.pop("description", "")
+        known = {"description": description} if description else {}
         ElementTree.SubElement(variables, "Float64", {"name": name, "valueReference": str(reference), **known, **more})
 
     clock = "t" if "time" in (*states, *source.values) else "time"
@@ -191,6 +191,6 @@ def _structure(root: ElementTree.Element, n: int, m: int, k: int) -> None:
             ElementTree.SubElement(structure, word, valueReference=str(reference))
 
 
-def _text(root: ElementTree.Element) -> str:
+def _xml(root: ElementTree.Element) -> str:
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"

@@ -44,9 +44,9 @@ def _module(source: ExportedEquations, name: str) -> Iterator[str]:
     yield ""
     yield "# the initial state of the model"
     yield f"const INITIAL = [{wrapped([repr(x) for x in source.initial])}]"
-    for text in _texts(source):
+    for definition in _definitions(source):
         yield ""
-        yield text.rstrip("\n")
+        yield definition.rstrip("\n")
     for each in source.functions:
         yield ""
         yield from _function(source, each)
@@ -55,7 +55,7 @@ def _module(source: ExportedEquations, name: str) -> Iterator[str]:
     yield ""
 
 
-def _texts(source: ExportedEquations) -> Iterator[str]:
+def _definitions(source: ExportedEquations) -> Iterator[str]:
     used = [kind for kind in ("symmetric", "general") if f"{kind}_factor" in source.operations]
     for name in [*["blocks"][: len(used)], *used, *["interpolated"] * ("interpolate" in source.operations)]:
         yield read_template(f"{name}.jl")
@@ -67,18 +67,18 @@ def _texts(source: ExportedEquations) -> Iterator[str]:
 
 def _function(source: ExportedEquations, each: CodeFunction) -> Iterator[str]:
     body = body_of(each.program, JULIA, source.names)
-    given = "y" if each.arguments == "state" else "q, qd"
+    arguments = "y" if each.arguments == "state" else "q, qd"
     rows = f" Rows: {', '.join(each.rows)}." if each.rows else ""
     lines = [*JULIA.reads(source, each, body), *each.table_lines, *body.lines]
     if each.name == "constants":
         yield f"# {each.meaning}"
-        yield f"function constants({given}, p, t)"
+        yield f"function constants({arguments}, p, t)"
         parameters = [f"p.{source.names[key]}" for key in source.parameters]
         lines.append(f"return Parameters({wrapped([*parameters, *body.outputs])})")
     else:
         yield f"# {each.meaning}: {each.dimensions}.{rows}"
-        yield f"function {each.name}!(out, {given}, p, t)"
-        lines += [f"out[{each.index(i)}] = {text}" for i, text in enumerate(body.outputs)]
+        yield f"function {each.name}!(out, {arguments}, p, t)"
+        lines += [f"out[{each.index(i)}] = {expression}" for i, expression in enumerate(body.outputs)]
         lines.append("return out")
     yield from indented(lines)
     yield "end"

@@ -19,7 +19,7 @@ from dalembert.io.code.code_source import (
 )
 
 _ONWARD = " ..."
-_TEXTS = {
+_TEMPLATES = {
     "symmetric": "symmetric_factor",
     "general": "general_factor",
     "choose": "select",
@@ -70,23 +70,26 @@ def _initial(source: ExportedEquations) -> Iterator[str]:
 
 def _function(source: ExportedEquations, each: CodeFunction) -> Iterator[str]:
     body = body_of(each.program, MATLAB, source.names)
-    given, result = "y" if each.arguments == "state" else "q, qd", "p" if each.name == "constants" else "out"
-    yield f"function {result} = {each.name}(t, {given}, p)"
+    arguments, result = "y" if each.arguments == "state" else "q, qd", "p" if each.name == "constants" else "out"
+    yield f"function {result} = {each.name}(t, {arguments}, p)"
     yield f"% {each.meaning}" + ("." if result == "p" else f": {each.dimensions}.")
     if each.rows:
         yield f"% Rows: {', '.join(each.rows)}."
     yield from _comment(source)
     lines = [*MATLAB.reads(source, each, body), *_tables(each.program), *body.lines]
     if result == "p":
-        lines += [f"p.{source.names[key]} = {text};" for key, text in zip(source.constants, body.outputs, strict=True)]
+        lines += [
+            f"p.{source.names[key]} = {expression};"
+            for key, expression in zip(source.constants, body.outputs, strict=True)
+        ]
     else:
         shape = f"{each.shape[0]}, {each.shape[1] if len(each.shape) > 1 else 1}"
         lines.append(f"out = zeros({shape});")
-        lines += [f"out({each.index(i)}) = {text};" for i, text in enumerate(body.outputs)]
+        lines += [f"out({each.index(i)}) = {expression};" for i, expression in enumerate(body.outputs)]
     yield from indented(lines, "")
     yield "end"
     operations = {name for name, _ in each.program.lines}
-    for name, operation in _TEXTS.items():
+    for name, operation in _TEMPLATES.items():
         if operation in operations:
             yield ""
             yield read_template(f"{name}.m").rstrip("\n")

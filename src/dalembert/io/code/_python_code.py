@@ -110,8 +110,8 @@ def _module(source: ExportedEquations, dialect: PythonDialect) -> Iterator[str]:
     yield from ("", "", "# the initial state of the model")
     yield f"INITIAL = {dialect.array.format(wrapped([repr(x) for x in source.initial]))}"
     yield from _tables(source, dialect)
-    for text in _texts(source, dialect):
-        yield from ("", "", text.rstrip("\n"))
+    for definition in _definitions(source, dialect):
+        yield from ("", "", definition.rstrip("\n"))
     for each in source.functions:
         yield from ("", "", *_function(source, dialect, each))
     if dialect.footer:
@@ -119,7 +119,7 @@ def _module(source: ExportedEquations, dialect: PythonDialect) -> Iterator[str]:
     yield ""
 
 
-def _texts(source: ExportedEquations, dialect: PythonDialect) -> Iterator[str]:
+def _definitions(source: ExportedEquations, dialect: PythonDialect) -> Iterator[str]:
     for kind in ("symmetric", "general"):
         if f"{kind}_factor" in source.operations:
             yield _decorated(read_template(f"{kind}.txt"), dialect)
@@ -127,8 +127,8 @@ def _texts(source: ExportedEquations, dialect: PythonDialect) -> Iterator[str]:
         yield _decorated(read_template(dialect.interpolation), dialect)
 
 
-def _decorated(text: str, dialect: PythonDialect) -> str:
-    return re.sub("^def ", f"{dialect.before}\ndef ", text, flags=re.M) if dialect.before else text
+def _decorated(definition: str, dialect: PythonDialect) -> str:
+    return re.sub("^def ", f"{dialect.before}\ndef ", definition, flags=re.M) if dialect.before else definition
 
 
 def _tables(source: ExportedEquations, dialect: PythonDialect) -> Iterator[str]:
@@ -150,8 +150,8 @@ def _function(source: ExportedEquations, dialect: PythonDialect, each: CodeFunct
     yield f"def {each.name}(t, {', '.join(arrays)}, p):"
     rows = f" Rows: {', '.join(each.rows)}." if each.rows else ""
     end = "." if each.name == "constants" else f": {each.dimensions}."
-    text = f"{each.meaning}{end}{rows}".replace("\\", "/").replace('"', "'")
-    lines = [f'"""{text}"""', *([dialect.read.format(x) for x in arrays] if dialect.read else [])]
+    docstring = f"{each.meaning}{end}{rows}".replace("\\", "/").replace('"', "'")
+    lines = [f'"""{docstring}"""', *([dialect.read.format(x) for x in arrays] if dialect.read else [])]
     lines += [*dialect.language.reads(source, each, body), *each.table_lines, *body.lines]
     if each.name == "constants":
         parameters = [f"p.{source.names[key]}" for key in source.parameters]
@@ -162,7 +162,7 @@ def _function(source: ExportedEquations, dialect: PythonDialect, each: CodeFunct
 
 
 def _end(dialect: PythonDialect, each: CodeFunction) -> Iterator[str]:
-    text = dialect.end[len(each.shape) - 1]
+    statement = dialect.end[len(each.shape) - 1]
     if len(each.shape) > 1:
-        text = text.format(r=each.shape[0], c=each.shape[1])
-    yield text if each.arguments == "state" else text.replace("y.shape", "q.shape")
+        statement = statement.format(r=each.shape[0], c=each.shape[1])
+    yield statement if each.arguments == "state" else statement.replace("y.shape", "q.shape")

@@ -23,7 +23,7 @@ from dalembert.symbolic.operations import BLOCKS, CONDITIONS, OPERATIONS
 from dalembert.symbolic.rolled_solve import order_of_symmetric
 from dalembert.symbolic.symbols import SymbolKind, split_symbol
 
-Given = Literal["state", "start", "along"]  # (t, y); (t, q, q̇); (t, y) and the rates of t, y and p
+ArgumentKind = Literal["state", "start", "along"]  # (t, y); (t, q, q̇); (t, y) and the rates of t, y and p
 # reserved words of the languages and of the generated code
 _WORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
@@ -62,7 +62,7 @@ class CodeFunction:
     meaning: str  # for the comment
     program: Program
     shape: tuple[int, ...]  # of the result, (n,) or (rows, columns)
-    arguments: Given = "state"
+    arguments: ArgumentKind = "state"
     rows: tuple[str, ...] = ()  # names of the entries along the first axis
 
     @property
@@ -220,8 +220,8 @@ class Language:
 
     def reads(self, source: ExportedEquations, each: CodeFunction, body: FunctionBody) -> list[str]:
         """The lines that read the inputs of a function from its arrays."""
-        places = source.input_arrays(each)
-        found = [(source.names[x], *places[x]) for x in body.inputs if x != "t"]
+        arrays = source.input_arrays(each)
+        found = [(source.names[x], *arrays[x]) for x in body.inputs if x != "t"]
         return [self.line.format(name, self.entry.format(array, i + self.first)) for name, array, i in found]
 
     def binding(self, operation: str) -> int:
@@ -243,7 +243,7 @@ class FunctionBody:
 class _Expression:
     """The source of an expression, and its precedence."""
 
-    text: str
+    source: str
     binding: int = _ATOM
 
 
@@ -285,29 +285,29 @@ class _StatementWriter:
         used = self._uses
         n, m = len(program.inputs), len(program.parameters)
         inputs = [name for i, name in enumerate(program.inputs) if used[i]]
-        outputs = [self._values[a].text for a in program.outputs]
+        outputs = [self._values[a].source for a in program.outputs]
         return FunctionBody(self._lines, outputs, inputs, any(used[i] for i in range(n, n + m)))
 
     def _operation(self, operation: str, args: Sequence[int]) -> _Expression:
         """An operation, with parentheses around arguments that need them."""
         word, own = self._language.word(operation), self._language.binding(operation)
         if own == _ATOM:
-            return _Expression(word.format(*(self._values[a].text for a in args)))
-        texts = []
+            return _Expression(word.format(*(self._values[a].source for a in args)))
+        operands = []
         for i, a in enumerate(args):
             value = self._values[a]
             bare = value.binding > own or (value.binding == own and i == 0 and operation != "negative")
-            texts.append(value.text if bare else f"({value.text})")
-        return _Expression(word.format(*texts), own)
+            operands.append(value.source if bare else f"({value.source})")
+        return _Expression(word.format(*operands), own)
 
     def _value_or_name(self, y: int, operation: str, args: Sequence[int], value: _Expression) -> _Expression:
         """The inlined value, or the name assigned in a new line."""
-        if self._uses[y] == 1 and len(value.text) < _MAX_INLINE:
+        if self._uses[y] == 1 and len(value.source) < _MAX_INLINE:
             return value
         known = self._plain.get(args[0]) if len(args) == 1 and self._language.binding(operation) == _ATOM else None
         name = self._namer.new(f"{operation}_{known}") if known else self._new()
         line = self._language.condition if operation in CONDITIONS else self._language.line
-        self._lines.append(line.format(name, value.text))
+        self._lines.append(line.format(name, value.source))
         return _Expression(name)
 
     def _new(self) -> str:
@@ -317,25 +317,25 @@ class _StatementWriter:
         """A factorization, a solution or an entry of one."""
         language = self._language
         if operation == "entry":
-            i = int(float(self._values[args[1]].text)) + language.first
-            return _Expression(language.entry.format(self._values[args[0]].text, i))
+            i = int(float(self._values[args[1]].source)) + language.first
+            return _Expression(language.entry.format(self._values[args[0]].source, i))
         name = self._new()
         if operation.endswith("_factor"):
             symmetric = operation.startswith("symmetric")
             n = self._orders[y] = order_of_symmetric(len(args)) if symmetric else isqrt(len(args))
             size = len(args) if symmetric else 2 * n * n
             known = {"name": name, "operation": operation, "n": n, "size": size}
-            text = language.factor.format(entries=self._entries(args), **known)
+            statement = language.factor.format(entries=self._entries(args), **known)
         else:
             factor, *b = args
             size = len(b) if operation.startswith("symmetric") else 2 * len(b)
             known = {"name": name, "operation": operation, "n": len(b), "size": size}
-            text = language.solve.format(entries=self._entries(b), factor=self._values[factor].text, **known)
-        self._lines.append(text)
+            statement = language.solve.format(entries=self._entries(b), factor=self._values[factor].source, **known)
+        self._lines.append(statement)
         return _Expression(name)
 
     def _entries(self, args: Sequence[int]) -> str:
-        return wrapped([self._values[a].text for a in args], self._language.onward)
+        return wrapped([self._values[a].source for a in args], self._language.onward)
 
 
 def indented(lines: Sequence[str], indent: str = "    ") -> list[str]:

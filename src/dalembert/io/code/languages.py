@@ -29,10 +29,10 @@ def _target(title: str, ending: str, files: Callable[[ExportedEquations, Path], 
     """A target whose files are in one folder; each is written atomically."""
 
     def write(source: ExportedEquations, path: Path) -> tuple[Path, ...]:
-        texts = files(source, path)
-        for name, text in texts.items():
-            write_text(path.parent / name, text)
-        return tuple(path.parent / name for name in texts)
+        contents = files(source, path)
+        for name, content in contents.items():
+            write_text(path.parent / name, content)
+        return tuple(path.parent / name for name in contents)
 
     return ExportLanguage(title, ending, write)
 

@@ -58,12 +58,12 @@ def load(name: str, **options: object) -> Model:
     if make:
         return make(**options)
     file = _file(folder) or "model.toml"
-    text = folder.joinpath(file).read_text(encoding="utf-8")
+    document = folder.joinpath(file).read_text(encoding="utf-8")
     if file.endswith(".urdf"):
-        model = loads_urdf(text, f"gallery/{name}/{file}")
+        model = loads_urdf(document, f"gallery/{name}/{file}")
         model.text = read_description(name).splitlines()[0].lstrip("# ")  # URDF has no description
         return model
-    return loads(text, f"gallery/{name}/{file}")
+    return loads(document, f"gallery/{name}/{file}")
 
 
 def _file(folder: Traversable) -> str | None:
@@ -77,7 +77,7 @@ def read_description(name: str) -> str:
     >>> read_description("simple-pendulum").splitlines()[0]
     '# Simple pendulum'
     """
-    return _text(name, "description.md")
+    return _read(name, "description.md")
 
 
 def expected(name: str) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def expected(name: str) -> dict[str, Any]:
     >>> expected("simple-pendulum")["closed_form"]["period"]
     2.367841947576237
     """
-    return tomllib.loads(_text(name, "expected.toml"))
+    return tomllib.loads(_read(name, "expected.toml"))
 
 
 def answers(name: str) -> str | None:
@@ -97,8 +97,8 @@ def answers(name: str) -> str | None:
     >>> answers("simple-pendulum") is None
     True
     """
-    return _text(name, "answers.md") if path(name).joinpath("answers.md").is_file() else None
+    return _read(name, "answers.md") if path(name).joinpath("answers.md").is_file() else None
 
 
-def _text(name: str, file: str) -> str:
+def _read(name: str, file: str) -> str:
     return path(name).joinpath(file).read_text(encoding="utf-8")

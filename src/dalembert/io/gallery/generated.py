@@ -75,9 +75,9 @@ def rope(links: int = 20, strands: int = 1) -> Model:
     return model.simulation(1.0, 201)
 
 
-def _require_count(what: str, count: object, most: int) -> None:
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
-        raise InputError(f"{what} is {count!r}. Expected an int from 1 to {most}.")
+def _require_count(what: str, count: object, max_count: int) -> None:
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= max_count:
+        raise InputError(f"{what} is {count!r}. Expected an int from 1 to {max_count}.")
 
 
 GENERATED: dict[str, Callable[..., Model]] = {"n-four-bar": n_four_bar, "rope": rope}

@@ -51,7 +51,7 @@ def build_tree(robot: UrdfRobot, reading: UrdfReading) -> Tree:
         _report_roots(roots, reading)
     tree = len(reading.found) == before and len(roots) == 1
     followers = _followers(joints, reading)
-    _few(joints.values(), reading)
+    _require_count(joints.values(), reading)
     return _ordered(links, {child: followers[each.name] for child, each in joint_of.items()}, roots[0]) if tree else ()
 
 
@@ -92,18 +92,18 @@ def _parent_joints(
 
 def _cycles(joint_of: Mapping[str, UrdfJoint], reading: UrdfReading) -> None:
     """Report cycles of parent links, each once."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     for start in joint_of:
         name, path = start, dict[str, None]()
-        while name in joint_of and name not in seen:
-            seen.add(name)
+        while name in joint_of and name not in visited:
+            visited.add(name)
             path[name] = None
             name = joint_of[name].parent
         if name in path:
             cycle = [*path][[*path].index(name) :]
-            shown = " on ".join(map(quote, [*cycle[:5], *(["..."] if len(cycle) > 5 else []), name]))
+            path_names = " on ".join(map(quote, [*cycle[:5], *(["..."] if len(cycle) > 5 else []), name]))
             joint = joint_of[name]
-            fact = f"the links form a cycle: {shown}."
+            fact = f"the links form a cycle: {path_names}."
             reading.wrong(joint.line, f"joint {quote(joint.name)}", fact, "Expected a tree: remove one of the joints.")
 
 
@@ -146,14 +146,14 @@ def _no_mimic(joint: UrdfJoint, name: str, joints: Mapping[str, UrdfJoint]) -> s
 
 
 def _mimics_itself(joint: UrdfJoint, joints: Mapping[str, UrdfJoint]) -> bool:
-    start, seen = joint.name, set[str]()
-    while joint.mimic is not None and joint.mimic.joint in joints and joint.name not in seen:
-        seen.add(joint.name)
+    start, visited = joint.name, set[str]()
+    while joint.mimic is not None and joint.mimic.joint in joints and joint.name not in visited:
+        visited.add(joint.name)
         joint = joints[joint.mimic.joint]
-    return joint.name == start and start in seen
+    return joint.name == start and start in visited
 
 
-def _few(joints: Iterable[UrdfJoint], reading: UrdfReading) -> None:
+def _require_count(joints: Iterable[UrdfJoint], reading: UrdfReading) -> None:
     count = 0
     for joint in joints:
         count += MOTIONS[joint.kind]
@@ -176,7 +176,7 @@ def _ordered(links: Mapping[str, UrdfLink], joint_of: Mapping[str, UrdfJoint], r
     return tuple(parts)
 
 
-def moved(inertial: Inertial, pose: UrdfOrigin) -> Inertial:
+def in_frame(inertial: Inertial, pose: UrdfOrigin) -> Inertial:
     """The mass properties expressed in the frame in which the link has the pose `pose`."""
     return Inertial(inertial.line, inertial.mass, pose.point(inertial.center), pose.tensor(inertial.inertia))
 
@@ -213,13 +213,13 @@ def inertia_inconsistency(inertial: Inertial) -> tuple[str, bool] | None:
     """
     moments = np.linalg.eigvalsh(inertial.inertia)
     small = _RELATIVE_TOLERANCE * float(np.abs(moments).max())
-    shown = ", ".join(f"{0.0 if abs(m) <= small else m:.6g}" for m in moments)
+    moments_list = ", ".join(f"{0.0 if abs(m) <= small else m:.6g}" for m in moments)
     if moments[0] < -small:
-        return f"a principal moment is negative; they are {shown}", True
+        return f"a principal moment is negative; they are {moments_list}", True
     others = moments[0] + moments[1]
     if moments[2] > others + small:
         gross = moments[1] > small and moments[2] >= _GROSS * (1 - _RELATIVE_TOLERANCE) * others
-        return f"the principal moments {shown} violate the triangle inequality", bool(gross)
+        return f"the principal moments {moments_list} violate the triangle inequality", bool(gross)
     return None
 
 
@@ -233,7 +233,7 @@ class _Member:
     @property
     def inertial(self) -> Inertial | None:
         inertial = self.part.link.inertial
-        return None if inertial is None else moved(inertial, self.pose)
+        return None if inertial is None else in_frame(inertial, self.pose)
 
 
 def without_rounding(part: LinkWithJoint, reading: UrdfReading) -> LinkWithJoint:
@@ -292,8 +292,8 @@ def _judge_masses(tree: Tree, reading: UrdfReading) -> None:
     loads, below = _loads(tree), set[str]()
     for part in tree:
         name, joint = part.link.name, part.joint
-        load, turns = loads[name], joint is not None and joint.kind in ("revolute", "continuous", "fixed")
-        needed = _Load.MASS | _Load.INERTIA if turns else _Load.MASS
+        load, rotates = loads[name], joint is not None and joint.kind in ("revolute", "continuous", "fixed")
+        needed = _Load.MASS | _Load.INERTIA if rotates else _Load.MASS
         if joint is not None and joint.parent in below:
             below.add(name)
         elif (reading.options.floating if joint is None else part.moving) and not load & needed:

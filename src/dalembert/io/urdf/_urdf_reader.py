@@ -59,7 +59,7 @@ def read_urdf(
 
 
 def loads_urdf(
-    text: str,
+    content: str,
     source: str = "<text>",
     *,
     floating: bool = False,
@@ -87,7 +87,7 @@ def loads_urdf(
     >>> model.coordinate_names
     ('swing',)
     """
-    return _model(parse_xml(text, source), UrdfReading(source, UrdfOptions(floating, merge_fixed, friction, strict)))
+    return _model(parse_xml(content, source), UrdfReading(source, UrdfOptions(floating, merge_fixed, friction, strict)))
 
 
 def _model(root: Element, reading: UrdfReading, folder: Path | None = None) -> Model:

@@ -97,10 +97,10 @@ class UrdfReading(ProblemList):
                 continue
             more = f" and {len(items) - len(listed)} more" if len(items) > len(listed) else ""
             count = f" ({len(items)} times)" if len(items) > 1 else ""
-            text = ", ".join(listed)
+            lines = ", ".join(listed)
             if len(listed) > 1 and all(re.fullmatch(r"line \d+", item) for item in listed):
-                text = f"lines {text.replace('line ', '')}"
-            yield f"{sentence}{count}: {text}{more}."
+                lines = f"lines {lines.replace('line ', '')}"
+            yield f"{sentence}{count}: {lines}{more}."
 
     # elements
 
@@ -128,16 +128,16 @@ class UrdfReading(ProblemList):
 
     def name(self, element: Element, what: str, attribute: str = "name") -> str:
         """A valid name, or an empty str."""
-        given = element.attributes.get(attribute)
-        if given is None or not given.strip():
+        string = element.attributes.get(attribute)
+        if string is None or not string.strip():
             advice = f'Write <{element.tag} {attribute}="...">.'
             self.wrong(element.line, what, f"the attribute '{attribute}' is missing or empty.", advice)
             return ""
-        if len(given) > MAX_NAME or not given.isprintable():
+        if len(string) > MAX_NAME or not string.isprintable():
             advice = f"Expected at most {MAX_NAME} printable characters."
-            self.wrong(element.line, what, f"the {attribute} {quote(given)} cannot be used.", advice)
+            self.wrong(element.line, what, f"the {attribute} {quote(string)} cannot be used.", advice)
             return ""
-        return given
+        return string
 
     def number(
         self,
@@ -146,45 +146,45 @@ class UrdfReading(ProblemList):
         what: str,
         default: float | None = None,
         *,
-        least: float | None = None,
-        most: float = MAX_NUMBER,
+        minimum: float | None = None,
+        maximum: float = MAX_NUMBER,
     ) -> float:
         """A number; the attribute is required if there is no default."""
-        given = element.attributes.get(attribute)
-        if given is None:
+        string = element.attributes.get(attribute)
+        if string is None:
             if default is None:
                 advice = f'Write <{element.tag} {attribute}="...">.'
                 self.wrong(element.line, what, f"the attribute '{attribute}' is missing.", advice)
             return default or 0.0
-        value = _value(given.strip(), most)
+        value = _value(string.strip(), maximum)
         if value is None:
-            self._not_numbers(element, attribute, what, given, 1)
-        elif least is not None and value < least:
-            self.wrong(element.line, what, f"{attribute} is {value:g}.", f"Expected a number >= {least:g}.")
+            self._not_numbers(element, attribute, what, string, 1)
+        elif minimum is not None and value < minimum:
+            self.wrong(element.line, what, f"{attribute} is {value:g}.", f"Expected a number >= {minimum:g}.")
         else:
             return value
         return default or 0.0
 
     def limit(self, element: Element, attribute: str, what: str, default: float | None = None) -> float | None:
         """A limit, or None if unlimited."""
-        given = element.attributes.get(attribute)
-        if given is None:
+        string = element.attributes.get(attribute)
+        if string is None:
             return default
-        if given.strip().lower().lstrip("+-") in ("inf", "infinity"):
+        if string.strip().lower().lstrip("+-") in ("inf", "infinity"):
             return None
-        value = self.number(element, attribute, what, default or 0.0, most=math.inf)
+        value = self.number(element, attribute, what, default or 0.0, maximum=math.inf)
         return None if abs(value) >= UNLIMITED else value
 
     def numbers(self, element: Element, attribute: str, what: str, default: Sequence[float]) -> tuple[float, ...]:
         """Numbers separated by spaces, as many as in the default."""
-        given = element.attributes.get(attribute)
-        if given is None:
+        string = element.attributes.get(attribute)
+        if string is None:
             return tuple(default)
-        values = [_value(part, MAX_NUMBER) for part in given.split()] if len(given) <= _MAX_TEXT else []
+        values = [_value(part, MAX_NUMBER) for part in string.split()] if len(string) <= _MAX_TEXT else []
         valid = tuple(value for value in values if value is not None)
         if len(values) == len(valid) == len(default):
             return valid
-        self._not_numbers(element, attribute, what, given, len(default))
+        self._not_numbers(element, attribute, what, string, len(default))
         return tuple(default)
 
     def origin(self, element: Element, what: str) -> UrdfOrigin:
@@ -196,9 +196,9 @@ class UrdfReading(ProblemList):
         roll, pitch, yaw = self.numbers(origin, "rpy", f"{what}, origin", (0.0, 0.0, 0.0))
         return UrdfOrigin((x, y, z), (roll, pitch, yaw))
 
-    def _not_numbers(self, element: Element, attribute: str, what: str, given: str, count: int) -> None:
+    def _not_numbers(self, element: Element, attribute: str, what: str, string: str, count: int) -> None:
         kind = "a finite number" if count == 1 else f"{count} finite numbers, separated by spaces"
-        self.wrong(element.line, what, f"{attribute} is {quote(given)}.", f"Expected {kind}.")
+        self.wrong(element.line, what, f"{attribute} is {quote(string)}.", f"Expected {kind}.")
 
 
 def hint(name: str, known: Iterable[str]) -> str:
@@ -209,19 +209,19 @@ def hint(name: str, known: Iterable[str]) -> str:
     return found if found.startswith("Did") else "Check the spelling."
 
 
-def _value(text: str, most: float) -> float | None:
+def _value(string: str, maximum: float) -> float | None:
     """The number of a str, or None."""
-    if len(text) > 100 or not _NUMBER.fullmatch(text):
+    if len(string) > 100 or not _NUMBER.fullmatch(string):
         return None
-    value = float(text)
-    if not math.isfinite(value) or abs(value) > most:
+    value = float(string)
+    if not math.isfinite(value) or abs(value) > maximum:
         return None
     return value
 
 
-def shortened_name(text: str) -> str:
+def shortened_name(name: str) -> str:
     """A tag or attribute for a note."""
-    return text if len(text) <= 40 and text.isprintable() else quote(text[:40])
+    return name if len(name) <= 40 and name.isprintable() else quote(name[:40])
 
 
 @dataclass(frozen=True)
@@ -243,24 +243,24 @@ def read_xml(path: str | Path) -> Element:
     return parse_xml(read_text(path, MAX_BYTES), str(path))
 
 
-def parse_xml(text: str, source: str = "<text>") -> Element:
+def parse_xml(content: str, source: str = "<text>") -> Element:
     """The root element of an XML string; `source` is its name in messages.
 
     >>> root = parse_xml('<robot name="arm">\\n  <link name="base"/>\\n</robot>')
     >>> root.tag, [(child.tag, child.attributes, child.line) for child in root.children]
     ('robot', [('link', {'name': 'base'}, 2)])
     """
-    text = _decodable(text, source)
+    content = _decodable(content, source)
     parser = make_parser()
     handler = _Tree(parser)
     parser.forbid_dtd = parser.forbid_entities = parser.forbid_external = True
     parser.setContentHandler(handler)
     try:
         # one piece: parsing time grows with the number of pieces of a long token
-        parser.feed(text)
+        parser.feed(content)
         parser.close()
     except SAXParseException as error:
-        raise _syntax(text, source, error) from error
+        raise _syntax(content, source, error) from error
     except DefusedXmlException as error:
         fact = "document types, entities and external references are not supported."
         where, advice = f"{source}, line {handler.line}", "Remove them."
@@ -311,23 +311,23 @@ class _Tree(ContentHandler):
         self._open.pop()
 
 
-def _decodable(text: str, source: str) -> str:
+def _decodable(content: str, source: str) -> str:
     """The str without a byte order mark; raises if it cannot be encoded in UTF-8."""
     try:
-        return decode(text.encode("utf-8"), source, MAX_BYTES)
+        return decode(content.encode("utf-8"), source, MAX_BYTES)
     except UnicodeEncodeError as error:
-        line = text.count("\n", 0, error.start) + 1
-        fact = f"the character {text[error.start]!r} cannot be written in UTF-8."
+        line = content.count("\n", 0, error.start) + 1
+        fact = f"the character {content[error.start]!r} cannot be written in UTF-8."
         raise failure(f"{source}, line {line}", fact, "Remove it.") from error
 
 
-def _syntax(text: str, source: str, error: SAXParseException) -> ModelFileError:
+def _syntax(content: str, source: str, error: SAXParseException) -> ModelFileError:
     """The parser error with its line and its most frequent cause."""
     message, number = error.getMessage(), error.getLineNumber() or 1
-    line = shortened_line(text, number)
-    shown = f", at {line!r}" if line else ""
+    line = shortened_line(content, number)
+    location = f", at {line!r}" if line else ""
     advice = _ADVICE.get(message, "Correct this line.")
-    return failure(f"{source}, line {number}", f"not valid XML: {message}{shown}.", advice)
+    return failure(f"{source}, line {number}", f"not valid XML: {message}{location}.", advice)
 
 
 @dataclass(frozen=True)
@@ -365,8 +365,8 @@ class UrdfOrigin:
         """R I Rᵀ: a symmetric matrix in axes of B, expressed in axes of A."""
         if not any(self.rotation):
             return inertia
-        turned = self.R @ inertia @ self.R.T
-        return (turned + turned.T) / 2
+        tensor = self.R @ inertia @ self.R.T
+        return (tensor + tensor.T) / 2
 
 
 def angles(R: np.ndarray) -> Numbers3:

@@ -16,8 +16,10 @@ from dalembert.model.keys import quote
 MAX_LINKS = 2000
 MAX_SHAPES = 10_000
 # the coordinates of each joint type, with their units; a free joint has a quaternion (w, x, y, z)
-_FORMS = [joint.urdf for joint in JOINTS if joint.urdf is not None]
-COORDINATES = {kind: form.coordinates for form in _FORMS for kind in (form.type, form.unlimited) if kind is not None}
+_URDF_TYPES = [joint.urdf for joint in JOINTS if joint.urdf is not None]
+COORDINATES = {
+    kind: each.coordinates for each in _URDF_TYPES for kind in (each.type, each.unlimited) if kind is not None
+}
 MOTIONS = {kind: len(units) for kind, units in COORDINATES.items()}
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 GRAVITY: Numbers3 = (0.0, 0.0, -9.81)
@@ -108,8 +110,8 @@ def read_robot(root: Element, reading: UrdfReading) -> UrdfRobot:
     """Read the robot of a file."""
     name = _robot_name(root, reading)
     colors = read_colors(root, reading)
-    links = tuple(_link(element, colors, reading) for element in _few(root, "link", reading))
-    joints = tuple(_joint(element, reading) for element in _few(root, "joint", reading))
+    links = tuple(_link(element, colors, reading) for element in _limited(root, "link", reading))
+    joints = tuple(_joint(element, reading) for element in _limited(root, "joint", reading))
     if sum(len(link.visuals) for link in links) > MAX_SHAPES:
         reading.wrong(root.line, "robot", f"the file has more than {MAX_SHAPES} shapes.", "Remove some of them.")
     for child in root.children:
@@ -131,7 +133,7 @@ def _robot_name(root: Element, reading: UrdfReading) -> str:
     return "robot"
 
 
-def _few(root: Element, tag: str, reading: UrdfReading) -> list[Element]:
+def _limited(root: Element, tag: str, reading: UrdfReading) -> list[Element]:
     """The children with this tag; raises `TooManyProblems` if there are too many."""
     found = [*root.find(tag)]
     if len(found) > MAX_LINKS:
@@ -164,7 +166,7 @@ def _inertial(element: Element, what: str, reading: UrdfReading) -> Inertial:
     mass, inertia = reading.once(element, "mass", what, ("value",)), reading.once(element, "inertia", what, MOMENTS)
     if mass is None:
         reading.wrong(element.line, what, "the mass is missing.", 'Add <mass value="..."/>.')
-    amount = 0.0 if mass is None else reading.number(mass, "value", f"{what}, mass", least=0.0)
+    amount = 0.0 if mass is None else reading.number(mass, "value", f"{what}, mass", minimum=0.0)
     if inertia is None:
         reading.remark("<inertial> has no <inertia>: it is a point mass", f"{what} (line {element.line})")
         return Inertial(element.line, amount, origin.position, np.zeros((3, 3)))
@@ -268,7 +270,7 @@ def _dynamics(element: Element, kind: str, what: str, reading: UrdfReading) -> t
         return 0.0, 0.0
     reading.only(found, (), ("damping", "friction"))
     damping, friction = (
-        reading.number(found, key, f"{what}, dynamics", 0.0, least=0.0) for key in ("damping", "friction")
+        reading.number(found, key, f"{what}, dynamics", 0.0, minimum=0.0) for key in ("damping", "friction")
     )
     if MOTIONS[kind] > 1 and (damping or friction):
         reading.unused(f"element <dynamics> of a {kind} joint", found.line, "it does not specify the motion")
@@ -374,7 +376,7 @@ def _size(shape: Element, what: str, reading: UrdfReading) -> tuple[float, ...]:
     keys = _SIZES[shape.tag]
     reading.only(shape, (), keys)
     if shape.tag != "box":
-        return tuple(reading.number(shape, key, what, least=0.0) for key in keys)
+        return tuple(reading.number(shape, key, what, minimum=0.0) for key in keys)
     if "size" not in shape.attributes:
         reading.wrong(shape.line, what, "the attribute 'size' is missing.", 'Write <box size="x y z"/>.')
     size = reading.numbers(shape, "size", what, (1.0, 1.0, 1.0))
@@ -414,11 +416,11 @@ def _color(element: Element, what: str, colors: Mapping[str, Color], reading: Ur
 
 def remark_missing(visuals: Iterable[Visual], folder: Path, reading: UrdfReading) -> None:
     """Remark mesh files that are neither next to the file nor in a package above it."""
-    seen: dict[str, bool] = {}
+    found: dict[str, bool] = {}
     for visual in visuals:
-        if visual.mesh and visual.mesh not in seen:
-            seen[visual.mesh] = mesh_file(visual.mesh, folder) is not None
-        if visual.mesh and not seen[visual.mesh]:
+        if visual.mesh and visual.mesh not in found:
+            found[visual.mesh] = mesh_file(visual.mesh, folder) is not None
+        if visual.mesh and not found[visual.mesh]:
             reading.remark("a mesh file was not found", f"{visual.mesh!r} (line {visual.line})")
 
 

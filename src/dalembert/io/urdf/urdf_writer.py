@@ -77,9 +77,9 @@ def _unsupported(model: Elements) -> Iterator[InputError]:
     if model.energies is not None:
         yield InputError(f"model '{model.name}' is defined by energies. Expected bodies; URDF supports nothing else.")
     meshes = [(f"the mesh of '{s.body}'", s.mesh) for s in model.shapes]
-    for what, text in [("the name of the model", model.name), *meshes]:
-        if text and not text.isprintable():
-            fact = f"{what}, {text[:60]!r}, contains characters that are not printable"
+    for what, string in [("the name of the model", model.name), *meshes]:
+        if string and not string.isprintable():
+            fact = f"{what}, {string[:60]!r}, contains characters that are not printable"
             yield InputError(f"{fact}. Expected printable characters.")
     named = (
         ("loop", [loop.name for loop in model.loops], "URDF describes trees and has no loops"),
@@ -151,8 +151,8 @@ class UrdfWriter:
         self.joints: dict[str, ET.Element] = {}  # by the coordinate that moves them
         self.coordinates = {*model.coordinate_names}
         self.taken = {*self.coordinates}
-        moved = [value for body in model.bodies for joint in body.joints for value in joint.values]
-        self.uses = Counter(str(symbol) for formula in moved for symbol in formula.free_symbols)
+        motions = [value for body in model.bodies for joint in body.joints for value in joint.values]
+        self.uses = Counter(str(symbol) for formula in motions for symbol in formula.free_symbols)
         self.shapes: dict[str, list[Shape]] = {}
         for shape in model.shapes:
             self.shapes.setdefault(shape.body, []).append(shape)
@@ -223,20 +223,20 @@ class UrdfWriter:
         """The URDF type of a joint, its name, and its axis if it has one."""
         where = f"body '{body.name}', joint {index} ({joint.kind})"
         names = [self._coordinate(motion, where) for motion in joint.values]
-        form = joint.urdf
-        if form is None or len(form.coordinates) != len(names):
+        urdf_type = joint.urdf
+        if urdf_type is None or len(urdf_type.coordinates) != len(names):
             raise unsupported_in_urdf(
                 where, "URDF has no such joint", "Use a sequence of revolute and prismatic joints."
             )
         if not names:
-            return form.type, fresh_name(f"{body.name}_joint", self.taken, {}), None
+            return urdf_type.type, fresh_name(f"{body.name}_joint", self.taken, {}), None
         axis = joint.steps[-1].about or joint.steps[-1].along
         near = None if axis is None else [float(a) for a in axis]
         if len(names) > 1:
-            return form.type, self._prefix(names, [*form.coordinates], where), near
+            return urdf_type.type, self._prefix(names, [*urdf_type.coordinates], where), near
         limits = self.model.limits.get(names[0], Limits())
         limited = limits.lower is not None or limits.upper is not None
-        return form.type if limited else form.unlimited or form.type, names[0], near
+        return urdf_type.type if limited else urdf_type.unlimited or urdf_type.type, names[0], near
 
     def _coordinate(self, motion: Formula, where: str) -> str:
         """The coordinate of a motion."""
@@ -265,10 +265,10 @@ class UrdfWriter:
         if limits is None and kind == "continuous":
             return
         limits = limits or Limits()
-        given = {"effort": limits.effort, "velocity": limits.velocity}
+        bounds = {"effort": limits.effort, "velocity": limits.velocity}
         if kind != "continuous":
-            given = {"lower": -UNLIMITED if limits.lower is None else limits.lower, "upper": limits.upper, **given}
-        ET.SubElement(element, "limit", {key: number_str(UNLIMITED if x is None else x) for key, x in given.items()})
+            bounds = {"lower": -UNLIMITED if limits.lower is None else limits.lower, "upper": limits.upper, **bounds}
+        ET.SubElement(element, "limit", {key: number_str(UNLIMITED if x is None else x) for key, x in bounds.items()})
 
     # loads and constraints
 
@@ -280,8 +280,8 @@ class UrdfWriter:
             viscous, dry = load.friction_in_urdf(self._value)
             assert isinstance(load, InJoint)
             key = (load.body, load.joint)
-            form = joints[key].urdf if key in joints else None
-            if form is None or len(form.coordinates) != 1:
+            urdf_type = joints[key].urdf if key in joints else None
+            if urdf_type is None or len(urdf_type.coordinates) != 1:
                 fact = "its joint is neither revolute nor prismatic, and URDF supports friction only there"
                 raise unsupported_in_urdf(load.title, fact)
             before = found.get(key, (0.0, 0.0))

@@ -1,9 +1,9 @@
 """Base classes of contacts and couplings.
 
 A contact refers to bodies and is converted to constraints first: `formulas` computes them from the motion of the bodies.
-`pushes` defines where the forces of these constraints act. `declared` defines its residuals for verification, from positions only
-and by other formulas: see `model/reference_model`. Constraints on positions alone derive from `PositionContact`: the residual is
-a sum of parts, with which the initial state is checked as well.
+`constraint_actions` defines where the forces of these constraints act. `reference_conditions` defines its residuals for
+verification, from positions only and by other formulas: see `model/reference_model`. Constraints on positions alone derive
+from `PositionContact`: the residual is a sum of terms, with which the initial state is checked as well.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class ConstraintAction:
     point: Array
 
 
-def pushed(bodies: Sequence[str], force: Array, point: Array, moment: Array | None = None) -> list[ConstraintAction]:
+def reaction_pair(
+    bodies: Sequence[str], force: Array, point: Array, moment: Array | None = None
+) -> list[ConstraintAction]:
     """A force at a point of the last body and its reaction at the same point of the first of two; none on the world."""
     couple = zeros(3) if moment is None else moment
     both = zip(reversed(bodies), ((force, couple), (-force, -couple)), strict=False)
@@ -84,7 +86,7 @@ class Contact(Named):
         """Its problems in the model; `table` has the initial value of every symbol."""
         return []
 
-    def parts(self, places: ReferencePoses) -> Array | None:
+    def residual_terms(self, poses: ReferencePoses) -> Array | None:
         """For verification: the terms, along the second axis, whose sum is zero in every row; None if there is no row."""
         return None
 
@@ -93,11 +95,11 @@ class Contact(Named):
         """Its constraints on positions and on velocities, by name."""
 
     @abstractmethod
-    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
+    def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """The actions of each constraint on the bodies; constraints that are omitted act inside joints."""
 
     @abstractmethod
-    def declared(self, watch: MotionProbe) -> Iterator[Condition]:
+    def reference_conditions(self, probe: MotionProbe) -> Iterator[Condition]:
         """For verification: the residuals, from positions only and by other formulas."""
 
 
@@ -106,15 +108,15 @@ class PositionContact(Contact):
     """Base class of contacts with constraints on positions only."""
 
     @abstractmethod
-    def parts(self, places: ReferencePoses) -> Array:
+    def residual_terms(self, poses: ReferencePoses) -> Array:
         """For verification: the terms, along the second axis, whose sum is zero in every row."""
 
-    def declared(self, watch: MotionProbe) -> Iterator[Condition]:
+    def reference_conditions(self, probe: MotionProbe) -> Iterator[Condition]:
         """The sums and their time derivatives vanish."""
-        parts = watch.traced(self.parts)
-        levels = (parts.value, parts.rate, parts.second)
-        gap = Derivatives(*(level.sum(axis=1) for level in (*levels, parts.change)))
-        yield position_condition(self.name, watch, gap, sizes=[np.abs(level).sum(axis=1) for level in levels])
+        terms = probe.traced(self.residual_terms)
+        levels = (terms.value, terms.rate, terms.second)
+        gap = Derivatives(*(level.sum(axis=1) for level in (*levels, terms.change)))
+        yield position_condition(self.name, probe, gap, sizes=[np.abs(level).sum(axis=1) for level in levels])
 
 
 @record
@@ -141,12 +143,12 @@ class BetweenPoints(PositionContact):
         first, second = (motion.frame(body).point(vector_of(motion, x))[0] for body, x in self.fixed_points)
         return first, second
 
-    def _seen(self, motion: LoadKinematics) -> Array:
+    def _relative_position(self, motion: LoadKinematics) -> Array:
         """The vector from the first point to the second, in axes of the first body."""
         first, second = self._ends(motion)
         return motion.frame(self.bodies[0]).R.T @ (second - first)
 
-    def _found(self, places: ReferencePoses) -> tuple[Array, Array]:
+    def _reference_points(self, poses: ReferencePoses) -> tuple[Array, Array]:
         """For verification: world positions of both points."""
-        first, second = (places.point(body, x) for body, x in self.fixed_points)
+        first, second = (poses.point(body, x) for body, x in self.fixed_points)
         return first, second

@@ -23,7 +23,7 @@ def _two(model: Elements, radii: object, where: str) -> tuple[Formula, ...]:
     return tuple(model.reader.constant(each, f"{where}[{i}]") for i, each in enumerate(radii))
 
 
-_radii = ValueType(array(2, constant, "radii"), _two, vector, argument="Given")
+_radii = ValueType(array(2, constant, "radii"), _two, vector, argument="ArrayInput")
 
 
 @record

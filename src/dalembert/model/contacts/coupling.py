@@ -28,7 +28,7 @@ _factors = ValueType(
     many(constant, "numbers or formulas"),
     lambda model, x, where: tuple(model.reader.constant(each, where) for each in row_of(x, where, "factors")),
     vector,
-    argument="Given",
+    argument="ArrayInput",
 )
 
 
@@ -55,18 +55,18 @@ class LinearCoupling(PositionContact):
     )
 
     @classmethod
-    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, arguments: Arguments, where: str) -> Arguments:
         """The numbers of factors, joints and motions must equal the number of bodies."""
         counts = {
-            "joints": given["joints"] or None,
-            "motions": given["motions"] or None,
-            "factors": given.get("factors"),
+            "joints": arguments["joints"] or None,
+            "motions": arguments["motions"] or None,
+            "factors": arguments.get("factors"),
         }
         for key, found in counts.items():
-            if is_sequence(found) and is_sequence(given["bodies"]) and len(found) != len(given["bodies"]):
-                expected = f"Expected {len(given['bodies'])}, one for each body."
+            if is_sequence(found) and is_sequence(arguments["bodies"]) and len(found) != len(arguments["bodies"]):
+                expected = f"Expected {len(arguments['bodies'])}, one for each body."
                 raise InputError(f"{where}, {key}: got {len(found)}. {expected}")
-        return given
+        return arguments
 
     @property
     @abstractmethod
@@ -106,17 +106,17 @@ class LinearCoupling(PositionContact):
             phase = sum((k * self._formula(motion.model, *each).subs(start) for k, each in terms), start=se.Integer(0))
         return {self.name: sum(lower(k) * motion.joint(*each).value for k, each in terms) - lower(phase)}, {}
 
-    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
+    def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """None: its forces act inside the joints."""
         return {}
 
-    def parts(self, places: ReferencePoses) -> Array:
+    def residual_terms(self, poses: ReferencePoses) -> Array:
         """Each motion times its factor, and minus the phase or the initial terms."""
-        terms = [(places.lower(k), each) for k, each in zip(self.weights, self.in_joints, strict=True)]
+        terms = [(poses.lower(k), each) for k, each in zip(self.weights, self.in_joints, strict=True)]
         phase = (
-            [k * places.initial_value(*each) for k, each in terms] if self.phase is None else [places.lower(self.phase)]
+            [k * poses.initial_value(*each) for k, each in terms] if self.phase is None else [poses.lower(self.phase)]
         )
-        return matrix([[*(k * places.value(*each) for k, each in terms), *(-x for x in phase)]])
+        return matrix([[*(k * poses.value(*each) for k, each in terms), *(-x for x in phase)]])
 
     @staticmethod
     def _formula(model: Elements, body: str, joint: int, motion: int) -> Formula:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
-from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, pushed
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, reaction_pair
 from dalembert.model.evaluation import Table, value
 from dalembert.model.keys import constant_length
 from dalembert.model.loads.base import LoadKinematics
@@ -52,14 +52,14 @@ class Distance(BetweenPoints):
         span = second - first
         return {self.name: motion.algebra.half * (span @ span - size * size) / size}, {}
 
-    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
+    def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """Along the rod, repulsive."""
         first, second = self._ends(motion)
         along = scaled(1 / motion.lower(self.length), second - first)
-        return {self.name: pushed(self.bodies, along, second)}
+        return {self.name: reaction_pair(self.bodies, along, second)}
 
-    def parts(self, places: ReferencePoses) -> Array:
+    def residual_terms(self, poses: ReferencePoses) -> Array:
         """The distance and minus the length."""
-        first, second = self._found(places)
+        first, second = self._reference_points(poses)
         span = second - first
-        return matrix([[places.algebra.sqrt(span @ span), -places.lower(self.length)]])
+        return matrix([[poses.algebra.sqrt(span @ span), -poses.lower(self.length)]])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dalembert.model.contacts.base import ConstraintAction, Contact, Formulas, pushed
+from dalembert.model.contacts.base import ConstraintAction, Contact, Formulas, reaction_pair
 from dalembert.model.keys import body_name, direction, fixed_vector
 from dalembert.model.loads.base import LoadKinematics, vector_of
 from dalembert.model.record import argument, record
@@ -34,15 +34,15 @@ class KnifeEdge(Contact):
         _, J, c = frame.point(vector_of(motion, self.point))
         return {}, {self.name: (frame.R @ vector(self.direction)) @ (J @ motion.qd + c)}
 
-    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
+    def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         frame = motion.frame(self.body)
         point, _, _ = frame.point(vector_of(motion, self.point))
-        return {self.name: pushed([self.body], frame.R @ vector(self.direction), point)}
+        return {self.name: reaction_pair([self.body], frame.R @ vector(self.direction), point)}
 
-    def declared(self, watch: MotionProbe) -> Iterator[Condition]:
+    def reference_conditions(self, probe: MotionProbe) -> Iterator[Condition]:
         """(R d)·ṙ = 0 for the point r of the knife edge and the direction d on its body."""
-        point = point_of(watch, self.body, self.point)
-        side = watch.traced(lambda places: places.frames[self.body].along(self.direction))
+        point = point_of(probe, self.body, self.point)
+        side = probe.traced(lambda poses: poses.frames[self.body].along(self.direction))
         slopes = np.einsum("xk,xnk->nk", side.value, point.change)[None]
         velocity = np.einsum("xk,xk->k", side.value, point.rate)[None]
         acceleration = np.einsum("xk,xk->k", side.rate, point.rate) + np.einsum("xk,xk->k", side.value, point.second)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, pushed
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, reaction_pair
 from dalembert.model.immutable import Frozen
 from dalembert.model.keys import direction
 from dalembert.model.loads.base import LoadKinematics
@@ -40,14 +40,14 @@ class PointInPlane(BetweenPoints):
 
     def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         """The height above the plane."""
-        return {self.name: vector(list(self.normal)) @ self._seen(motion)}, {}
+        return {self.name: vector(list(self.normal)) @ self._relative_position(motion)}, {}
 
-    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
+    def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """Along the normal, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
-        return {self.name: pushed(self.bodies, R @ vector(list(self.normal)), point)}
+        return {self.name: reaction_pair(self.bodies, R @ vector(list(self.normal)), point)}
 
-    def parts(self, places: ReferencePoses) -> Array:
+    def residual_terms(self, poses: ReferencePoses) -> Array:
         """The heights of both points."""
-        normal, (first, second) = places.frames[self.bodies[0]].along(self.normal), self._found(places)
+        normal, (first, second) = poses.frames[self.bodies[0]].along(self.normal), self._reference_points(poses)
         return matrix([[normal @ second, -(normal @ first)]])

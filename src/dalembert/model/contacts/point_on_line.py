@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, pushed
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, reaction_pair
 from dalembert.model.immutable import Frozen
 from dalembert.model.keys import direction
 from dalembert.model.loads.base import LoadKinematics
@@ -47,16 +47,16 @@ class PointOnLine(BetweenPoints):
 
     def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         """The distance from the line in two directions."""
-        offset = self._seen(motion)
+        offset = self._relative_position(motion)
         return {name: e @ offset for name, e in self._across.items()}, {}
 
-    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
+    def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """Perpendicular to the line, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
-        return {name: pushed(self.bodies, R @ e, point) for name, e in self._across.items()}
+        return {name: reaction_pair(self.bodies, R @ e, point) for name, e in self._across.items()}
 
-    def parts(self, places: ReferencePoses) -> Array:
+    def residual_terms(self, poses: ReferencePoses) -> Array:
         """The cross product of the line and the vector to the point, which has three rows."""
-        (a, b, c), (p, r) = places.frames[self.bodies[0]].along(self.axis), self._found(places)
+        (a, b, c), (p, r) = poses.frames[self.bodies[0]].along(self.axis), self._reference_points(poses)
         rows = [[r[i] * v, -p[i] * v, -r[j] * u, p[j] * u] for i, j, u, v in ((1, 2, b, c), (2, 0, c, a), (0, 1, a, b))]
         return matrix(rows)

@@ -12,7 +12,7 @@ import symengine as se
 from dalembert.arguments import short_repr
 from dalembert.errors import InputError, Problem
 from dalembert.model import file_entries
-from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, pushed
+from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, reaction_pair
 from dalembert.model.evaluation import Table
 from dalembert.model.immutable import Frozen
 from dalembert.model.keys import ValueType, array, readable
@@ -32,24 +32,24 @@ Lower = Callable[[Formula], Scalar]
 _XYZ = ("x", "y", "z")
 
 
-def _read(model: Elements, given: Written, where: str) -> Formula:
+def _read(model: Elements, formula: Written, where: str) -> Formula:
     """Read a formula of parameters, time and the position x, y, z of the point."""
     if taken := sorted(set(_XYZ) & set(model.parameter_values)):
         fact = f"the parameter '{taken[0]}' conflicts with the position x, y, z of the point"
         raise InputError(f"{where}: {fact}. Rename the parameter.")
-    return replace(model.reader, coordinates=_XYZ).read(given, where, rates=False)
+    return replace(model.reader, coordinates=_XYZ).read(formula, where, rates=False)
 
 
-def _two(model: Elements, given: object, where: str) -> tuple[Formula, ...]:
-    if not is_sequence(given, 2):
+def _two(model: Elements, formula: object, where: str) -> tuple[Formula, ...]:
+    if not is_sequence(formula, 2):
         expected = "two formulas of x, y and z, which vanish on the curve"
-        raise InputError(f"{where}: got {short_repr(given)}. Expected {expected}.")
-    return tuple(_read(model, each, f"{where}[{i}]") for i, each in enumerate(given))
+        raise InputError(f"{where}: got {short_repr(formula)}. Expected {expected}.")
+    return tuple(_read(model, each, f"{where}[{i}]") for i, each in enumerate(formula))
 
 
 _check = readable("a formula of x, y and z in quotation marks", _read)
 _surface = ValueType(_check, _read, write_formula)
-_curve = ValueType(array(2, _check, "formulas of x, y and z"), _two, file_entries.vector, argument="Given")
+_curve = ValueType(array(2, _check, "formulas of x, y and z"), _two, file_entries.vector, argument="ArrayInput")
 
 
 @record
@@ -76,40 +76,40 @@ class OnSurfaces(BetweenPoints):
         fact, advice = "contains neither x nor y nor z.", "Use the position of the point, in axes of the first body."
         return [Problem(self.title, f"'{f}' {fact}", advice) for f in idle] or super().problems(model, table)
 
-    def values(self, algebra: Algebra, lower: Lower, place: Array) -> Mapping[str, Scalar]:
+    def values(self, algebra: Algebra, lower: Lower, point: Array) -> Mapping[str, Scalar]:
         """The formulas at a position; `lower` converts parameters and time."""
-        return {name: _at(f, algebra, lower, place) for name, f in self.surfaces.items()}
+        return {name: _at(f, algebra, lower, point) for name, f in self.surfaces.items()}
 
-    def gradients(self, algebra: Algebra, lower: Lower, place: Array) -> Mapping[str, Array]:
+    def gradients(self, algebra: Algebra, lower: Lower, point: Array) -> Mapping[str, Array]:
         """Their gradients with respect to x, y and z."""
         return {
-            name: vector([_at(se.diff(f, coordinate(x)), algebra, lower, place) for x in _XYZ])
+            name: vector([_at(se.diff(f, coordinate(x)), algebra, lower, point) for x in _XYZ])
             for name, f in self.surfaces.items()
         }
 
     def formulas(self, motion: LoadKinematics) -> tuple[Formulas, Formulas]:
         """The formulas at the position of the point."""
-        return self.values(motion.algebra, motion.lower, self._seen(motion)), {}
+        return self.values(motion.algebra, motion.lower, self._relative_position(motion)), {}
 
-    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
+    def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         """Along the gradients, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
-        slopes = self.gradients(motion.algebra, motion.lower, self._seen(motion))
-        return {name: pushed(self.bodies, R @ slope, point) for name, slope in slopes.items()}
+        slopes = self.gradients(motion.algebra, motion.lower, self._relative_position(motion))
+        return {name: reaction_pair(self.bodies, R @ slope, point) for name, slope in slopes.items()}
 
-    def parts(self, places: ReferencePoses) -> Array:
+    def residual_terms(self, poses: ReferencePoses) -> Array:
         """The terms of the formulas as written."""
-        (first, second), R = self._found(places), places.frames[self.bodies[0]].R
+        (first, second), R = self._reference_points(poses), poses.frames[self.bodies[0]].R
         position = vector([R[:, i] @ (second - first) for i in range(3)])
         terms = [f.args if isinstance(f, se.Add) else (f,) for f in self.surfaces.values()]
-        rows = [[_at(term, places.algebra, places.lower, position) for term in each] for each in terms]
+        rows = [[_at(term, poses.algebra, poses.lower, position) for term in each] for each in terms]
         width = max(map(len, rows))
         return matrix([[*row, *[0] * (width - len(row))] for row in rows])
 
 
-def _at(formula: Formula, algebra: Algebra, lower: Lower, place: Array) -> Scalar:
+def _at(formula: Formula, algebra: Algebra, lower: Lower, point: Array) -> Scalar:
     """A formula of x, y and z at a position."""
-    here = dict(zip(_XYZ, place, strict=True))
+    here = dict(zip(_XYZ, point, strict=True))
     known = {s.name: lower(s) for s in formula.free_symbols if s.name not in here}
     return Lowering(algebra, {**known, **here})(formula)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import Problem
-from dalembert.model.contacts.base import ConstraintAction, Contact, Formulas, pushed
+from dalembert.model.contacts.base import ConstraintAction, Contact, Formulas, reaction_pair
 from dalembert.model.evaluation import Table, value
 from dalembert.model.keys import body_name, direction, fixed_vector, switch
 from dalembert.model.loads.base import LoadKinematics, vector_of
@@ -65,7 +65,7 @@ class Rolling(Contact):
         """For the unit normal in body axes: the vector a from the center to the lowest point, and its depth."""
 
     @abstractmethod
-    def down(self, places: ReferencePoses, up: Array) -> Array:
+    def down(self, poses: ReferencePoses, up: Array) -> Array:
         """For verification: the vector to the lowest point by another formula, in world axes."""
 
     @property
@@ -99,11 +99,11 @@ class Rolling(Contact):
         frame, ground, axes = motion.frame(self.body), motion.frame(self.ground), self._axes(motion)
         n, center = axes[0], vector_of(motion, self.center)
         arm, depth = self.lowest(motion, frame.R.T @ n)
-        place, J, c = frame.point(center + arm)
+        point, J, c = frame.point(center + arm)
         velocity = J @ motion.qd + c
         foot = vector_of(motion, self.point)
         if self.ground != WORLD:
-            _, J, c = ground.point(ground.R.T @ (place - ground.p))
+            _, J, c = ground.point(ground.R.T @ (point - ground.p))
             velocity, foot = velocity - (J @ motion.qd + c), ground.p + ground.R @ foot
         height = n @ (frame.p + frame.R @ center - foot) - depth
         names = self._names
@@ -111,11 +111,13 @@ class Rolling(Contact):
             name: e @ velocity for name, e in zip(names[1:], axes[1:], strict=True)
         }
 
-    def pushes(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
+    def constraint_actions(self, motion: LoadKinematics) -> dict[str, list[ConstraintAction]]:
         frame, axes = motion.frame(self.body), self._axes(motion)
         arm, _ = self.lowest(motion, frame.R.T @ axes[0])
-        place, _, _ = frame.point(vector_of(motion, self.center) + arm)
-        forces = {name: pushed((self.ground, self.body), e, place) for name, e in zip(self._names, axes, strict=True)}
+        point, _, _ = frame.point(vector_of(motion, self.center) + arm)
+        forces = {
+            name: reaction_pair((self.ground, self.body), e, point) for name, e in zip(self._names, axes, strict=True)
+        }
         return {name: forces[name] for name in (self._names if self.contact else self._names[1:])}
 
     @property
@@ -130,46 +132,46 @@ class Rolling(Contact):
 
     # verification
 
-    def declared(self, watch: MotionProbe) -> Iterator[Condition]:
+    def reference_conditions(self, probe: MotionProbe) -> Iterator[Condition]:
         """The material points of both bodies at r have the same velocity along the plane: (1 − n nᵀ) (v − v_ground) = 0."""
-        n = watch.traced(self._up)
-        place = watch.traced(lambda places: places.point(self.body, self.center) + self.down(places, self._up(places)))
-        body, ground = (_matter(watch, name, x, place) for name, x in self.fixed_points)
+        n = probe.traced(self._up)
+        point = probe.traced(lambda poses: poses.point(self.body, self.center) + self.down(poses, self._up(poses)))
+        body, ground = (_matter(probe, name, x, point) for name, x in self.fixed_points)
         v, vd, dv = body.rate - ground.rate, body.second - ground.second, body.change - ground.change
         fast, quick = body.value[0] + ground.value[0], body.value[1] + ground.value[1]
-        turning = length(n.rate)
-        bent = n.rate * _dot(n.value, v) + n.value * _dot(n.rate, v)
+        spin = length(n.rate)
+        drift = n.rate * _dot(n.value, v) + n.value * _dot(n.rate, v)
         yield Condition(
             f"{self.name}, slip",
             dv - n.value[:, None] * np.einsum("xk,xnk->nk", n.value, dv),
             None,
             Level(v - n.value * _dot(n.value, v), fast + np.zeros_like(v)),
-            Level(vd - n.value * _dot(n.value, vd) - bent, quick + turning * fast + np.zeros_like(v)),
+            Level(vd - n.value * _dot(n.value, vd) - drift, quick + spin * fast + np.zeros_like(v)),
         )
         if self.contact:
-            height = watch.traced(lambda places: self._parts(places).sum(axis=1))
-            far = length(place.value - point_of(watch, self.body, self.center).value)
-            yield position_condition(f"{self.name}, contact", watch, height, sizes=(far, fast, quick + turning * fast))
+            height = probe.traced(lambda poses: self._parts(poses).sum(axis=1))
+            far = length(point.value - point_of(probe, self.body, self.center).value)
+            yield position_condition(f"{self.name}, contact", probe, height, sizes=(far, fast, quick + spin * fast))
 
-    def parts(self, places: ReferencePoses) -> Array | None:
+    def residual_terms(self, poses: ReferencePoses) -> Array | None:
         """The heights of the center, of the lowest point below it, and of the plane."""
-        return self._parts(places) if self.contact else None
+        return self._parts(poses) if self.contact else None
 
-    def _parts(self, places: ReferencePoses) -> Array:
-        n, (center, foot) = self._up(places), (places.point(*each) for each in self.fixed_points)
-        return matrix([[n @ center, n @ self.down(places, n), -(n @ foot)]])
+    def _parts(self, poses: ReferencePoses) -> Array:
+        n, (center, foot) = self._up(poses), (poses.point(*each) for each in self.fixed_points)
+        return matrix([[n @ center, n @ self.down(poses, n), -(n @ foot)]])
 
-    def _up(self, places: ReferencePoses) -> Array:
-        return places.frames[self.ground].along(self.normal)
+    def _up(self, poses: ReferencePoses) -> Array:
+        return poses.frames[self.ground].along(self.normal)
 
 
-def _matter(watch: MotionProbe, name: str, from_point: Vector3, place: Derivatives) -> Derivatives:
+def _matter(probe: MotionProbe, name: str, from_point: Vector3, point: Derivatives) -> Derivatives:
     """Velocity of the material point of a body at a position: v = ȯ + Ṙ x with x = Rᵀ (r − o), its rate and variation.
 
     The material point changes with time: ẋ = Ṙᵀ (r − o) + Rᵀ (ṙ − ȯ). `value` has the magnitudes of both.
     """
-    o, axes = point_of(watch, name, from_point), axes_of(watch, name)
-    arm, moving = place.value - o.value, place.rate - o.rate
+    o, axes = point_of(probe, name, from_point), axes_of(probe, name)
+    arm, moving = point.value - o.value, point.rate - o.rate
     x = np.einsum("yak,yk->ak", axes.value, arm)
     xd = np.einsum("yak,yk->ak", axes.rate, arm) + np.einsum("yak,yk->ak", axes.value, moving)
     v = o.rate + np.einsum("yak,ak->yk", axes.rate, x)

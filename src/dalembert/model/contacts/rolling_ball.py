@@ -44,5 +44,5 @@ class RollingBall(Rolling):
         radius = motion.lower(self.radius)
         return scaled(-radius, up), radius
 
-    def down(self, places: ReferencePoses, up: Array) -> Array:
-        return scaled(-places.lower(self.radius), up)
+    def down(self, poses: ReferencePoses, up: Array) -> Array:
+        return scaled(-poses.lower(self.radius), up)

@@ -51,8 +51,8 @@ class RollingDisk(Rolling):
         sine = motion.algebra.sqrt(1 - cosine * cosine)
         return scaled(-radius / sine, up - scaled(cosine, axis)), radius * sine
 
-    def down(self, places: ReferencePoses, up: Array) -> Array:
+    def down(self, poses: ReferencePoses, up: Array) -> Array:
         """Perpendicular to the axis and to the intersection of the disk's plane with the ground."""
-        axis = places.frames[self.body].along(self.axis)
+        axis = poses.frames[self.body].along(self.axis)
         level = cross(up, axis)
-        return scaled(places.lower(self.radius) / places.algebra.sqrt(level @ level), cross(level, axis))
+        return scaled(poses.lower(self.radius) / poses.algebra.sqrt(level @ level), cross(level, axis))

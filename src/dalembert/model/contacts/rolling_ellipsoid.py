@@ -48,6 +48,6 @@ class RollingEllipsoid(Rolling):
         """x = −A² m/√(m·A² m)."""
         return lowest(motion, self.semi_axes, self.rotation, up)
 
-    def down(self, places: ReferencePoses, up: Array) -> Array:
+    def down(self, poses: ReferencePoses, up: Array) -> Array:
         """By three conjugate semi-diameters."""
-        return below(places, self.body, self.semi_axes, self.rotation, up)
+        return below(poses, self.body, self.semi_axes, self.rotation, up)

@@ -61,7 +61,7 @@ class InverseJoint:
     """The inverse of a joint: the joints that realize it, and the (joint, motion) of each original motion."""
 
     joints: list[Joint]
-    places: list[tuple[int, int]]
+    new_index: list[tuple[int, int]]
 
 
 class MotionAxes(NamedTuple):
@@ -104,8 +104,8 @@ class Joint(Record):
         return [Parameter("where", Parameter.KEYWORD_ONLY, default="joint", annotation="str")]
 
     @classmethod
-    def build(cls, model: Model, *, where: str, **given: object) -> Self:
-        return cls.read(model, given, f"{where} ({cls.kind})")
+    def build(cls, model: Model, *, where: str, **arguments: object) -> Self:
+        return cls.read(model, arguments, f"{where} ({cls.kind})")
 
     @property
     def moves(self) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ class Joint(Record):
 
     @abstractmethod
     def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """For verification: displacement and rotation of the child, by other formulas than `translation` and `rotation_of`."""
+        """For verification: displacement and rotation of the child, not by `translation` and `rotation_matrix`."""
 
     @abstractmethod
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
@@ -236,17 +236,17 @@ def _columns(columns: Sequence[Array]) -> Array:
     return matrix([[column[i] for column in columns] for i in range(3)]) if columns else zeros(3, 0)
 
 
-def joints_of(given: object, where: str) -> tuple[Joint, ...]:
+def joints_of(joints: object, where: str) -> tuple[Joint, ...]:
     """One joint or a sequence of joints, as a tuple."""
-    joints = list[Joint]()
-    for joint in given if is_sequence(given) else [given]:
+    out = list[Joint]()
+    for joint in joints if is_sequence(joints) else [joints]:
         if not isinstance(joint, Joint):
             raise InputError(
                 f"{where}, joint: got {short_repr(joint)}. Expected a joint, such as "
                 'model.revolute((0, 0, 1), "q"), or a list of joints.'
             )
-        joints.append(joint)
-    return tuple(joints)
+        out.append(joint)
+    return tuple(out)
 
 
 @dataclass(frozen=True)

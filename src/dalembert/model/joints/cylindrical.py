@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from dalembert.model.joints.base import ConstraintRow, Joint, MotionAxes, Rows, aligned, on_line
 from dalembert.model.keys import direction, position
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import ReferenceFrame, apart, cross_with_axis, parallel, rotation_about, slid
+from dalembert.model.reference_model import (
+    ReferenceFrame,
+    cross_with_axis,
+    offset,
+    parallel,
+    rotation_about,
+    scaled_axis,
+)
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
 from dalembert.symbolic.symbols import Formula
@@ -32,7 +39,7 @@ class Cylindrical(Joint):
         return [*on_line(self.axis, p), *aligned(self.axis, R)]
 
     def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        return slid(self.axis, values[1]), rotation_about(algebra, self.axis, values[0])
+        return scaled_axis(self.axis, values[1]), rotation_about(algebra, self.axis, values[0])
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
-        return cross_with_axis(F, self.axis, apart(F, M)), parallel(F, M, self.axis)
+        return cross_with_axis(F, self.axis, offset(F, M)), parallel(F, M, self.axis)

@@ -122,6 +122,6 @@ def free(
         Orientation of the joint frame on the parent: roll, pitch and yaw, rad, or another rotation.
     """
     where = f"{where} (free)"
-    place = placement(model, where, position, rotation)
+    frame = placement(model, where, position, rotation)
     x, y, z = motions(model, displacement, 3, f"{where}, displacement")
-    return Free(*place, (x, y, z), attitude(model, angles, sequence, quaternion, (HERE, HERE), where))
+    return Free(*frame, (x, y, z), attitude(model, angles, sequence, quaternion, (HERE, HERE), where))

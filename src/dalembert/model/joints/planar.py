@@ -20,7 +20,7 @@ from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.keys import direction, moves, position
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import ReferenceFrame, apart, parallel, rotation_about, slid
+from dalembert.model.reference_model import ReferenceFrame, offset, parallel, rotation_about, scaled_axis
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
 from dalembert.symbolic.symbols import Formula
@@ -56,7 +56,7 @@ class Planar(Joint):
 
     def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         e1, e2 = plane(self.normal)
-        return slid(e1, values[0]) + slid(e2, values[1]), rotation_about(algebra, self.normal, values[2])
+        return scaled_axis(e1, values[0]) + scaled_axis(e2, values[1]), rotation_about(algebra, self.normal, values[2])
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
-        return [F.along(self.normal) @ vector(apart(F, M))], parallel(F, M, self.normal)
+        return [F.along(self.normal) @ vector(offset(F, M))], parallel(F, M, self.normal)

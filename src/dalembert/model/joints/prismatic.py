@@ -8,7 +8,7 @@ from dalembert.model.file_entries import Urdf
 from dalembert.model.joints.base import ConstraintRow, Joint, MotionAxes, Rows, on_line, same_orientation
 from dalembert.model.keys import direction, position
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import ReferenceFrame, apart, cross_with_axis, slid, twisted
+from dalembert.model.reference_model import ReferenceFrame, axes_difference, cross_with_axis, offset, scaled_axis
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity
 from dalembert.symbolic.symbols import Formula
@@ -33,7 +33,7 @@ class Prismatic(Joint):
         return [*on_line(self.axis, p), *same_orientation(algebra, R)]
 
     def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        return slid(self.axis, values[0]), identity(3)
+        return scaled_axis(self.axis, values[0]), identity(3)
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
-        return cross_with_axis(F, self.axis, apart(F, M)), twisted(F, M)
+        return cross_with_axis(F, self.axis, offset(F, M)), axes_difference(F, M)

@@ -8,7 +8,7 @@ from dalembert.model.file_entries import Urdf
 from dalembert.model.joints.base import ConstraintRow, Joint, MotionAxes, Rows, aligned, together
 from dalembert.model.keys import direction, position
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import ReferenceFrame, apart, parallel, rotation_about
+from dalembert.model.reference_model import ReferenceFrame, offset, parallel, rotation_about
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, zeros
 from dalembert.symbolic.symbols import Formula
@@ -36,4 +36,4 @@ class Revolute(Joint):
         return zeros(3), rotation_about(algebra, self.axis, values[0])
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
-        return apart(F, M), parallel(F, M, self.axis)
+        return offset(F, M), parallel(F, M, self.axis)

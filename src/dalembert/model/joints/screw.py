@@ -12,7 +12,14 @@ from dalembert.errors import InputError
 from dalembert.model.joints.base import ConstraintRow, Joint, MotionAxes, Rows, aligned, on_line, plane
 from dalembert.model.keys import direction, position, size
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import ReferenceFrame, apart, cross_with_axis, parallel, rotation_about, slid
+from dalembert.model.reference_model import (
+    ReferenceFrame,
+    cross_with_axis,
+    offset,
+    parallel,
+    rotation_about,
+    scaled_axis,
+)
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import angle_about, cross
@@ -41,8 +48,8 @@ class Screw(Joint):
         return self.pitch / (2 * math.pi)
 
     @classmethod
-    def read(cls, model: Model, given: Mapping[str, object], where: str) -> Self:
-        made = super().read(model, given, where)
+    def read(cls, model: Model, arguments: Mapping[str, object], where: str) -> Self:
+        made = super().read(model, arguments, where)
         if not made.pitch:
             raise InputError(f"{where}, pitch: the value is 0. Expected a nonzero advance per revolution, or revolute.")
         return made
@@ -57,12 +64,12 @@ class Screw(Joint):
     def _thread(self, algebra: Algebra, R: Array, p: Array) -> ConstraintRow:
         """2 lead × sin(δ/2) = 0, δ = angle − advance / lead: smooth across full revolutions, nonzero at δ = π."""
         n, (e1, e2) = vector(list(self.axis)), (vector(list(e)) for e in plane(self.axis))
-        turned = R @ e1
+        rotated = R @ e1
         advance = (n @ p) * (1 / self.lead)
-        c, s = e1 @ turned, e2 @ turned
+        c, s = e1 @ rotated, e2 @ rotated
         C, S = algebra.cos(advance), algebra.sin(advance)
         sin, cos = s * C - c * S, c * C + s * S  # of δ
-        across, along = cross(turned, e2), cross(turned, e1)
+        across, along = cross(rotated, e2), cross(rotated, e1)
         g = 1 / algebra.sqrt(0.5 + 0.5 * cos)  # 1 / cos(δ/2)
         # weights of the rates of sin and cos in d(sin g) = g d(sin) − sin g³/4 d(cos)
         a, b = g, -0.25 * sin * g * g * g
@@ -72,15 +79,16 @@ class Screw(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The angle, with the number of revolutions from the advance."""
         angle = angle_about(self.axis, R)
-        turns = round((float(np.dot(np.array(self.axis, dtype=float), p)) / self.lead - angle) / (2 * math.pi))
-        return (angle + 2 * math.pi * turns,)
+        revolutions = round((float(np.dot(np.array(self.axis, dtype=float), p)) / self.lead - angle) / (2 * math.pi))
+        return (angle + 2 * math.pi * revolutions,)
 
     def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        return slid(self.axis, values[0] * (self.pitch / (2 * math.pi))), rotation_about(algebra, self.axis, values[0])
+        displacement = scaled_axis(self.axis, values[0] * (self.pitch / (2 * math.pi)))
+        return displacement, rotation_about(algebra, self.axis, values[0])
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
         """Origin on the axis, parallel axes, and the sine of the angle minus the advance over the lead."""
-        span = apart(F, M)
+        span = offset(F, M)
         e1, e2 = plane(self.axis)
         now = M.along(e1)
         angle = algebra.function("atan2", F.along(e2) @ now, F.along(e1) @ now)

@@ -14,7 +14,7 @@ from dalembert.model.file_entries import Element
 from dalembert.model.joints.base import HERE, ConstraintRow, InverseJoint, Joint, MotionAxes, Rows, together
 from dalembert.model.keys import Key, Keys, moves, name
 from dalembert.model.record import argument, builder_of, record
-from dalembert.model.reference_model import ReferenceFrame, apart, rotation, rotation_about
+from dalembert.model.reference_model import ReferenceFrame, offset, rotation, rotation_about
 from dalembert.model.values import ZERO, ArrayInput, Vector3, motions
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.symbolic.symbols import Formula, coordinate
@@ -41,7 +41,7 @@ class AboutPoint(Joint):
         return together(p)
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
-        return apart(F, M), []
+        return offset(F, M), []
 
 
 @record
@@ -181,7 +181,7 @@ def attitude(
     angles: ArrayInput | None,
     sequence: str,
     quaternion: ArrayInput | None,
-    place: tuple[Vector3, Vector3],
+    frame: tuple[Vector3, Vector3],
     where: str,
 ) -> Spherical | Quaternion:
     """The rotation of a joint by three angles or by a quaternion."""
@@ -195,11 +195,11 @@ def attitude(
             raise InputError(
                 f"{where}, quaternion: got {', '.join(map(str, parts))}. Expected four different coordinates (w, x, y, z)."
             )
-        return Quaternion(*place, (w, x, y, z))
+        return Quaternion(*frame, (w, x, y, z))
     if sequence not in SEQUENCES:
         raise InputError(
             f"{where}, sequence: there is no '{sequence}'. {suggest_name(str(sequence), SEQUENCES)} "
             "Expected three letters of x, y, z, with adjacent ones different."
         )
     a, b, c = motions(model, angles, 3, f"{where}, angles")
-    return Spherical(*place, sequence, (a, b, c))
+    return Spherical(*frame, sequence, (a, b, c))

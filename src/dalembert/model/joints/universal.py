@@ -11,7 +11,7 @@ from dalembert.errors import InputError
 from dalembert.model.joints.base import HERE, ConstraintRow, InverseJoint, Joint, MotionAxes, Rows, across, together
 from dalembert.model.keys import ValueType, array, direction, moves
 from dalembert.model.record import argument, motion, record
-from dalembert.model.reference_model import ReferenceFrame, apart, rotation_about
+from dalembert.model.reference_model import ReferenceFrame, offset, rotation_about
 from dalembert.model.values import UnitVector, is_sequence, unit_vector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, zeros
 from dalembert.symbolic.symbols import Formula
@@ -35,7 +35,7 @@ _AXES = ValueType(
     array(2, direction, "directions"),
     _crossed,
     lambda axes, where: [direction.write(axis, where) for axis in axes],
-    argument="Given",
+    argument="ArrayInput",
 )
 
 
@@ -75,4 +75,4 @@ class Universal(Joint):
         return zeros(3), first @ second
 
     def reference_residuals(self, algebra: Algebra, F: ReferenceFrame, M: ReferenceFrame) -> Rows:
-        return apart(F, M), [F.along(self.axes[0]) @ M.along(self.axes[1])]
+        return offset(F, M), [F.along(self.axes[0]) @ M.along(self.axes[1])]

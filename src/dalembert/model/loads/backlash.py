@@ -64,11 +64,11 @@ class Backlash(Walls):
     phase: Formula = argument(constant, 0, about="a constant: offset such that e = 0 in the middle of the play")
 
     @classmethod
-    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, arguments: Arguments, where: str) -> Arguments:
         for key in ("joints", "motions"):
-            if is_sequence(given[key]) and len(given[key]) not in (0, 2):
-                raise InputError(f"{where}, {key}: got {len(given[key])}. Expected 2, one for each body.")
-        return given
+            if is_sequence(arguments[key]) and len(arguments[key]) not in (0, 2):
+                raise InputError(f"{where}, {key}: got {len(arguments[key])}. Expected 2, one for each body.")
+        return arguments
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
@@ -86,7 +86,7 @@ class Backlash(Walls):
     def law(self) -> tuple[str, str]:
         return (
             self.kind,
-            f"ratio {formula_string(self._weight)}, play {formula_string(self.play)}: {self.press_in_words()}",
+            f"ratio {formula_string(self._weight)}, play {formula_string(self.play)}: {self.press_description()}",
         )
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
@@ -117,11 +117,11 @@ class Backlash(Walls):
         J, c = self._slopes(motion)
         return [Applied(self.name, vector([self.lowering(motion)(self.resistance)]), matrix([list(J)]), vector([c]))]
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        def slack(places: ReferencePoses) -> Scalar:
-            (first, second), ratio = self.in_joints, places.lower(self.ratio)
-            reflected = places.value(*second) * ratio
-            return places.value(*first) + (-reflected if self.internal else reflected) - places.lower(self.phase)
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        def slack(poses: ReferencePoses) -> Scalar:
+            (first, second), ratio = self.in_joints, poses.lower(self.ratio)
+            reflected = poses.value(*second) * ratio
+            return poses.value(*first) + (-reflected if self.internal else reflected) - poses.lower(self.phase)
 
-        e = watch.traced(slack)
-        return product(self.name, self.pushed_back(watch, e), e)
+        e = probe.traced(slack)
+        return product(self.name, self.restoring_force(probe, e), e)

@@ -139,8 +139,8 @@ class Load(Named):
     name: str = argument(name, None, about="the name of the load", absent="numbered")
 
     @classmethod
-    def build(cls, model: Model, **given: object) -> Model:
-        super().build(model, **given)
+    def build(cls, model: Model, **arguments: object) -> Model:
+        super().build(model, **arguments)
         if added := model.loads[-1].parameters:
             model.declared_parameters += added
         return model
@@ -215,7 +215,7 @@ class Load(Named):
         """The constants of a rigid contact; None for all other loads."""
         return None
 
-    def opening(self, motion: LoadKinematics) -> GapState:
+    def gap_state(self, motion: LoadKinematics) -> GapState:
         """The gap of a rigid contact and its rates."""
         raise InputError(f"{self.title}: it has no gap function. Expected a rigid contact.")
 
@@ -223,7 +223,7 @@ class Load(Named):
         """Converts its formulas to scalars, including its measures."""
         return motion.lower
 
-    def frozen(self, hold: Callable[[Formula], Formula]) -> Self:
+    def freeze(self, hold: Callable[[Formula], Formula]) -> Self:
         """Return a copy with frozen conditions in its formulas: see `model/discontinuities`."""
         return map_formulas(self, hold)
 
@@ -237,10 +237,10 @@ class Load(Named):
         return None
 
     @abstractmethod
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
         """For verification: its virtual work, from positions only and by other formulas than `applied`."""
 
-    def actions(self, watch: MotionProbe) -> Iterator[Action]:
+    def actions(self, probe: MotionProbe) -> Iterator[Action]:
         """For verification: its forces and couples on each body; loads inside a joint are part of the joint reaction."""
         yield from ()
 
@@ -270,9 +270,9 @@ class InJoint(Load):
         joint = motion.joint(self.body, self.joint, self.motion)
         return joint.value, joint.gradient @ motion.qd + joint.drift
 
-    def _moved(self, watch: MotionProbe) -> Derivatives:
+    def _joint_motion(self, probe: MotionProbe) -> Derivatives:
         """For verification: the value of the joint motion."""
-        return watch.traced(lambda places: places.value(self.body, self.joint, self.motion))
+        return probe.traced(lambda poses: poses.value(self.body, self.joint, self.motion))
 
 
 def formulas_in(value: object, path: str) -> Iterator[tuple[str, Formula]]:
@@ -320,14 +320,14 @@ def controlled(model: Model, by: Controller) -> list[Formula]:
 
 
 def by_law(
-    model: Model, kind: str, name: str | None, given: object, law: Law | None, timing: Timing
+    model: Model, kind: str, name: str | None, formulas: object, law: Law | None, timing: Timing
 ) -> tuple[str, Vector3] | None:
     """The name and the three inputs of a load with a control law; None for formulas."""
-    if law is None and given is not None and timing == Timing():
+    if law is None and formulas is not None and timing == Timing():
         return None
     key = new_name(model, name, kind)
-    if law is None or given is not None:
-        got = "both a law and formulas" if law is not None else "no law" if given is not None else "neither"
+    if law is None or formulas is not None:
+        got = "both a law and formulas" if law is not None else "no law" if formulas is not None else "neither"
         raise InputError(
             f"{kind} '{key}': got {got}. Expected three formulas, or law=... with a Python function and optionally "
             "period, delay and vectorized."
@@ -343,16 +343,16 @@ class AtPoint(Load):
     body: str
 
     @abstractmethod
-    def acting(self, watch: MotionProbe) -> tuple[Derivatives, np.ndarray]:
+    def applied_force(self, probe: MotionProbe) -> tuple[Derivatives, np.ndarray]:
         """For verification: the point, and the force at it (3, K)."""
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        point, force = self.acting(watch)
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        point, force = self.applied_force(probe)
         return on_point(self.name, force, point)
 
-    def actions(self, watch: MotionProbe) -> Iterator[Action]:
-        point, force = self.acting(watch)
-        yield Action(self.body, force, point.value, np.zeros((3, watch.K)))
+    def actions(self, probe: MotionProbe) -> Iterator[Action]:
+        point, force = self.applied_force(probe)
+        yield Action(self.body, force, point.value, np.zeros((3, probe.K)))
 
 
 @record
@@ -362,33 +362,33 @@ class Pull(Load):
     bodies: tuple[str, str]
 
     @abstractmethod
-    def attached(self, watch: MotionProbe) -> list[tuple[str, Vector3]]:
+    def attachment_points(self, probe: MotionProbe) -> list[tuple[str, Vector3]]:
         """For verification: both points, each with its body."""
 
     @abstractmethod
-    def tension(self, watch: MotionProbe, length: Derivatives) -> np.ndarray:
+    def tension(self, probe: MotionProbe, length: Derivatives) -> np.ndarray:
         """For verification: the tension (K,)."""
 
-    def _distance(self, watch: MotionProbe) -> Derivatives:
-        ends = self.attached(watch)
+    def _distance(self, probe: MotionProbe) -> Derivatives:
+        ends = self.attachment_points(probe)
 
-        def distance(places: ReferencePoses) -> Scalar:
-            first, second = (places.point(body, x) for body, x in ends)
+        def distance(poses: ReferencePoses) -> Scalar:
+            first, second = (poses.point(body, x) for body, x in ends)
             span = second - first
-            return places.algebra.sqrt(span @ span)
+            return poses.algebra.sqrt(span @ span)
 
-        return watch.traced(distance)
+        return probe.traced(distance)
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        length = self._distance(watch)
-        return product(self.name, -self.tension(watch, length), length)
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        length = self._distance(probe)
+        return product(self.name, -self.tension(probe, length), length)
 
-    def actions(self, watch: MotionProbe) -> Iterator[Action]:
-        first, second = (point_of(watch, body, x).value for body, x in self.attached(watch))
-        length, still = self._distance(watch), np.zeros((3, watch.K))
-        along = self.tension(watch, length) * (second - first) / length.value
-        yield Action(self.bodies[1], -along, second, still)
-        yield Action(self.bodies[0], along, first, still)
+    def actions(self, probe: MotionProbe) -> Iterator[Action]:
+        first, second = (point_of(probe, body, x).value for body, x in self.attachment_points(probe))
+        length, zero = self._distance(probe), np.zeros((3, probe.K))
+        along = self.tension(probe, length) * (second - first) / length.value
+        yield Action(self.bodies[1], -along, second, zero)
+        yield Action(self.bodies[0], along, first, zero)
 
 
 @record
@@ -427,5 +427,5 @@ class Between(Pull):
         (first, _, _), (second, _, _) = self._ends(motion)
         return Span(self.name, self.kind, (first, second), length, regular)
 
-    def attached(self, watch: MotionProbe) -> list[tuple[str, Vector3]]:
+    def attachment_points(self, probe: MotionProbe) -> list[tuple[str, Vector3]]:
         return self.fixed_points

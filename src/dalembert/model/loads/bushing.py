@@ -53,16 +53,16 @@ def _check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         yield invalid_value(where, _SIX, value)
 
 
-def _read(model: Elements, given: object, where: str) -> Matrix6:
+def _read(model: Elements, entries: object, where: str) -> Matrix6:
     """Read a matrix; six numbers are its diagonal."""
-    rows = row_of(given, where, _SIX)
+    rows = row_of(entries, where, _SIX)
     if len(rows) != 6:
         raise InputError(f"{where}: got {len(rows)} entries. Expected {_SIX}.")
     full = [row for row in rows if is_sequence(row, 6)]
     if not any(is_sequence(row) for row in rows):
         full = [[entry if i == j else 0 for j in range(6)] for i, entry in enumerate(rows)]
     if len(full) != 6:
-        raise InputError(f"{where}: got {short_repr(given)}. Expected {_SIX}.")
+        raise InputError(f"{where}: got {short_repr(entries)}. Expected {_SIX}.")
     return tuple(tuple(model.reader.constant(x, f"{where}[{i}]") for x in row) for i, row in enumerate(full))
 
 
@@ -72,15 +72,17 @@ def _write(entries: Matrix6, where: str) -> Value:
     return [file_entries.vector(row, where) for row in entries]
 
 
-def _turns(model: Elements, given: object, where: str) -> tuple[Vector3, Vector3]:
-    if not is_sequence(given, 2):
-        raise InputError(f"{where}: got {short_repr(given)}. Expected 2 rotations, one for each body.")
-    first, second = (roll_pitch_yaw(model, each, f"{where}[{i}]") for i, each in enumerate(given))
+def _read_rotations(model: Elements, entries: object, where: str) -> tuple[Vector3, Vector3]:
+    if not is_sequence(entries, 2):
+        raise InputError(f"{where}: got {short_repr(entries)}. Expected 2 rotations, one for each body.")
+    first, second = (roll_pitch_yaw(model, each, f"{where}[{i}]") for i, each in enumerate(entries))
     return first, second
 
 
-six_by_six = ValueType(_check, _read, _write, argument="Given")
-two_turns = ValueType(array(2, rotation_of, "rotations"), _turns, two_points.write, argument="Sequence[Rotation]")
+six_by_six = ValueType(_check, _read, _write, argument="ArrayInput")
+two_rotations = ValueType(
+    array(2, rotation_of, "rotations"), _read_rotations, two_points.write, argument="Sequence[Rotation]"
+)
 
 
 @record
@@ -107,7 +109,7 @@ class Bushing(Load):
         two_points, (ZERO, ZERO), about="two points, the origins of the frames, each in the axes of its body"
     )
     rotations: tuple[Vector3, Vector3] = argument(
-        two_turns, (ZERO, ZERO), about="two [rotations](#rotations): the orientation of each frame on its body"
+        two_rotations, (ZERO, ZERO), about="two [rotations](#rotations): the orientation of each frame on its body"
     )
     stiffness: Matrix6 = argument(
         six_by_six,
@@ -169,11 +171,11 @@ class Bushing(Load):
             yield motion.frame(body).fixed_frame(motion.algebra, at, angles)
 
     def _wrenches(
-        self, motion: LoadKinematics, place: Array, force: Array, couple: Array
+        self, motion: LoadKinematics, point: Array, force: Array, couple: Array
     ) -> Iterator[tuple[Wrench, ...]]:
         """The force at a world point on the second body and its reaction on the first; then the couples."""
         signed = [(body, motion.frame(body), sign) for body, sign in zip(self.bodies, (-1, 1), strict=True)]
-        at = [(body, frame.R.T @ (place - frame.p), sign * force) for body, frame, sign in signed]
+        at = [(body, frame.R.T @ (point - frame.p), sign * force) for body, frame, sign in signed]
         yield tuple(wrench for each in at for wrench in at_point(motion, *each))
         yield tuple(
             Wrench(body, zeros(3), frame.R.T @ (sign * couple)) for body, frame, sign in signed if body != WORLD
@@ -181,38 +183,38 @@ class Bushing(Load):
 
     # verification
 
-    def _deformation(self, places: ReferencePoses) -> Array:
+    def _deformation(self, poses: ReferencePoses) -> Array:
         """d and θ from the Cayley parameters g of R: [g×] = (R − 1)(R + 1)⁻¹, θ = 2 g / √(1 + g·g)."""
-        A, B = (places.fixed_frame(*of) for of in zip(self.bodies, self.points, self.rotations, strict=True))
+        A, B = (poses.fixed_frame(*of) for of in zip(self.bodies, self.points, self.rotations, strict=True))
         d, R = A.R.T @ (B.p - A.p), A.R.T @ B.R
         G = (R - identity(3)) @ _inverse(R + identity(3))
         g = vector([G[2, 1], G[0, 2], G[1, 0]])
-        return stack(d, scaled(2 / places.algebra.sqrt(1 + g @ g), g))
+        return stack(d, scaled(2 / poses.algebra.sqrt(1 + g @ g), g))
 
-    def _push(self, watch: MotionProbe, lies: Derivatives) -> np.ndarray:
-        stiff = np.einsum("ijk,jk->ik", watch.numbers(self.stiffness), lies.value)
-        return -stiff - np.einsum("ijk,jk->ik", watch.numbers(self.damping), lies.rate)
+    def _push(self, probe: MotionProbe, deformation: Derivatives) -> np.ndarray:
+        stiff = np.einsum("ijk,jk->ik", probe.numbers(self.stiffness), deformation.value)
+        return -stiff - np.einsum("ijk,jk->ik", probe.numbers(self.damping), deformation.rate)
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
         """−(K e + C ė)·δe."""
-        lies = watch.traced(self._deformation)
-        return on_point(self.name, self._push(watch, lies), lies)
+        deformation = probe.traced(self._deformation)
+        return on_point(self.name, self._push(probe, deformation), deformation)
 
-    def actions(self, watch: MotionProbe) -> Iterator[Action]:
-        lies = watch.traced(self._deformation)
+    def actions(self, probe: MotionProbe) -> Iterator[Action]:
+        deformation = probe.traced(self._deformation)
         frames = [
-            watch.traced(
-                lambda places, of=of: vector([*places.fixed_frame(*of).p, *places.fixed_frame(*of).R.ravel()])
+            probe.traced(
+                lambda poses, of=of: vector([*poses.fixed_frame(*of).p, *poses.fixed_frame(*of).R.ravel()])
             ).value
             for of in zip(self.bodies, self.points, self.rotations, strict=True)
         ]
-        axes, place, push = frames[0][3:].reshape(3, 3, -1), frames[1][:3], self._push(watch, lies)
-        u, m = 0.5 * lies.value[3:], push[3:]
+        axes, point, push = frames[0][3:].reshape(3, 3, -1), frames[1][:3], self._push(probe, deformation)
+        u, m = 0.5 * deformation.value[3:], push[3:]
         couple = np.sqrt(1 - np.sum(u**2, axis=0)) * m + np.cross(u, m, axis=0)
         force, couple = (np.einsum("xak,ak->xk", axes, x) for x in (push[:3], couple))
         for body, sign in zip(self.bodies, (-1.0, 1.0), strict=True):
             if body != WORLD:
-                yield Action(body, sign * force, place, sign * couple)
+                yield Action(body, sign * force, point, sign * couple)
 
 
 def _turn(algebra: Algebra, R: Array) -> tuple[Array, Array]:

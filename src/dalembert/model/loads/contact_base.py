@@ -58,7 +58,7 @@ class ContactGeometry:
 
     depth: Scalar
     normal: Array
-    place: Array
+    point: Array
 
 
 @record
@@ -67,20 +67,20 @@ class ContactLoad(Laws, Load):
 
     body: str = argument(body_name, positional=True, about="the body in contact")
     ground: str = argument(body_name, WORLD, about='the body that carries the other shape, or `"world"`')
-    held_laws: tuple[Formula, ...] = field(default=(), kw_only=True)  # the laws with frozen conditions
+    frozen_laws: tuple[Formula, ...] = field(default=(), kw_only=True)  # the laws with frozen conditions
 
     @abstractmethod
-    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
+    def geometry(self, motion: LoadKinematics) -> ContactGeometry:
         """The contact geometry."""
 
     @abstractmethod
-    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, poses: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """For verification: depth, normal and contact point by other formulas."""
 
     @property
     def laws(self) -> tuple[Formula, ...]:
         """Normal force and drag."""
-        return self.held_laws or ((self.press, self.drag) if self.unilateral is None else self.unilateral.laws)
+        return self.frozen_laws or ((self.press, self.drag) if self.unilateral is None else self.unilateral.laws)
 
     @property
     def unilateral(self) -> Unilateral | None:
@@ -97,15 +97,15 @@ class ContactLoad(Laws, Load):
         about = f"of the rigid contact {rigid.title}"
         return tuple(Parameter(name, 0.0, about, units[name]) for name in rigid.parameters)
 
-    def opening(self, motion: LoadKinematics) -> GapState:
+    def gap_state(self, motion: LoadKinematics) -> GapState:
         """The gap, the slip and their directions; the slip is zero without `planar`."""
-        meeting = self.meeting(motion)
-        J, c = self._velocity(motion, meeting.place)
-        velocity, n, direction, slip = J @ motion.qd + c, meeting.normal, zeros(3), 0
+        geometry = self.geometry(motion)
+        J, c = self._velocity(motion, geometry.point)
+        velocity, n, direction, slip = J @ motion.qd + c, geometry.normal, zeros(3), 0
         if self.planar is not None:
             direction, measured = self._slip(motion, n, velocity)
             slip = measured[SLIP]
-        return GapState(-meeting.depth, n @ velocity, slip, n, direction)
+        return GapState(-geometry.depth, n @ velocity, slip, n, direction)
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
@@ -115,7 +115,7 @@ class ContactLoad(Laws, Load):
         return super().numbers() if self.push is None else numbers_but(self.push, super().numbers())
 
     def law(self) -> tuple[str, str]:
-        return self.kind.replace("_", " "), self.in_words()
+        return self.kind.replace("_", " "), self.laws_description()
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         found = self.faults(self.title, table)
@@ -124,17 +124,17 @@ class ContactLoad(Laws, Load):
             found.append(Problem(self.title, fact, "Give `body` and `ground` two different names."))
         return found
 
-    def frozen(self, hold: Callable[[Formula], Formula]) -> Self:
-        return replace(self, held_laws=tuple(map(hold, self.laws)))
+    def freeze(self, hold: Callable[[Formula], Formula]) -> Self:
+        return replace(self, frozen_laws=tuple(map(hold, self.laws)))
 
-    def _matter(self, motion: LoadKinematics, place: Array) -> list[Array]:
+    def _matter(self, motion: LoadKinematics, point: Array) -> list[Array]:
         """The material points of body and ground at a world point, each in its own axes."""
         frames = [motion.frame(name) for name in (self.body, self.ground)]
-        return [frame.R.T @ (place - frame.p) for frame in frames]
+        return [frame.R.T @ (point - frame.p) for frame in frames]
 
-    def _velocity(self, motion: LoadKinematics, place: Array) -> tuple[Array, Array]:
+    def _velocity(self, motion: LoadKinematics, point: Array) -> tuple[Array, Array]:
         """J and c of the velocity of the body relative to the ground at a world point."""
-        first, second = self._matter(motion, place)
+        first, second = self._matter(motion, point)
         _, J1, c1 = motion.frame(self.body).point(first)
         if self.ground == WORLD:
             return J1, c1
@@ -155,75 +155,75 @@ class ContactLoad(Laws, Load):
         return {}
 
     def lowering(self, motion: LoadKinematics) -> Lowering:
-        meeting = self.meeting(motion)
-        J, c = self._velocity(motion, meeting.place)
+        geometry = self.geometry(motion)
+        J, c = self._velocity(motion, geometry.point)
         velocity, model = J @ motion.qd + c, motion.model.description
-        _, measured = self._slip(motion, meeting.normal, velocity)
+        _, measured = self._slip(motion, geometry.normal, velocity)
         bounds = {ONSET: motion.lower(onset(model)), SLOWEST: motion.lower(slowest_slip(model))}
-        known = {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **bounds, **self.more(motion)}
+        known = {DEPTH: geometry.depth, RATE: -(geometry.normal @ velocity), **measured, **bounds, **self.more(motion)}
         return motion.lower.with_values({measure(name).name: x for name, x in known.items()})
 
     def applied(self, motion: LoadKinematics) -> list[Applied]:
-        meeting, lower = self.meeting(motion), self.lowering(motion)
-        J, c = self._velocity(motion, meeting.place)
+        geometry, lower = self.geometry(motion), self.lowering(motion)
+        J, c = self._velocity(motion, geometry.point)
         press, drag = self.laws[:2]
-        force = scaled(lower(press), meeting.normal)
+        force = scaled(lower(press), geometry.normal)
         with np.errstate(all="ignore"):  # 0/0 at zero slip in an inactive branch
             if drag != 0:
-                force = force - scaled(lower(drag), self._slip(motion, meeting.normal, J @ motion.qd + c)[0])
-        first, second = self._matter(motion, meeting.place)
+                force = force - scaled(lower(drag), self._slip(motion, geometry.normal, J @ motion.qd + c)[0])
+        first, second = self._matter(motion, geometry.point)
         wrenches = (*at_point(motion, self.body, first, force), *at_point(motion, self.ground, second, -force))
         return [Applied(self.name, force, J, c, wrenches=wrenches)]
 
     # verification
 
-    def _forces(self, watch: MotionProbe) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _forces(self, probe: MotionProbe) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The contact point, normal force, friction, and the variation (3, n, K) of the body relative to the ground there.
 
         The material point x at the contact point is fixed on its body: v = ṗ + Ṙ x, δr = δp + δR x.
         """
 
-        def flat(places: ReferencePoses) -> Array:
-            depth, normal, place = self.reference_geometry(places)
-            return vector([depth, *normal, *place])
+        def flat(poses: ReferencePoses) -> Array:
+            depth, normal, point = self.reference_geometry(poses)
+            return vector([depth, *normal, *point])
 
-        met = watch.traced(flat)
-        depth, normal, place = met.value[0], met.value[1:4], met.value[4:]
-        velocity, change = np.zeros((3, watch.K)), 0.0
+        met = probe.traced(flat)
+        depth, normal, point = met.value[0], met.value[1:4], met.value[4:]
+        velocity, change = np.zeros((3, probe.K)), 0.0
         for name, sign in ((self.body, 1.0), (self.ground, -1.0)):
-            origin, axes = point_of(watch, name, ORIGIN), axes_of(watch, name)
-            x = np.einsum("yak,yk->ak", axes.value, place - origin.value)
+            origin, axes = point_of(probe, name, ORIGIN), axes_of(probe, name)
+            x = np.einsum("yak,yk->ak", axes.value, point - origin.value)
             velocity = velocity + sign * (origin.rate + np.einsum("yak,ak->yk", axes.rate, x))
             change = change + sign * (origin.change + np.einsum("yank,ak->ynk", axes.change, x))
         slip = velocity - normal * np.sum(normal * velocity, axis=0)
         if (rigid := self.unilateral) is not None:
-            press = watch.number(se.Symbol(rigid.press))
-            return place, press * normal, self._rubbed(watch, press, normal), np.asarray(change)
-        press = self.pressed(watch, depth, met.rate[0])
-        return place, press * normal, self.dragged(watch, press, slip, normal), np.asarray(change)
+            press = probe.number(se.Symbol(rigid.press))
+            return point, press * normal, self._rigid_friction(probe, press, normal), np.asarray(change)
+        press = self.normal_force(probe, depth, met.rate[0])
+        return point, press * normal, self.friction_force(probe, press, slip, normal), np.asarray(change)
 
-    def _rubbed(self, watch: MotionProbe, press: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    def _rigid_friction(self, probe: MotionProbe, press: np.ndarray, normal: np.ndarray) -> np.ndarray:
         """Friction of a rigid contact from its parameters."""
         rigid = self.unilateral
-        if rigid is None or not rigid.rubs or self.planar is None:
+        if rigid is None or not rigid.has_friction or self.planar is None:
             return np.zeros_like(normal)
-        mu, rub, side = (watch.number(x) for x in (self.friction, se.Symbol(rigid.rub), se.Symbol(rigid.slide)))
+        mu, rub, side = (probe.number(x) for x in (self.friction, se.Symbol(rigid.rub), se.Symbol(rigid.slide)))
         out = np.array(self.planar, dtype=float)
         x, y, z = normal
         w = np.array([out[1] * z - out[2] * y, out[2] * x - out[0] * z, out[0] * y - out[1] * x])
         return -(rub + mu * side * press) * w / np.sqrt(np.sum(w * w, axis=0))
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
         """F·(δr of the body − δr of the ground)."""
-        _, press, drag, change = self._forces(watch)
+        _, press, drag, change = self._forces(probe)
         value = np.einsum("xk,xnk->nk", press + drag, change)
         return VirtualWork(self.name, value, np.linalg.norm(press + drag, axis=0) * np.linalg.norm(change, axis=0))
 
-    def actions(self, watch: MotionProbe) -> Iterator[Action]:
-        place, press, drag, _ = self._forces(watch)
+    def actions(self, probe: MotionProbe) -> Iterator[Action]:
+        point, press, drag, _ = self._forces(probe)
         for name, sign in ((self.body, 1.0), (self.ground, -1.0)):
             if name != WORLD:
-                yield Action(name, sign * (press + drag), place, np.zeros((3, watch.K)))
+                yield Action(name, sign * (press + drag), point, np.zeros((3, probe.K)))
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class Unilateral:
     impact: Impact
 
     @property
-    def rubs(self) -> bool:
+    def has_friction(self) -> bool:
         """True if it has friction."""
         return bool(self.friction != 0)
 
@@ -272,14 +272,14 @@ class Unilateral:
     def parameters(self) -> Iterator[str]:
         """The parameters of its force."""
         yield self.press
-        if self.rubs:
+        if self.has_friction:
             yield from (self.rub, self.slide)
 
     @property
     def laws(self) -> tuple[Formula, Formula]:
         """Normal force and drag, which is opposite to the slip."""
         N, rub, slide = (se.Symbol(name) for name in (self.press, self.rub, self.slide))
-        return N, slide * self.friction * N + rub if self.rubs else se.Integer(0)
+        return N, slide * self.friction * N + rub if self.has_friction else se.Integer(0)
 
 
 @dataclass(frozen=True)
@@ -293,5 +293,5 @@ class ConstrainedRate:
     def at(self, motion: LoadKinematics) -> Scalar:
         """Its value, a function of (q, q̇, t)."""
         load = next(load for load in motion.model.loads if load.name == self.load)
-        opening = load.opening(motion)
-        return opening.slip if self.slips else opening.rate
+        gap_state = load.gap_state(motion)
+        return gap_state.slip if self.slips else gap_state.rate

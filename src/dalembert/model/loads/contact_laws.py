@@ -17,7 +17,7 @@ Friction is μ N opposite to the slip. In a planar motion it is exact, with its 
 
 Between two unilateral walls at lower and upper the force on x is F = N(lower − x, −ẋ) − N(x − upper, ẋ).
 
-With a coefficient of restitution instead of a stiffness a contact is rigid: its force follows from the motion, see `touching`.
+With a coefficient of restitution instead of a stiffness a contact is rigid: see `contact_base`.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ REST_SPEED = 1e-6  # a speed: slower approaches do not bounce
 ONSET, SLOWEST = "onset", "slowest"
 NOTHING = se.Integer(0)
 _ELASTIC = {"stiffness": 0, "damping": 0, "dissipation": 0, "exponent": 1}  # with their defaults
-PLACE = measure("position")
+POSITION = measure("position")
 
 
-def _read_impact(model: Elements, given: object, where: str) -> object:
-    if given not in IMPACTS:
-        raise InputError(f"{where}: got {short_repr(given)}. Expected {_IMPACT_NAMES}.")
-    return given
+def _read_impact(model: Elements, impact: object, where: str) -> object:
+    if impact not in IMPACTS:
+        raise InputError(f"{where}: got {short_repr(impact)}. Expected {_IMPACT_NAMES}.")
+    return impact
 
 
 _IMPACT_NAMES = "'newton', 'poisson' or 'successive'"
@@ -107,18 +107,18 @@ class Press:
         smoothed = depth * (depth**2 + measure(ONSET) ** 2) ** ((n - 1) / 2)
         return self.stiffness * (depth**n if integer else smoothed)
 
-    def press_in_words(self) -> str:
+    def press_description(self) -> str:
         """A description of the law."""
         if self.push is not None:
             return f"push {formula_string(plain(self.push))}"
-        parts = [(name, getattr(self, name), usual) for name, usual in _ELASTIC.items()]
-        return ", ".join(f"{name} {formula_string(x)}" for name, x, usual in parts if x != usual)
+        parts = [(name, getattr(self, name), default) for name, default in _ELASTIC.items()]
+        return ", ".join(f"{name} {formula_string(x)}" for name, x, default in parts if x != default)
 
     def press_faults(self, title: str, table: dict[str, float]) -> list[Problem]:
         """Invalid numbers and redundant arguments."""
         known = {name: value(getattr(self, name), table) for name in _ELASTIC}
         found = not_negative(title, {name: x for name, x in known.items() if name != "exponent"})
-        elastic = [name for name, usual in _ELASTIC.items() if known[name] != usual]
+        elastic = [name for name, default in _ELASTIC.items() if known[name] != default]
         if self.push is not None and elastic:
             fact = f"push defines the complete law, but {elastic[0]} is set, too."
             found.append(Problem(title, fact, "Remove one of them."))
@@ -131,12 +131,12 @@ class Press:
 
     # verification
 
-    def pressed(self, watch: MotionProbe, depth: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    def normal_force(self, probe: MotionProbe, depth: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """N at every state."""
         if self.push is not None:
-            force = watch.number(self.push, {measure(DEPTH).name: depth, measure(RATE).name: rate})
+            force = probe.number(self.push, {measure(DEPTH).name: depth, measure(RATE).name: rate})
         else:
-            k, c, d, n = (watch.number(x) for x in (self.stiffness, self.damping, self.dissipation, self.exponent))
+            k, c, d, n = (probe.number(x) for x in (self.stiffness, self.damping, self.dissipation, self.exponent))
             force = k * np.maximum(depth, 0.0) ** n * (1 + d * rate) + c * rate
         return np.where(depth > 0, np.maximum(force, 0.0), 0.0)
 
@@ -193,13 +193,13 @@ class Laws(Press):
             return piecewise(drag, se.Lt(0, measure(DEPTH)), NOTHING)
         return bound / se.sqrt(square + self.smoothing**2)
 
-    def in_words(self) -> str:
+    def laws_description(self) -> str:
         """A description of the law."""
         if self.restitution is not None:
             impact = f", {self.impact}" if self.impact != "newton" else ""
             press = f"rigid, restitution {formula_string(self.restitution)}{impact}"
         else:
-            press = self.press_in_words()
+            press = self.press_description()
         if self.friction == 0:
             return press
         return f"{press}, friction {formula_string(self.friction)}{', exact' if self.planar is not None else ''}"
@@ -223,7 +223,7 @@ class Laws(Press):
             found.append(Problem(f"{title}, restitution", f"the value is {e:g}.", "Expected a number from 0 to 1."))
         if slow <= 0:
             found.append(Problem(f"{title}, rest_speed", f"the value is {slow:g}.", "Expected a small positive speed."))
-        options = [(key, value(getattr(self, key), table) != usual) for key, usual in _ELASTIC.items()]
+        options = [(key, value(getattr(self, key), table) != default) for key, default in _ELASTIC.items()]
         options.append(("push", self.push is not None))
         for key in (key for key, is_set in options if is_set):
             fact = f"restitution makes it rigid, but {key} is set, too."
@@ -252,9 +252,9 @@ class Laws(Press):
 
     # verification
 
-    def dragged(self, watch: MotionProbe, press: np.ndarray, slip: np.ndarray, across: np.ndarray) -> np.ndarray:
+    def friction_force(self, probe: MotionProbe, press: np.ndarray, slip: np.ndarray, across: np.ndarray) -> np.ndarray:
         """The friction force (3, K) for a slip velocity (3, K); `across` is the normal."""
-        mu, b, soft = (watch.number(x) for x in (self.friction, self.viscous, self.smoothing))
+        mu, b, soft = (probe.number(x) for x in (self.friction, self.viscous, self.smoothing))
         if self.planar is not None:
             tangent = np.cross(np.array(self.planar, dtype=float)[:, None], across, axis=0)
             tangent = tangent / np.linalg.norm(tangent, axis=0)
@@ -283,7 +283,7 @@ def _positive(x: Formula) -> Formula:
 class Walls(Press, Load):
     """Base class of one or two unilateral walls with a normal force law."""
 
-    held_law: Formula | None = field(default=None, kw_only=True)  # the law with frozen conditions
+    frozen_law: Formula | None = field(default=None, kw_only=True)  # the law with frozen conditions
 
     @property
     @abstractmethod
@@ -293,13 +293,13 @@ class Walls(Press, Load):
     @property
     def resistance(self) -> Formula:
         """The restoring force, a formula of the position and its rate."""
-        if self.held_law is not None:
-            return self.held_law
+        if self.frozen_law is not None:
+            return self.frozen_law
         (lower, upper), rate, total = self.walls, measure(RATE), NOTHING
         if lower is not None:
-            total += self.press.subs({measure(DEPTH): lower - PLACE, rate: -rate})
+            total += self.press.subs({measure(DEPTH): lower - POSITION, rate: -rate})
         if upper is not None:
-            total -= self.press.subs({measure(DEPTH): PLACE - upper})
+            total -= self.press.subs({measure(DEPTH): POSITION - upper})
         return total
 
     @property
@@ -309,24 +309,24 @@ class Walls(Press, Load):
     def numbers(self) -> Iterator[tuple[str, Formula]]:
         return super().numbers() if self.push is None else numbers_but(self.push, super().numbers())
 
-    def frozen(self, hold: Callable[[Formula], Formula]) -> Self:
-        return replace(self, held_law=hold(self.resistance))
+    def freeze(self, hold: Callable[[Formula], Formula]) -> Self:
+        return replace(self, frozen_law=hold(self.resistance))
 
-    def measured(self, motion: LoadKinematics, place: Scalar, rate: Scalar) -> Lowering:
+    def measured(self, motion: LoadKinematics, position: Scalar, rate: Scalar) -> Lowering:
         """Converts its law to a scalar, with the position, its rate, and the depth below which the law is smoothed."""
         body, joint, k = self.in_joints[0]
         joints = next(each.joints for each in motion.model.bodies if each.name == body)
-        least = scales.ONSET if scales.turns(joints[joint], k) else scales.onset(motion.model.description)
-        known = {PLACE: place, measure(RATE): rate, measure(ONSET): motion.lower(least)}
+        onset = scales.ONSET if scales.is_rotation(joints[joint], k) else scales.onset(motion.model.description)
+        known = {POSITION: position, measure(RATE): rate, measure(ONSET): motion.lower(onset)}
         return motion.lower.with_values({symbol.name: x for symbol, x in known.items()})
 
     # verification
 
-    def pushed_back(self, watch: MotionProbe, x: Derivatives) -> np.ndarray:
+    def restoring_force(self, probe: MotionProbe, x: Derivatives) -> np.ndarray:
         """The restoring force at every state."""
-        (lower, upper), total = self.walls, np.zeros(watch.K)
+        (lower, upper), total = self.walls, np.zeros(probe.K)
         if lower is not None:
-            total = total + self.pressed(watch, watch.number(lower) - x.value, -x.rate)
+            total = total + self.normal_force(probe, probe.number(lower) - x.value, -x.rate)
         if upper is not None:
-            total = total - self.pressed(watch, x.value - watch.number(upper), x.rate)
+            total = total - self.normal_force(probe, x.value - probe.number(upper), x.rate)
         return total

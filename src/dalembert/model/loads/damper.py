@@ -32,5 +32,5 @@ class Damper(Between):
         """At length zero its force is 0/0, with the limit −damping × rate of the vector between its ends."""
         return self._span(motion, motion.lower(0), regular=True)
 
-    def tension(self, watch: MotionProbe, length: Derivatives) -> np.ndarray:
-        return watch.number(self.damping) * length.rate
+    def tension(self, probe: MotionProbe, length: Derivatives) -> np.ndarray:
+        return probe.number(self.damping) * length.rate

@@ -35,7 +35,7 @@ class DiskOnPlane(OnPlane):
     radius: Formula = argument(constant_length, positional=True, about="a constant: the radius of the disk")
     axis: UnitVector = argument(direction, (0, 1, 0), about="three numbers: the axis of the disk, in axes of the body")
 
-    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
+    def geometry(self, motion: LoadKinematics) -> ContactGeometry:
         """From the center downward in the disk: u = ((n·a) a − n)/√(1 − (n·a)²) for its axis a."""
         frame, ground = motion.frame(self.body), motion.frame(self.ground)
         center, _, _ = frame.point(vector_of(motion, self.center))
@@ -47,10 +47,10 @@ class DiskOnPlane(OnPlane):
         height = n @ (center - ground.p - ground.R @ vector_of(motion, self.point))
         return ContactGeometry(radius * sine - height, n, center + arm)
 
-    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, poses: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """The downward direction is perpendicular to the axis and to the intersection of disk and plane."""
-        a, n = places.frames[self.body].along(self.axis), places.frames[self.ground].along(self.normal)
+        a, n = poses.frames[self.body].along(self.axis), poses.frames[self.ground].along(self.normal)
         level = cross(n, a)
-        down = scaled(places.lower(self.radius) / places.algebra.sqrt(level @ level), cross(level, a))
-        lowest = places.point(self.body, self.center) + down
-        return n @ (places.point(self.ground, self.point) - lowest), n, lowest
+        down = scaled(poses.lower(self.radius) / poses.algebra.sqrt(level @ level), cross(level, a))
+        lowest = poses.point(self.body, self.center) + down
+        return n @ (poses.point(self.ground, self.point) - lowest), n, lowest

@@ -72,9 +72,9 @@ class Drag(AtPoint):
         force = scaled(-size * motion.algebra.sqrt(v @ v + eps * eps), v)
         return [Applied(self.name, force, J, c, wrenches=at_point(motion, self.body, point, force))]
 
-    def acting(self, watch: MotionProbe) -> tuple[Derivatives, np.ndarray]:
-        point = point_of(watch, self.body, watch.center(self.body) if self.point is None else self.point)
-        against = point.rate - watch.numbers(self.wind)
-        speed = np.linalg.norm(np.concatenate([against, watch.number(self.smoothing)[None]]), axis=0)
-        pressure = 0.5 * watch.number(self.density) * speed
-        return point, -pressure * watch.number(self.area) * watch.number(self.coefficient) * against
+    def applied_force(self, probe: MotionProbe) -> tuple[Derivatives, np.ndarray]:
+        point = point_of(probe, self.body, probe.center(self.body) if self.point is None else self.point)
+        against = point.rate - probe.numbers(self.wind)
+        speed = np.linalg.norm(np.concatenate([against, probe.number(self.smoothing)[None]]), axis=0)
+        pressure = 0.5 * probe.number(self.density) * speed
+        return point, -pressure * probe.number(self.area) * probe.number(self.coefficient) * against

@@ -33,12 +33,12 @@ def lowest(motion: LoadKinematics, semi_axes: Vector3, rotation: Vector3, up: Ar
     return R @ scaled(-1 / depth, A2_m), depth
 
 
-def below(places: ReferencePoses, body: str, semi_axes: Vector3, rotation: Vector3, up: Array) -> Array:
+def below(poses: ReferencePoses, body: str, semi_axes: Vector3, rotation: Vector3, up: Array) -> Array:
     """For verification, in world axes: the lowest point Σ yᵢ fᵢ with |y| = 1 and semi-diameters fᵢ has y along −(up·fᵢ)."""
-    axes = places.fixed_frame(body, ORIGIN, rotation).R
-    f = [scaled(places.lower(a), axes[:, i]) for i, a in enumerate(semi_axes)]
+    axes = poses.fixed_frame(body, ORIGIN, rotation).R
+    f = [scaled(poses.lower(a), axes[:, i]) for i, a in enumerate(semi_axes)]
     y = vector([up @ each for each in f])
-    far = 1 / places.algebra.sqrt(y @ y)
+    far = 1 / poses.algebra.sqrt(y @ y)
     return sum((scaled(-far * each, axis) for each, axis in zip(y, f, strict=True)), start=scaled(0.0, up))
 
 
@@ -86,7 +86,7 @@ class EllipsoidOnPlane(ContactLoad):
     def problems(self, table: dict[str, float]) -> list[Problem]:
         return super().problems(table) + misshapen(self.title, self.semi_axes, table) + beside_normal(self, self.normal)
 
-    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
+    def geometry(self, motion: LoadKinematics) -> ContactGeometry:
         frame, ground = motion.frame(self.body), motion.frame(self.ground)
         n, center = ground.R @ vector(list(self.normal)), vector_of(motion, self.center)
         arm, depth = lowest(motion, self.semi_axes, self.rotation, frame.R.T @ n)
@@ -94,8 +94,8 @@ class EllipsoidOnPlane(ContactLoad):
         height = n @ (middle - ground.p - ground.R @ vector_of(motion, self.point))
         return ContactGeometry(depth - height, n, middle + frame.R @ arm)
 
-    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, poses: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """By three conjugate semi-diameters."""
-        n = places.frames[self.ground].along(self.normal)
-        place = places.point(self.body, self.center) + below(places, self.body, self.semi_axes, self.rotation, n)
-        return n @ (places.point(self.ground, self.point) - place), n, place
+        n = poses.frames[self.ground].along(self.normal)
+        point = poses.point(self.body, self.center) + below(poses, self.body, self.semi_axes, self.rotation, n)
+        return n @ (poses.point(self.ground, self.point) - point), n, point

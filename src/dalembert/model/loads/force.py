@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.model.file_entries import Element
 from dalembert.model.keys import body_name, entries, moving_vector, optional_point
 from dalembert.model.loads.base import Applied, AtPoint, LoadKinematics, add, at_point, by_law, vector_of
-from dalembert.model.loads.force_laws import in_words, timed
+from dalembert.model.loads.force_laws import describe_formulas, timed
 from dalembert.model.python_laws import Law, Timing
 from dalembert.model.record import argument, builder_of, record
 from dalembert.model.reference_model import Derivatives, MotionProbe, in_world, point_of
@@ -41,7 +41,7 @@ class Force(AtPoint):
         return kind, entries(self, self.keys(), self.title, force=force)
 
     def law(self) -> tuple[str, str]:
-        return self.kind, f"{in_words(self.force)} in axes of {self.frame}"
+        return self.kind, f"{describe_formulas(self.force)} in axes of {self.frame}"
 
     def applied(self, motion: LoadKinematics) -> list[Applied]:
         point = motion.center(self.body) if self.point is None else vector_of(motion, self.point)
@@ -49,9 +49,9 @@ class Force(AtPoint):
         force = motion.frame(self.frame).R @ vector_of(motion, self.force)
         return [Applied(self.name, force, J, c, wrenches=at_point(motion, self.body, point, force))]
 
-    def acting(self, watch: MotionProbe) -> tuple[Derivatives, np.ndarray]:
-        at = watch.center(self.body) if self.point is None else self.point
-        return point_of(watch, self.body, at), in_world(watch, self.force, self.frame)
+    def applied_force(self, probe: MotionProbe) -> tuple[Derivatives, np.ndarray]:
+        at = probe.center(self.body) if self.point is None else self.point
+        return point_of(probe, self.body, at), in_world(probe, self.force, self.frame)
 
 
 @builder_of(Force)

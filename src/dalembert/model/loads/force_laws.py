@@ -59,28 +59,28 @@ def plain(formula: Formula) -> Formula:
 def law(*names: str) -> ValueType:
     """A formula of measures, parameters and time."""
 
-    def read(model: Elements, given: Written, where: str) -> Formula:
+    def read(model: Elements, formula: Written, where: str) -> Formula:
         reader = model.reader
         known = replace(reader, coordinates=(), points={}, parameters=(*reader.parameters, *names))
-        formula = known.read(given, where, rates=False)
-        used = {symbol.name for symbol in formula.free_symbols}
+        parsed = known.read(formula, where, rates=False)
+        used = {symbol.name for symbol in parsed.free_symbols}
         for name in sorted(used & {*names} & {*reader.parameters}):
             fact = f"the parameter '{name}' conflicts with the measure '{name}' of the load"
             raise InputError(f"{where}: {fact}. Rename the parameter.")
-        return formula.subs({se.Symbol(name): measure(name) for name in names})
+        return parsed.subs({se.Symbol(name): measure(name) for name in names})
 
     check = readable(f"a number or a formula of {', '.join(names)}, parameters and t in quotation marks", read)
     return ValueType(check, read, lambda formula, where: write_formula(plain(formula), where), unnamed=True)
 
 
-def _points(model: Elements, given: object, where: str) -> LookupTable | None:
+def _points(model: Elements, entries: object, where: str) -> LookupTable | None:
     """Read a table of rows of two numbers with increasing first entries."""
-    if given is None:
+    if entries is None:
         return None
-    given_rows = list(given) if is_sequence(given) else []
-    rows = [row for row in given_rows if is_sequence(row, 2)]
-    if not 2 <= len(rows) <= MAX_ROWS or len(rows) < len(given_rows):
-        got = f"{len(given_rows)} rows" if given_rows else short_repr(given)
+    all_rows = list(entries) if is_sequence(entries) else []
+    rows = [row for row in all_rows if is_sequence(row, 2)]
+    if not 2 <= len(rows) <= MAX_ROWS or len(rows) < len(all_rows):
+        got = f"{len(all_rows)} rows" if all_rows else short_repr(entries)
         expected = f"Expected 2 to {MAX_ROWS} rows of two numbers, such as [[0, 0], [0.1, 25]]."
         raise InputError(f"{where}: got {got}. {expected}")
     x, y = np.array([[model.number(v, f"{where}[{i}]") for v in row] for i, row in enumerate(rows)], dtype=float).T
@@ -96,7 +96,7 @@ curve_points = ValueType(
     _PAIRS,
     _points,
     lambda points, where: [short(row) for row in zip(points.times.tolist(), points.values.tolist(), strict=True)],
-    argument="Given",
+    argument="ArrayInput",
 )
 
 
@@ -144,9 +144,9 @@ def _mirrored(points: LookupTable | None) -> LookupTable | None:
     return None if points is None else table(-points.times[::-1], -points.values[::-1])
 
 
-def numbers_but(pull: Formula, given: Iterator[tuple[str, Formula]]) -> Iterator[tuple[str, Formula]]:
+def numbers_but(pull: Formula, formulas: Iterator[tuple[str, Formula]]) -> Iterator[tuple[str, Formula]]:
     """The formulas of a load without its law, which depends on measures."""
-    return ((path, formula) for path, formula in given if formula is not pull)
+    return ((path, formula) for path, formula in formulas if formula is not pull)
 
 
 @record
@@ -160,11 +160,11 @@ class ByLaw(Load):
     rate_curve: LookupTable | None = argument(curve_points, None, about="rows `[rate, pull]` with increasing rates")
 
     @classmethod
-    def build(cls, model: Model, **given: object) -> Model:
-        if all(given[key] is None for key in ("pull", "curve", "rate_curve")):
-            where = f"{cls.kind} '{given['name'] or cls.kind}'"
+    def build(cls, model: Model, **arguments: object) -> Model:
+        if all(arguments[key] is None for key in ("pull", "curve", "rate_curve")):
+            where = f"{cls.kind} '{arguments['name'] or cls.kind}'"
             raise InputError(f"{where}: got neither pull, curve nor rate_curve. Give at least one of them.")
-        return super().build(model, **{**given, "pull": 0 if given["pull"] is None else given["pull"]})
+        return super().build(model, **{**arguments, "pull": 0 if arguments["pull"] is None else arguments["pull"]})
 
     @property
     def _law(self) -> ForceLaw:
@@ -180,10 +180,10 @@ class ByLaw(Load):
     def law(self) -> tuple[str, str]:
         return self.kind, self._law.words()
 
-    def frozen(self, hold: Callable[[Formula], Formula]) -> Self:
+    def freeze(self, hold: Callable[[Formula], Formula]) -> Self:
         return replace(self, pull=hold(self._law.formula), curve=None, rate_curve=None)
 
-    def _pulls(self, lower: Lowering) -> Iterator[tuple[Scalar, Scalar | None]]:
+    def _force_terms(self, lower: Lowering) -> Iterator[tuple[Scalar, Scalar | None]]:
         """The conservative part with its potential, then the rest; zero parts are omitted."""
         energy, rest = self._law.parts
         if (pull := energy.diff(measure(self.measured[0]))) != 0:
@@ -191,12 +191,12 @@ class ByLaw(Load):
         if rest != 0:
             yield lower(rest), None
 
-    def _pulled(self, watch: MotionProbe, x: Derivatives) -> np.ndarray:
+    def _law_value(self, probe: MotionProbe, x: Derivatives) -> np.ndarray:
         """For verification: the sum of the formula as written and the curves."""
         known = dict.fromkeys((measure(name).name for name in self.measured), x.value)
         curves = ((self.curve, x.value), (self.rate_curve, x.rate))
         terms = [np.interp(at, points.times, points.values) for points, at in curves if points is not None]
-        return watch.number(self.pull, known | {measure(RATE).name: x.rate}) + sum(terms, start=np.zeros(watch.K))
+        return probe.number(self.pull, known | {measure(RATE).name: x.rate}) + sum(terms, start=np.zeros(probe.K))
 
 
 def rows(each: Check, what: str, about: str, *, required: bool = False) -> Key:
@@ -226,26 +226,26 @@ def increasing_times(times: ArrayInput, read: Read, where: str) -> np.ndarray:
 
 def curve(clock: np.ndarray, values: ArrayInput, read: Read, where: str) -> Formula:
     """The formula through one value for each time."""
-    given = row_of(values, f"{where}, values", "one for each time")
-    if len(given) != len(clock):
-        raise InputError(f"{where}: got {len(given)} values for {len(clock)} times. Expected one for each time.")
-    return polyline(clock, _numbers(given, read, f"{where}, values"))
+    row = row_of(values, f"{where}, values", "one for each time")
+    if len(row) != len(clock):
+        raise InputError(f"{where}: got {len(row)} values for {len(clock)} times. Expected one for each time.")
+    return polyline(clock, _numbers(row, read, f"{where}, values"))
 
 
-def three_curves(clock: np.ndarray, given: ArrayInput, read: Read, where: str) -> Vector3:
+def three_curves(clock: np.ndarray, values: ArrayInput, read: Read, where: str) -> Vector3:
     """The formulas through one row of three for each time."""
-    rows = [row for row in given if is_sequence(row, 3)] if is_sequence(given, len(clock)) else []
+    rows = [row for row in values if is_sequence(row, 3)] if is_sequence(values, len(clock)) else []
     if len(rows) != len(clock):
-        raise InputError(f"{where}: got {short_repr(given)}. Expected {len(clock)} rows of 3, one for each time.")
+        raise InputError(f"{where}: got {short_repr(values)}. Expected {len(clock)} rows of 3, one for each time.")
     x, y, z = _numbers([x for row in rows for x in row], read, where, 3).reshape(-1, 3).T
     return polyline(clock, x), polyline(clock, y), polyline(clock, z)
 
 
-def _numbers(given: list[Written], read: Read, where: str, width: int = 1) -> np.ndarray:
+def _numbers(values: list[Written], read: Read, where: str, width: int = 1) -> np.ndarray:
     """Read finite numbers, `width` in each row; one by one if some are not plain numbers."""
-    if all(map(_plain, given)):
-        return np.array(given, dtype=float)
-    return np.array([read(x, f"{where}[{i // width}]") for i, x in enumerate(given)])
+    if all(map(_plain, values)):
+        return np.array(values, dtype=float)
+    return np.array([read(x, f"{where}[{i // width}]") for i, x in enumerate(values)])
 
 
 def _plain(x: object) -> bool:
@@ -296,7 +296,7 @@ def short(numbers: Iterable[float]) -> list[float]:
     return [int(x) if x.is_integer() and abs(x) < 1e15 else x for x in numbers]
 
 
-def in_words(formulas: Sequence[Formula]) -> str:
+def describe_formulas(formulas: Sequence[Formula]) -> str:
     """The components, or the time span of a table."""
     curves = [knots(formula) for formula in formulas]
     times = {time for curve in curves for time, _ in curve or ()}

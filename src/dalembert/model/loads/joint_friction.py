@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 SMOOTHING = 1e-3  # default of robot files without smoothing
-both_ways = one_or_two("forward", "backward")
+forward_backward = one_or_two("forward", "backward")
 
 
 @record
@@ -56,12 +56,12 @@ class JointFriction(InJoint):
     is_friction = True
 
     viscous: Formula = argument(constant, 0, about="a constant")
-    coulomb: Pair = argument(both_ways, 0, about="a constant for both directions, or two: `[forward, backward]`")
+    coulomb: Pair = argument(forward_backward, 0, about="a constant for both directions, or two: `[forward, backward]`")
     smoothing: Formula = argument(
         constant, 0, about="a constant: regularization rate of the dry friction; 0: exact friction"
     )
     static: Pair | None = argument(
-        both_ways, None, about="a constant, or two: the static friction", absent="`coulomb`", default=None
+        forward_backward, None, about="a constant, or two: the static friction", absent="`coulomb`", default=None
     )
     stribeck: Formula | None = argument(
         optional_constant,
@@ -69,15 +69,15 @@ class JointFriction(InJoint):
         about="a constant: the rate over which static friction decays; without it, static friction acts only at rest",
         default=None,
     )
-    held_law: Formula | None = field(default=None, kw_only=True)  # the law with frozen conditions
+    frozen_law: Formula | None = field(default=None, kw_only=True)  # the law with frozen conditions
 
     @classmethod
-    def build(cls, model: Model, **given: object) -> Model:
-        if given["static"] is None and given["stribeck"] is not None:
-            where = f"{cls.kind} '{given['name']}'" if given["name"] else f"{cls.kind} on '{given['body']}'"
+    def build(cls, model: Model, **arguments: object) -> Model:
+        if arguments["static"] is None and arguments["stribeck"] is not None:
+            where = f"{cls.kind} '{arguments['name']}'" if arguments["name"] else f"{cls.kind} on '{arguments['body']}'"
             fact = "got stribeck without static. Give both: the static friction and the rate of its decay."
             raise InputError(f"{where}: {fact}")
-        return super().build(model, **given)
+        return super().build(model, **arguments)
 
     @property
     def exact(self) -> bool:
@@ -117,10 +117,10 @@ class JointFriction(InJoint):
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        return (self.resistance if self.held_law is None else self.held_law,)
+        return (self.resistance if self.frozen_law is None else self.frozen_law,)
 
-    def frozen(self, hold: Callable[[Formula], Formula]) -> Self:
-        return replace(self, held_law=hold(self.resistance))
+    def freeze(self, hold: Callable[[Formula], Formula]) -> Self:
+        return replace(self, frozen_law=hold(self.resistance))
 
     def reversed(self) -> Self:
         static = None if self.static is None else self.static[::-1]
@@ -174,18 +174,18 @@ class JointFriction(InJoint):
     def applied(self, motion: LoadKinematics) -> list[Applied]:
         return [self._along(motion, -self.lowering(motion)(self.formulas[0]))]
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        moved = self._moved(watch)
-        soft = watch.number(self.smoothing)
-        force = -watch.number(self.viscous) * moved.rate
-        dry = watch.numbers(self.coulomb)
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        motion = self._joint_motion(probe)
+        soft = probe.number(self.smoothing)
+        force = -probe.number(self.viscous) * motion.rate
+        dry = probe.numbers(self.coulomb)
         if dry.any() or self.static is not None:
-            sign = np.sign(moved.rate) if self.exact else moved.rate / np.hypot(moved.rate, soft)
+            sign = np.sign(motion.rate) if self.exact else motion.rate / np.hypot(motion.rate, soft)
             if self.static is not None and self.stribeck is not None:
-                fading = np.exp(-((moved.rate / watch.number(self.stribeck)) ** 2))
-                dry = fading * watch.numbers(self.static) + (1 - fading) * dry
+                fading = np.exp(-((motion.rate / probe.number(self.stribeck)) ** 2))
+                dry = fading * probe.numbers(self.static) + (1 - fading) * dry
             force = force - (0.5 * (1 + sign) * dry[0] + 0.5 * (1 - sign) * dry[1]) * sign
-        return product(self.name, force, moved)
+        return product(self.name, force, motion)
 
 
 def _words(pair: Pair) -> str:

@@ -44,7 +44,7 @@ class JointSpring(InJoint):
             out.append(self._along(motion, -c * self._state(motion)[1]))
         return out
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        moved = self._moved(watch)
-        force = -watch.number(self.stiffness) * (moved.value - watch.number(self.rest))
-        return product(self.name, force - watch.number(self.damping) * moved.rate, moved)
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        motion = self._joint_motion(probe)
+        force = -probe.number(self.stiffness) * (motion.value - probe.number(self.rest))
+        return product(self.name, force - probe.number(self.damping) * motion.rate, motion)

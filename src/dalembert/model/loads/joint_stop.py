@@ -52,16 +52,16 @@ class JointStop(Walls, InJoint):
     )
 
     @classmethod
-    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
-        if given["lower"] is not None or given["upper"] is not None:
-            return given
-        coordinate = _coordinate_of(model, given["body"], given["joint"], given["motion"])
+    def complete_arguments(cls, model: Model, arguments: Arguments, where: str) -> Arguments:
+        if arguments["lower"] is not None or arguments["upper"] is not None:
+            return arguments
+        coordinate = _coordinate_of(model, arguments["body"], arguments["joint"], arguments["motion"])
         ends = _ends_of(model, coordinate) if coordinate in model.limits else {}
         if all(end is None for end in ends.values()):
             which = f"the coordinate '{coordinate}' of the joint" if coordinate else "the joint"
             advice = "Give lower or upper, or set the limits of the coordinate first."
             raise InputError(f"{where}: got neither lower nor upper, and {which} has no limits. {advice}")
-        return {**given, **ends}
+        return {**arguments, **ends}
 
     @property
     def walls(self) -> tuple[Formula | None, Formula | None]:
@@ -74,7 +74,7 @@ class JointStop(Walls, InJoint):
     def law(self) -> tuple[str, str]:
         ends = (("below", self.lower), ("above", self.upper))
         where = " and ".join(f"{side} {formula_string(end)}" for side, end in ends if end is not None)
-        return self.kind, f"{where}: {self.press_in_words()}"
+        return self.kind, f"{where}: {self.press_description()}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         found = self.press_faults(self.title, table)
@@ -92,9 +92,9 @@ class JointStop(Walls, InJoint):
     def applied(self, motion: LoadKinematics) -> list[Applied]:
         return [self._along(motion, self.lowering(motion)(self.resistance))]
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        moved = self._moved(watch)
-        return product(self.name, self.pushed_back(watch, moved), moved)
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        motion = self._joint_motion(probe)
+        return product(self.name, self.restoring_force(probe, motion), motion)
 
 
 @builder_of(JointStop, in_files=False)

@@ -48,12 +48,12 @@ class JointStrut(ByLaw, InJoint):
         return replace(self, pull=mirrored.pull, curve=mirrored.curve, rate_curve=mirrored.rate_curve)
 
     def applied(self, motion: LoadKinematics) -> list[Applied]:
-        return [self._along(motion, -pull, V) for pull, V in self._pulls(self.lowering(motion))]
+        return [self._along(motion, -pull, V) for pull, V in self._force_terms(self.lowering(motion))]
 
     def lowering(self, motion: LoadKinematics) -> Lowering:
         value, rate = self._state(motion)
         return motion.lower.with_values({measure(POSITION[0]).name: value, measure(RATE).name: rate})
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        moved = self._moved(watch)
-        return product(self.name, -self._pulled(watch, moved), moved)
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        motion = self._joint_motion(probe)
+        return product(self.name, -self._law_value(probe, motion), motion)

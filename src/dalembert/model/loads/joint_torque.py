@@ -12,7 +12,7 @@ from dalembert.model.evaluation import value as evaluate
 from dalembert.model.file_entries import Element
 from dalembert.model.keys import Key, constant, entries, limit, moving
 from dalembert.model.loads.base import Applied, InJoint, LoadKinematics, add, controlled, new_name
-from dalembert.model.loads.force_laws import TIMES, curve, in_words, increasing_times, opposite, rows, short
+from dalembert.model.loads.force_laws import TIMES, curve, describe_formulas, increasing_times, opposite, rows, short
 from dalembert.model.python_laws import Law, Timing, controller_of
 from dalembert.model.record import argument, builder_of, record
 from dalembert.model.reference_model import MotionProbe, VirtualWork, product
@@ -56,7 +56,7 @@ class JointTorque(InJoint):
 
     def law(self) -> tuple[str, str]:
         if knots(self.value):
-            return "torque_table", in_words([self.value])
+            return "torque_table", describe_formulas([self.value])
         if found := saturation_limits(self.value):
             effort, low, high = map(formula_string, found)
             return "actuator", f"{effort}, cut off at {low} and {high}"
@@ -65,8 +65,8 @@ class JointTorque(InJoint):
     def applied(self, motion: LoadKinematics) -> list[Applied]:
         return [self._along(motion, motion.lower(self.value))]
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        return product(self.name, watch.number(self.value), self._moved(watch))
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        return product(self.name, probe.number(self.value), self._joint_motion(probe))
 
 
 @builder_of(
@@ -179,10 +179,10 @@ def torque_table(
     return add(model, JointTorque(key, body, joint, motion, value))
 
 
-def _saturated(model: Model, value: Formula, given: list[Written], where: str) -> Formula:
-    if len(given) not in (1, 2):
-        raise InputError(f"{where}: got {len(given)} values. Expected one, or the lowest and the highest.")
-    ends = [model.reader.constant(end, where) for end in given]
+def _saturated(model: Model, value: Formula, limits: list[Written], where: str) -> Formula:
+    if len(limits) not in (1, 2):
+        raise InputError(f"{where}: got {len(limits)} values. Expected one, or the lowest and the highest.")
+    ends = [model.reader.constant(end, where) for end in limits]
     low, high = ends if len(ends) == 2 else (-ends[0], ends[0])
     width = evaluate(high - low, model.parameter_values)
     if not width >= 0:

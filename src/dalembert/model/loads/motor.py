@@ -73,10 +73,10 @@ class Motor(_Line):
     def reversed(self) -> Self:
         return replace(self, command=-self.command)
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        moved = self._moved(watch)
-        left = watch.number(self.command) - moved.rate / watch.number(self.no_load_speed)
-        return product(self.name, watch.number(self.stall_torque) * left, moved)
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        motion = self._joint_motion(probe)
+        left = probe.number(self.command) - motion.rate / probe.number(self.no_load_speed)
+        return product(self.name, probe.number(self.stall_torque) * left, motion)
 
 
 @record
@@ -106,9 +106,9 @@ class DcMotor(_Line):
     ratio: Formula = argument(constant, 1, about="a constant: the gear ratio")
 
     @classmethod
-    def complete_arguments(cls, model: Model, given: Arguments, where: str) -> Arguments:
+    def complete_arguments(cls, model: Model, arguments: Arguments, where: str) -> Arguments:
         """Back-EMF and torque have the same constant in consistent units."""
-        return {**given, "back_emf": given["torque_constant"]} if given["back_emf"] is None else given
+        return {**arguments, "back_emf": arguments["torque_constant"]} if arguments["back_emf"] is None else arguments
 
     @property
     def line(self) -> tuple[Formula, Formula]:
@@ -118,8 +118,8 @@ class DcMotor(_Line):
     def reversed(self) -> Self:
         return replace(self, voltage=-self.voltage)
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        shaft, N = self._moved(watch), watch.number(self.ratio)
-        left = watch.number(self.voltage) - watch.number(self.back_emf) * N * shaft.rate
-        value = watch.number(self.torque_constant) * (left / watch.number(self.resistance)) * (N * shaft.change)
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        shaft, N = self._joint_motion(probe), probe.number(self.ratio)
+        left = probe.number(self.voltage) - probe.number(self.back_emf) * N * shaft.rate
+        value = probe.number(self.torque_constant) * (left / probe.number(self.resistance)) * (N * shaft.change)
         return VirtualWork(self.name, value, np.abs(value))

@@ -84,10 +84,10 @@ class PointGravity(Pull):
         first, second = (motion.frame(body).point(x)[0] for body, x in ends)
         return Span(self.name, self.kind, (first, second), motion.lower(0))
 
-    def attached(self, watch: MotionProbe) -> list[tuple[str, Vector3]]:
+    def attachment_points(self, probe: MotionProbe) -> list[tuple[str, Vector3]]:
         first, second = self.bodies
-        center = (_ZERO, _ZERO, _ZERO) if first == WORLD else watch.center(first)
-        return [(first, center if self.point is None else self.point), (second, watch.center(second))]
+        center = (_ZERO, _ZERO, _ZERO) if first == WORLD else probe.center(first)
+        return [(first, center if self.point is None else self.point), (second, probe.center(second))]
 
-    def tension(self, watch: MotionProbe, length: Derivatives) -> np.ndarray:
-        return watch.number(self.mu) * watch.mass(self.bodies[1]) / length.value**2
+    def tension(self, probe: MotionProbe, length: Derivatives) -> np.ndarray:
+        return probe.number(self.mu) * probe.mass(self.bodies[1]) / length.value**2

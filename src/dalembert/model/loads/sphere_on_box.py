@@ -73,7 +73,7 @@ class SphereOnBox(ContactLoad):
     @property
     def laws(self) -> tuple[Formula, ...]:
         """Normal force and drag, the distance of the center from the box, and the normal in axes of the box."""
-        return self.held_laws or (*super().laws, *self._nearest)
+        return self.frozen_laws or (*super().laws, *self._nearest)
 
     @property
     def _nearest(self) -> tuple[Formula, ...]:
@@ -95,7 +95,7 @@ class SphereOnBox(ContactLoad):
         normal = [piecewise(a, inside, sign * b / distance) for a, sign, b in zip(out, signs, beyond, strict=True)]
         return (piecewise(face, inside, distance), *normal)
 
-    def _place(self, motion: LoadKinematics) -> tuple[Frame, Array, Array]:
+    def _box_frame(self, motion: LoadKinematics) -> tuple[Frame, Array, Array]:
         """The frame of the box, the center in world axes, and the center in axes of the box."""
         angles = list(vector_of(motion, self.rotation))
         box = motion.frame(self.ground).fixed_frame(motion.algebra, vector_of(motion, self.position), angles)
@@ -103,21 +103,21 @@ class SphereOnBox(ContactLoad):
         return box, center, box.R.T @ (center - box.p)
 
     def more(self, motion: LoadKinematics) -> dict[str, Scalar]:
-        return dict(zip(_AXES, self._place(motion)[2], strict=True))
+        return dict(zip(_AXES, self._box_frame(motion)[2], strict=True))
 
-    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
-        box, center, x = self._place(motion)
+    def geometry(self, motion: LoadKinematics) -> ContactGeometry:
+        box, center, x = self._box_frame(motion)
         lower = motion.lower.with_values({measure(name).name: a for name, a in zip(_AXES, x, strict=True)})
         with np.errstate(all="ignore"):  # 0/0 inside the box, in a branch that is not taken
             distance, *normal = (lower(formula) for formula in self.laws[2:])
             n, radius = box.R @ vector(normal), motion.lower(self.radius)
         return ContactGeometry(radius - distance, n, center - scaled(radius, n))
 
-    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, poses: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """Outside: from the point of the box nearest to the center; inside: through the nearest face."""
-        algebra, box = places.algebra, places.fixed_frame(self.ground, self.position, self.rotation)
-        center, radius = places.point(self.body, self.center), places.lower(self.radius)
-        x, half = box.R.T @ (center - box.p), [0.5 * places.lower(edge) for edge in self.size]
+        algebra, box = poses.algebra, poses.fixed_frame(self.ground, self.position, self.rotation)
+        center, radius = poses.point(self.body, self.center), poses.lower(self.radius)
+        x, half = box.R.T @ (center - box.p), [0.5 * poses.lower(edge) for edge in self.size]
 
         def smaller(a: Scalar, b: Scalar) -> Scalar:
             return algebra.select(algebra.less(a, b, or_equal=False), a, b)

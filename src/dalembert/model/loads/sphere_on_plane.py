@@ -56,19 +56,19 @@ class SphereOnPlane(OnPlane):
 
     kind = "sphere_on_plane"
 
-    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
+    def geometry(self, motion: LoadKinematics) -> ContactGeometry:
         ground = motion.frame(self.ground)
         center, _, _ = motion.frame(self.body).point(vector_of(motion, self.center))
         n, radius = ground.R @ vector(list(self.normal)), motion.lower(self.radius)
         height = n @ (center - ground.p - ground.R @ vector_of(motion, self.point))
         return ContactGeometry(radius - height, n, center - scaled(radius, n))
 
-    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, poses: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """The lowest point in the frame of the ground, and its depth below the plane."""
-        frame, n = places.frames[self.ground], vector(list(self.normal))
-        center = frame.R.T @ (places.point(self.body, self.center) - frame.p)
-        deepest = center - scaled(places.lower(self.radius), n)
-        foot = vector([places.lower(x) for x in self.point])
+        frame, n = poses.frames[self.ground], vector(list(self.normal))
+        center = frame.R.T @ (poses.point(self.body, self.center) - frame.p)
+        deepest = center - scaled(poses.lower(self.radius), n)
+        foot = vector([poses.lower(x) for x in self.point])
         return n @ foot - n @ deepest, frame.along(self.normal), frame.point(deepest)
 
 

@@ -50,7 +50,7 @@ class SphereOnSphere(ContactLoad):
         found = super().problems(table) + sized(self.title, self.radius, table)
         return found + sized(f"{self.title}, ground", self.ground_radius, table)
 
-    def meeting(self, motion: LoadKinematics) -> ContactGeometry:
+    def geometry(self, motion: LoadKinematics) -> ContactGeometry:
         (c, _, _), (o, _, _) = (motion.frame(name).point(vector_of(motion, x)) for name, x in self.fixed_points)
         line, r, R = c - o, motion.lower(self.radius), motion.lower(self.ground_radius)
         distance = motion.algebra.sqrt(line @ line)
@@ -59,10 +59,10 @@ class SphereOnSphere(ContactLoad):
         depth = r + R - distance
         return ContactGeometry(depth, n, c - scaled(r - motion.algebra.half * depth, n))
 
-    def reference_geometry(self, places: ReferencePoses) -> tuple[Scalar, Array, Array]:
+    def reference_geometry(self, poses: ReferencePoses) -> tuple[Scalar, Array, Array]:
         """The midpoint of the two sphere points on the line through the centers."""
-        c, o = (places.point(name, x) for name, x in self.fixed_points)
-        r, R, line = places.lower(self.radius), places.lower(self.ground_radius), c - o
-        n = scaled(1 / places.algebra.sqrt(line @ line), line)
+        c, o = (poses.point(name, x) for name, x in self.fixed_points)
+        r, R, line = poses.lower(self.radius), poses.lower(self.ground_radius), c - o
+        n = scaled(1 / poses.algebra.sqrt(line @ line), line)
         near, far = c - scaled(r, n), o + scaled(R, n)
         return n @ (far - near), n, scaled(0.5, near + far)

@@ -38,16 +38,16 @@ class Spring(Between):
         length = motion.lower(self.natural_length)
         return None if motion.algebra.is_zero(length) else self._span(motion, length)
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
         """−k δ(½ distance²) without a natural length, also where the ends coincide."""
-        if watch.number(self.natural_length).any():
-            return super().reference_work(watch)
+        if probe.number(self.natural_length).any():
+            return super().reference_work(probe)
 
-        def half_square(places: ReferencePoses) -> Scalar:
-            first, second = (places.point(body, x) for body, x in self.fixed_points)
+        def half_square(poses: ReferencePoses) -> Scalar:
+            first, second = (poses.point(body, x) for body, x in self.fixed_points)
             return 0.5 * ((second - first) @ (second - first))
 
-        return product(self.name, -watch.number(self.stiffness), watch.traced(half_square))
+        return product(self.name, -probe.number(self.stiffness), probe.traced(half_square))
 
-    def tension(self, watch: MotionProbe, length: Derivatives) -> np.ndarray:
-        return watch.number(self.stiffness) * (length.value - watch.number(self.natural_length))
+    def tension(self, probe: MotionProbe, length: Derivatives) -> np.ndarray:
+        return probe.number(self.stiffness) * (length.value - probe.number(self.natural_length))

@@ -43,7 +43,7 @@ class Strut(ByLaw, Between):
         (line, J, c), lower = self._line(motion), self.lowering(motion)
         length = lower(measure(LENGTH))
         with np.errstate(all="ignore"):  # 0/0 where the ends coincide, see `span`
-            pulls = [(scaled(-pull / length, line), V) for pull, V in self._pulls(lower)]
+            pulls = [(scaled(-pull / length, line), V) for pull, V in self._force_terms(lower)]
         return [Applied(self.name, force, J, c, V, self._pull(motion, force)) for force, V in pulls]
 
     def lowering(self, motion: LoadKinematics) -> Lowering:
@@ -56,5 +56,5 @@ class Strut(ByLaw, Between):
     def span(self, motion: LoadKinematics) -> Span:
         return self._span(motion, motion.lower(0))
 
-    def tension(self, watch: MotionProbe, length: Derivatives) -> np.ndarray:
-        return self._pulled(watch, length)
+    def tension(self, probe: MotionProbe, length: Derivatives) -> np.ndarray:
+        return self._law_value(probe, length)

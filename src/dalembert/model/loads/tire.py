@@ -8,14 +8,14 @@
 | κ, tan α | longitudinal and lateral slip: −V_s·e_x / U and −V_s·e_y / U, with U = √(V_x² + low_speed²) |
 | s | normalized slip (c_x κ, c_y tan α): the force per load at small slip, with the stiffnesses c |
 
-The linear tire has the force load × s. By the Magic Formula of Pacejka and Bakker (The Magic Formula Tire Model, Vehicle System
+The linear tire has the force load × s. By the Magic Formula of Pacejka and Bakker (The Magic Formula Tyre Model, Vehicle System
 Dynamics 21 S1, 1992, 1–18), y = D sin(C arctan(B x − E (B x − arctan(B x)))), it is
 
     load × μ × sin(C arctan(φ − E (φ − arctan φ))) s/|s|,    φ = |s| / (C μ),
 
 with the friction μ, shape C, curvature E, D = μ × load, and B such that the slope at zero slip is that of the linear tire.
 Longitudinal and lateral slip are combined by the norm of the normalized slip, the simplest form of Sharp and Bettella
-(Tire Shear Force and Moment Descriptions by Normalisation of Parameters and the "Magic Formula", Vehicle System Dynamics 39,
+(Tyre Shear Force and Moment Descriptions by Normalisation of Parameters and the "Magic Formula", Vehicle System Dynamics 39,
 2003, 27–56).
 
 Deviates: U instead of |V_x|, so that slip is defined at rest, and |s| is √(s·s + 10⁻¹²). Camber thrust, aligning moment,
@@ -116,8 +116,8 @@ class Tire(Load):
             upright = 1 / algebra.sqrt(1 - (n @ axis) * (n @ axis))
             forwards = scaled(upright, cross(axis, n))
             arm = scaled(-motion.lower(self.radius) * upright, n - scaled(n @ axis, axis))
-        turning = skew(arm) @ frame.R
-        sliding, drift = J - turning @ frame.D, c - turning @ frame.E
+        rotational = skew(arm) @ frame.R
+        sliding, drift = J - rotational @ frame.D, c - rotational @ frame.E
         rolling, slip, low = forwards @ (J @ motion.qd + c), sliding @ motion.qd + drift, motion.lower(self.low_speed)
         pace = algebra.sqrt(rolling * rolling + low * low)
         across = cross(n, forwards)
@@ -140,15 +140,15 @@ class Tire(Load):
 
     # verification
 
-    def _down(self, places: ReferencePoses) -> Array:
+    def _down(self, poses: ReferencePoses) -> Array:
         """The vector from the center to the lowest point, in the plane of the wheel."""
-        n, axis = vector(list(self.normal)), places.frames[self.body].along(self.axis)
+        n, axis = vector(list(self.normal)), poses.frames[self.body].along(self.axis)
         down = scaled(n @ axis, axis) - n
-        return scaled(places.lower(self.radius) / places.algebra.sqrt(down @ down), down)
+        return scaled(poses.lower(self.radius) / poses.algebra.sqrt(down @ down), down)
 
-    def _acting(self, watch: MotionProbe) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _acting(self, probe: MotionProbe) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The force, the lowest point, and the variation of the material point there."""
-        center, axes, arm = point_of(watch, self.body, self.center), axes_of(watch, self.body), watch.traced(self._down)
+        center, axes, arm = point_of(probe, self.body, self.center), axes_of(probe, self.body), probe.traced(self._down)
         x = np.einsum("yak,yk->ak", axes.value, arm.value)  # the arm in body axes
         n = np.array(self.normal, dtype=float)
         axle = np.einsum("xak,a->xk", axes.value, np.array(self.axis, dtype=float))
@@ -156,22 +156,22 @@ class Tire(Load):
         along = along / np.linalg.norm(along, axis=0)
         across = np.cross(n[:, None], along, axis=0)
         slip = center.rate + np.einsum("yak,ak->yk", axes.rate, x)
-        U = np.hypot(np.sum(along * center.rate, axis=0), watch.number(self.low_speed))
+        U = np.hypot(np.sum(along * center.rate, axis=0), probe.number(self.low_speed))
         pairs = zip(self.stiffness, (along, across), strict=True)
-        s = np.stack([-watch.number(k) * np.sum(e * slip, axis=0) / U for k, e in pairs])
-        size, length = watch.number(self.load), np.sqrt(np.sum(s**2, axis=0) + float(_SLIP_REGULARIZATION))
+        s = np.stack([-probe.number(k) * np.sum(e * slip, axis=0) / U for k, e in pairs])
+        size, length = probe.number(self.load), np.sqrt(np.sum(s**2, axis=0) + float(_SLIP_REGULARIZATION))
         if self.mu is not None:
-            mu, C, E = (watch.number(x) for x in (self.mu, self.shape, self.curvature))
+            mu, C, E = (probe.number(x) for x in (self.mu, self.shape, self.curvature))
             B, D = 1 / (C * mu), mu * size
             size = D * np.sin(C * np.arctan((1 - E) * B * length + E * np.arctan(B * length))) / length
         force = size * (s[0] * along + s[1] * across)
         return force, center.value + arm.value, center.change + np.einsum("yank,ak->ynk", axes.change, x)
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        force, _, change = self._acting(watch)
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        force, _, change = self._acting(probe)
         value = np.einsum("xk,xnk->nk", force, change)
         return VirtualWork(self.name, value, np.linalg.norm(force, axis=0) * np.linalg.norm(change, axis=0))
 
-    def actions(self, watch: MotionProbe) -> Iterator[Action]:
-        force, place, _ = self._acting(watch)
-        yield Action(self.body, force, place, np.zeros((3, watch.K)))
+    def actions(self, probe: MotionProbe) -> Iterator[Action]:
+        force, point, _ = self._acting(probe)
+        yield Action(self.body, force, point, np.zeros((3, probe.K)))

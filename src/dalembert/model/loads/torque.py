@@ -12,10 +12,10 @@ from dalembert.model.file_entries import Element
 from dalembert.model.keys import body_name, entries, fixed_vector, moving_vector
 from dalembert.model.loads.base import Applied, Load, LoadKinematics, Wrench, add, by_law, new_name, vector_of
 from dalembert.model.loads.force import Force
-from dalembert.model.loads.force_laws import TIMES, in_words, increasing_times, rows, three_curves, timed
+from dalembert.model.loads.force_laws import TIMES, describe_formulas, increasing_times, rows, three_curves, timed
 from dalembert.model.python_laws import Law, Timing
 from dalembert.model.record import argument, builder_of, record
-from dalembert.model.reference_model import Action, MotionProbe, VirtualWork, axes_of, in_world, turn_of
+from dalembert.model.reference_model import Action, MotionProbe, VirtualWork, axes_of, in_world, rotation_variation
 from dalembert.model.values import WORLD, ArrayInput, Vector3, vector3
 from dalembert.symbolic.algebra_base import Array, zeros
 
@@ -44,7 +44,7 @@ class Torque(Load):
         return kind, entries(self, self.keys(), self.title, torque=torque)
 
     def law(self) -> tuple[str, str]:
-        return self.kind, f"{in_words(self.torque)} in axes of {self.frame}"
+        return self.kind, f"{describe_formulas(self.torque)} in axes of {self.frame}"
 
     def applied(self, motion: LoadKinematics) -> list[Applied]:
         torque_W = motion.frame(self.frame).R @ vector_of(motion, self.torque)
@@ -53,18 +53,18 @@ class Torque(Load):
             out.append(_moment(f"reaction of {self.name}", self.reaction, -torque_W, motion))
         return out
 
-    def reference_work(self, watch: MotionProbe) -> VirtualWork:
-        torque = in_world(watch, self.torque, self.frame)
-        value = np.einsum("xk,xnk->nk", torque, turn_of(axes_of(watch, self.body)))
+    def reference_work(self, probe: MotionProbe) -> VirtualWork:
+        torque = in_world(probe, self.torque, self.frame)
+        value = np.einsum("xk,xnk->nk", torque, rotation_variation(axes_of(probe, self.body)))
         if self.reaction is not None and self.reaction != WORLD:
-            value = value - np.einsum("xk,xnk->nk", torque, turn_of(axes_of(watch, self.reaction)))
+            value = value - np.einsum("xk,xnk->nk", torque, rotation_variation(axes_of(probe, self.reaction)))
         return VirtualWork(self.name, value, np.abs(value))
 
-    def actions(self, watch: MotionProbe) -> Iterator[Action]:
-        still, couple = np.zeros((3, watch.K)), in_world(watch, self.torque, self.frame)
-        yield Action(self.body, still, still, couple)
+    def actions(self, probe: MotionProbe) -> Iterator[Action]:
+        zero, couple = np.zeros((3, probe.K)), in_world(probe, self.torque, self.frame)
+        yield Action(self.body, zero, zero, couple)
         if self.reaction is not None:
-            yield Action(self.reaction, still, still, -couple)
+            yield Action(self.reaction, zero, zero, -couple)
 
 
 def _moment(name: str, body: str, torque_W: Array, motion: LoadKinematics) -> Applied:
