@@ -72,7 +72,7 @@ def test_the_next_process_neither_plans_nor_traces(patch, execution, base):
     first = values(model, execution)
     _next_process()
     patch.setattr(compiled_calls, "plan_of", lambda model: pytest.fail("it was planned again"))
-    patch.setattr(compiled_calls, "text_for", lambda *given, **more: pytest.fail("it was traced again"))
+    patch.setattr(compiled_calls, "traced_task", lambda *given, **more: pytest.fail("it was traced again"))
     for x, y in zip(values(model, execution), first, strict=True):
         assert np.array_equal(x, y)
 
@@ -124,7 +124,7 @@ def test_another_source_of_the_package_misses_the_cache(patch, tmp_path):
     _next_process()
     patch.setattr(execution, "package_digest", lambda: "another")
     traced = compiled_calls.traced_task
-    patch.setattr(compiled_calls, "text_for", lambda plan, task, **more: _doubled(traced(plan, task, **more)))
+    patch.setattr(compiled_calls, "traced_task", lambda plan, task, **more: _doubled(traced(plan, task, **more)))
     assert not np.array_equal(dl.dynamics(arm()).mass_matrix(np.zeros(2)), right)
     _next_process()
     patch.undo()
