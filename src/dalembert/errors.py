@@ -1,7 +1,8 @@
 """All exception types and warnings of dalembert.
 
 Each message has three parts: the problem with the path of the element, the expected and the actual value, and the fix.
-`model_error` combines all problems of a model; `suggest_name` suggests the known name closest to a misspelled one.
+`model_error` combines all problems of a model, `suggest_name` suggests the known name closest to a misspelled one, and
+`short_repr` formats a value.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+_MAX_LENGTH = 60  # of a value in a message
 
 
 class DalembertError(Exception):
@@ -134,3 +137,15 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
         return "No names are known here."
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return f"Known names: {', '.join(names[:12])}{more}."
+
+
+def short_repr(value: object) -> str:
+    """Format a value for a message: shortened, and without memory addresses.
+
+    >>> short_repr([1, 2]), short_repr(object())
+    ('[1, 2]', 'a value of type object')
+    """
+    printed = repr(value)
+    if " at 0x" in printed or isinstance(value, type) or callable(value):
+        return f"a value of type {type(value).__name__}"
+    return printed if len(printed) <= _MAX_LENGTH else f"{printed[:_MAX_LENGTH]}..."

@@ -91,12 +91,12 @@ def test_numba_laws_run_in_machine_code(formalism):
         out[0] = -4 * q[0] - qd[0] + t
 
     compiled = dl.derive(block(numba.njit(law)), formalism)
-    asked = []
-    plain = block(lambda t, s: asked.append(t) or -4 * s.q[0] - s.qd[0] + t)
+    times = []
+    plain = block(lambda t, s: times.append(t) or -4 * s.q[0] - s.qd[0] + t)
     run, expected = compiled.simulate(2.0, samples=5), dl.derive(plain, formalism).simulate(2.0, samples=5)
     assert np.array_equal(run.q, expected.q)
     assert np.array_equal(run.inputs["push"], expected.inputs["push"])
-    assert len(asked) > 100
+    assert len(times) > 100
     with pytest.raises(InputError, match=r"Expected law\(t, q, qd, out\)"):
         block(numba.njit(lambda t, q: 0.0))
 

@@ -14,7 +14,7 @@ import dalembert as dl
 # what derives and what compiles: calling any of these while a run is read is an error
 FORBIDDEN = (
     ("dalembert.formalisms.catalog", "find"),
-    ("dalembert.simulation.workspace", "Machine.derived"),
+    ("dalembert.simulation.workspace", "CompiledEquations.derived"),
     ("dalembert.simulation.workspace", "workspace_of"),
     ("dalembert.mechanics.system", "system_of"),
     ("dalembert.mechanics.facts", "facts_of"),
@@ -24,11 +24,11 @@ FORBIDDEN = (
     ("dalembert.codegen.program", "program_of"),
     ("dalembert.codegen.function", "compile_function"),
     ("dalembert.codegen.function", "function_of"),
-    ("dalembert.codegen.function", "Function.__call__"),
+    ("dalembert.codegen.function", "CompiledFunction.__call__"),
     ("dalembert.codegen.function", "NativeFunction.__call__"),
     ("dalembert.codegen.function", "PythonFunction.__call__"),
     ("dalembert.codegen.llvm._machine_code", "MachineCode.__init__"),
-    ("dalembert.codegen._python_backend", "Interpreted.__init__"),
+    ("dalembert.codegen._python_backend", "InterpretedProgram.__init__"),
     ("dalembert.simulation.integrators.integrate", "integrate"),
 )
 CASES = {

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dalembert as dl
-from dalembert.docstrings import described_parameters, joined, sections
+from dalembert.arguments import described_parameters, joined, sections
 from dalembert.evidence.comparison import Comparison
 from dalembert.evidence.proof import Proof
 from dalembert.evidence.verification import Agreement

@@ -68,7 +68,7 @@ def test_fewer_states_than_requested_are_reported(monkeypatch):
 
 
 def test_nothing_compared_raises_an_error(monkeypatch):
-    monkeypatch.setattr(catalog, "too_large", lambda about, model: "it is too large")
+    monkeypatch.setattr(catalog, "slow_compilation_reason", lambda about, model: "it is too large")
     with pytest.raises(dl.EngineError, match=r"no formalism could be evaluated \(lagrange: it is too large"):
         dl.verify(three_rails(1.0), states=5, engines=["python"])
 

@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics import random_states
-from dalembert.simulation._assembled import least_gaussian
+from dalembert.simulation._assembled import gauss_least_squares
 
 
 def random_equations(seed, n=5, r=2):
@@ -18,7 +18,7 @@ def random_equations(seed, n=5, r=2):
 @pytest.mark.parametrize("seed", range(3))
 def test_no_admissible_acceleration_has_a_smaller_gaussian(seed):
     M, h, A, beta = random_equations(seed)
-    chosen, _ = least_gaussian(M, h, A, beta, A)
+    chosen, _ = gauss_least_squares(M, h, A, beta, A)
     assert np.allclose(A @ chosen, beta)
     rng = np.random.default_rng(seed + 10)
     particular = np.linalg.lstsq(A, beta, rcond=None)[0]
@@ -31,7 +31,7 @@ def test_no_admissible_acceleration_has_a_smaller_gaussian(seed):
 
 def test_gaussian_is_convex_near_the_solution():
     M, h, A, beta = random_equations(7)
-    chosen, _ = least_gaussian(M, h, A, beta, A)
+    chosen, _ = gauss_least_squares(M, h, A, beta, A)
     free, least = np.linalg.svd(A)[2][2:], gaussian(M[None], h[None], chosen[None])[0]
     for direction in free:
         rise = [gaussian(M[None], h[None], chosen[None] + e * direction)[0] - least for e in (-1e-3, 1e-3)]

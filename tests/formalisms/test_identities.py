@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.formalisms import catalog
-from dalembert.formalisms.shared import quasi_velocities
+from dalembert.formalisms.shared import common_quantities
 from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.mechanics import random_states
 from dalembert.model.immutable import Frozen
@@ -18,7 +18,7 @@ def coefficients(model: dl.Model) -> np.ndarray:
     """Hamel's coefficients γ[i, j, l] at five consistent states."""
     space = workspace_of(setup(model, "python"))
     system = space.system
-    found = quasi_velocities.hamel_coefficients(system, quasi_velocities.with_constraints(system))[0]
+    found = common_quantities.hamel_coefficients(system, common_quantities.speeds_and_constraints(system))[0]
     n = len(system.q)
     parameters = system.algebra.symbols(list(model.parameter_values))
     function = compile_function(
@@ -62,13 +62,13 @@ def moving_speeds() -> dl.Model:
 def test_sum_over_hamel_coefficients_agrees_with_single_terms(name):
     model = moving_speeds() if name == "moving speeds" else dl.load(name)
     system = workspace_of(setup(model, "python")).system
-    full = quasi_velocities.with_constraints(system)
+    full = common_quantities.speeds_and_constraints(system)
     hamel, momenta = (
-        quasi_velocities.hamel_coefficients(system, full),
+        common_quantities.hamel_coefficients(system, full),
         system.algebra.symbols([f"m{i}" for i in range(len(full.u))]),
     )
     one_by_one = [momenta @ (hamel[0][:, j, :] @ full.u + hamel[1][:, j]) for j in range(len(full.u))]
-    together = quasi_velocities.hamel_terms(system, full, momenta)
+    together = common_quantities.hamel_terms(system, full, momenta)
     inputs = stack(system.q, full.u, momenta, vector([system.t]))
     parameters = system.algebra.symbols(list(model.parameter_values))
     function = compile_function(system.algebra, inputs, stack(vector(one_by_one), together), parameters)

@@ -49,8 +49,8 @@ def test_loops_agree_with_lagrange(name):
     states = random_states.consistent_states(with_contacts(model), 3, seed=2)
     known = dl.derive(model, engine="python").accelerations(states.q, states.qd, states.t)
     call = dl.dynamics(model, execution="rolled")._calls["forward", True]
-    ours, quiet = call.many([states.q, states.qd, 0 * states.qd], states.t, None, 1)
-    assert quiet
+    ours, valid = call.evaluate_batch([states.q, states.qd, 0 * states.qd], states.t, None, 1)
+    assert valid
     assert ours == pytest.approx(known, abs=1e-10 * max(1.0, np.abs(known).max()))
 
 

@@ -101,9 +101,9 @@ def test_one_state_runs_in_machine_code(loads, base):
     known, (q, s, x) = dl.dynamics(model, execution="rolled"), random_states(model, 8)
     for task, arguments in (("inverse", (q, s, x)), ("forward", (q, s, x)), ("bias", (q, s)), ("gravity", (q,))):
         call: Any = known._calls[task, True]
-        many, quiet = call.many(arguments, 0.7, None, 1)
+        many, valid = call.evaluate_batch(arguments, 0.7, None, 1)
         single = [np.ascontiguousarray(a[:, 3]) for a in arguments]
-        assert quiet
+        assert valid
         assert np.array_equal(call.single_state(*single, 0.7), many[:, 3])
         for i in range(len(arguments)):
             wrong = [a.copy() for a in single]

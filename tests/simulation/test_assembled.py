@@ -16,7 +16,7 @@ from dalembert.simulation import _assembled
 from dalembert.simulation._assembled import AssembledCode, InterpretedSolver, compiled_solution
 from dalembert.symbolic.graph import GRAPH
 
-DEPENDENT = tuple(way for way in Numeric if way.takes_dependent_rows)
+DEPENDENT = tuple(method for method in Numeric if method.takes_dependent_rows)
 BY = ("gauss", "udwadia_kalaba", "nullspace", "phong", "lagrange", "newton_euler")
 
 
@@ -37,45 +37,54 @@ def expected(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> t
     return found[: len(h)], A.T @ found[len(h) :]
 
 
-def solve(way: Numeric, most: int, *parts: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def solve(method: Numeric, max_rows: int, *parts: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """x and λ by Python, and by machine code whose program returns its inputs."""
     M, h, A, beta = parts
     n, r = len(h), len(beta)
     inputs = np.concatenate([M.ravel(), h, A.ravel(), beta, np.eye(n).ravel(), np.zeros(2 * n)])
     names = [f"x{i}" for i in range(len(inputs))]
     program = NativeFunction(program_of(GRAPH.symbols(names), names))
-    sizes = {"n_q": n, "n_v": n, "n_x": n, "n_rows": r, "n_lam": r, "even": 1, "most": most, "accelerations": 1}
+    sizes = {
+        "n_q": n,
+        "n_v": n,
+        "n_x": n,
+        "n_rows": r,
+        "n_lam": r,
+        "equal_energy_units": 1,
+        "max_rows": max_rows,
+        "accelerations": 1,
+    }
     sizes |= {"inputs": len(inputs), "n_parts": len(inputs), "outputs": 2 * n + r}
     sizes |= dict.fromkeys(("parts_tables", "power_tables"), _assembled.HEAD + n + r)
     plan = _assembled.FormLayout(**dict.fromkeys(_assembled.FormLayout._fields, 0) | sizes)._replace(
         parts=program.native.address
     )
     tables = np.concatenate([plan, np.ones(n + r), np.zeros(1)])
-    plain = _assembled.unknowns(plan, _assembled.SOLVERS[way], tables, inputs)
+    plain = _assembled.unknowns(plan, _assembled.SOLVERS[method], tables, inputs)
     out = np.empty(2 * n + r)
-    one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiled_solution(way).address)
+    one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiled_solution(method).address)
     one(*(a.ctypes.data for a in (inputs, np.zeros(1), tables, out)))
     return [plain, (out[n : 2 * n], out[2 * n :])]
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("n", "r", "count"), [(1, 1, 1), (5, 2, 2), (6, 5, 3), (4, 9, 3), (4, 5, 4), (5, 3, 0)])
-@pytest.mark.parametrize("way", DEPENDENT)
-def test_solves_with_dependent_rows(way, n, r, count, seed):
+@pytest.mark.parametrize("method", DEPENDENT)
+def test_solves_with_dependent_rows(method, n, r, count, seed):
     parts = system(seed, n, r, count)
     x, force = expected(*parts)
-    for found, lam in solve(way, min(r, n), *parts):
+    for found, lam in solve(method, min(r, n), *parts):
         assert np.allclose(found, x, rtol=1e-8, atol=1e-8)
         assert np.allclose(parts[2].T @ lam, force, rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("r", "count"), [(2, 2), (4, 3)])
-@pytest.mark.parametrize("way", [Numeric.MOORE_PENROSE, Numeric.NULL_SPACE, Numeric.GRAM_SCHMIDT])
-def test_solves_with_singular_mass_matrix(way, r, count, seed):
+@pytest.mark.parametrize("method", [Numeric.MOORE_PENROSE, Numeric.NULL_SPACE, Numeric.GRAM_SCHMIDT])
+def test_solves_with_singular_mass_matrix(method, r, count, seed):
     parts = system(seed, 6, r, count, massless=2)
     x, force = expected(*parts)
-    for found, lam in solve(way, count, *parts):
+    for found, lam in solve(method, count, *parts):
         assert np.allclose(found, x, rtol=1e-8, atol=1e-8)
         assert np.allclose(parts[2].T @ lam, force, rtol=1e-7, atol=1e-7)
 
@@ -89,11 +98,11 @@ def test_solves_with_independent_rows(seed):
         assert np.allclose(parts[2].T @ lam, force)
 
 
-@pytest.mark.parametrize("way", list(Numeric))
-def test_returns_nan_without_a_solution(way):
+@pytest.mark.parametrize("method", list(Numeric))
+def test_returns_nan_without_a_solution(method):
     M, h, A, beta = system(3, 4, 2, 2)
-    most = 2 if way.takes_dependent_rows else -1
-    for found, lam in solve(way, most, M, np.where(np.arange(4) == 1, np.nan, h), A, beta):
+    max_rows = 2 if method.takes_dependent_rows else -1
+    for found, lam in solve(method, max_rows, M, np.where(np.arange(4) == 1, np.nan, h), A, beta):
         assert np.isnan(found).all()
         assert np.isnan(lam).all()
     for found, _ in solve(Numeric.FULL_SYSTEM, -1, 0 * M, h, A, beta):

@@ -203,7 +203,7 @@ def test_work_is_integrated(native, name):
 MASSES = (1.0, 3.0, G)
 
 
-def pendulum(native: bool, guides: tuple[StepMonitor, ...] = ()) -> InitialValueProblem:
+def pendulum(native: bool, monitors: tuple[StepMonitor, ...] = ()) -> InitialValueProblem:
     """x² + y² = 1, projected in machine code or by the batched Python function."""
     from dalembert.mechanics import newton, rank
 
@@ -229,7 +229,7 @@ def pendulum(native: bool, guides: tuple[StepMonitor, ...] = ()) -> InitialValue
     surface = ProjectionData(
         PROJECT, known, half, half, False, 2, 4, 2, 1, 1, rows, rows, ones, ones, ones[:1], ones[:1], limits, 10
     )
-    names, parts = ("x", "y", "dot(x)", "dot(y)"), StepParts(projection=project, guides=guides)
+    names, parts = ("x", "y", "dot(x)", "dot(y)"), StepParts(projection=project, monitors=monitors)
     return problem(bob, names, [1.0, 0.0, 0.0, 0.0], native, p=MASSES, parts=parts, surface=surface)
 
 
@@ -305,11 +305,11 @@ def test_rates_and_constraints_are_machine_code():
     assert mechanics_of(plain, plain.kernel, plain.values, plain.model.inputs).machine is None
 
 
-# guides, progress, errors
+# monitors, progress, errors
 
 
 class Notes(StepMonitor):
-    """A guide that records the steps."""
+    """A monitor that records the steps."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
@@ -321,9 +321,9 @@ class Notes(StepMonitor):
 
 
 @by_engine
-def test_guides_receive_every_step_once(native):
+def test_monitors_receive_every_step_once(native):
     notes = Notes()
-    found = run(replace(planet(native), parts=StepParts(guides=(notes,))), "rk4", [0.0, 6.0], step=0.01)
+    found = run(replace(planet(native), parts=StepParts(monitors=(notes,))), "rk4", [0.0, 6.0], step=0.01)
     assert found.steps == len(notes.ends) == 600
     np.testing.assert_allclose(notes.ends, 0.01 * np.arange(1, 601), atol=1e-12)
 

@@ -13,9 +13,8 @@ from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import linearize
 from dalembert.analysis.tracking import DesiredMotion, joint_of, laws_of
 from dalembert.api.dynamics import Dynamics, dynamics
-from dalembert.arguments import as_finite_array, is_real, is_str_sequence, short_repr
+from dalembert.arguments import as_finite_array, documented_class, is_real, is_str_sequence, short_repr
 from dalembert.codegen.function import CompiledFunction, choose_engine, compile_function
-from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.loads.joint_friction import JointFriction

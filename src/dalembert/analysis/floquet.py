@@ -23,8 +23,7 @@ from dalembert.analysis.linear._residuals import (
 )
 from dalembert.analysis.linearize import At, read_state, speed_names
 from dalembert.api.load import accepts_source
-from dalembert.arguments import is_real, short_repr
-from dalembert.docstrings import documented_class
+from dalembert.arguments import documented_class, is_real, short_repr
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.description import Description, Elements
 from dalembert.model.immutable import FrozenValue

@@ -15,8 +15,7 @@ from dalembert.analysis.linear._spectrum import matched
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import At, linear_at, read_state
 from dalembert.api.load import accepts_source
-from dalembert.arguments import as_finite_array
-from dalembert.docstrings import documented_class
+from dalembert.arguments import as_finite_array, documented_class
 from dalembert.errors import ComputationError, InputError, suggest_name
 from dalembert.mechanics.facts import violated_fact
 from dalembert.model.description import Description, Elements

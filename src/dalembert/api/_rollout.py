@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.api.compiled_calls import Calls
-from dalembert.arguments import as_finite_array, is_integer, short_repr
-from dalembert.errors import InputError, SimulationError, suggest_name
+from dalembert.arguments import as_finite_array, is_integer
+from dalembert.errors import InputError, SimulationError, short_repr, suggest_name
 from dalembert.mechanics import newton
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constraint_batch import require_fulfilled, rows_of
@@ -93,8 +93,8 @@ class RolloutStepper:
         n, call = self.plan.tree.n, self.calls["semi_implicit", self.friction]
         tau = self.forces(t, x[:n], x[n:])
         step = np.full((1, x.shape[1]), self.dt)
-        found, quiet = call.many([x[:n], x[n:], tau, step], t, None, self.threads)
-        return found if quiet else self._require_valid(found, x, tau, t)
+        found, valid = call.evaluate_batch([x[:n], x[n:], tau, step], t, None, self.threads)
+        return found if valid else self._require_valid(found, x, tau, t)
 
     def _runge_kutta(self, base: np.ndarray, t: float) -> np.ndarray:
         n, call, size = self.plan.tree.n, self.calls["stage", self.friction], len(base)
@@ -102,8 +102,8 @@ class RolloutStepper:
         for weight, ahead in RK4:
             tau = self.forces(now, x[:n], x[n:])
             weights = np.repeat([[weight * self.dt], [ahead * self.dt]], x.shape[1], axis=1)
-            found, quiet = call.many([x[:n], x[n:], tau, base, total, weights], now, None, self.threads)
-            if not quiet:
+            found, valid = call.evaluate_batch([x[:n], x[n:], tau, base, total, weights], now, None, self.threads)
+            if not valid:
                 self._require_valid(found, x, tau, now)
             x, total, now = found[:size], found[size:], t + ahead * self.dt
         return with_unit_quaternions(self.plan.tree, total)
@@ -126,9 +126,9 @@ class ConstraintRows:
         """φ (K, h), the velocity level (K, r) and A (K, r, n) at q and s (·, K), without servo constraints."""
         r, n = len(self.plan.sizes), self.plan.tree.n_speeds
         found = self.function(np.concatenate([q, s, np.full((1, q.shape[1]), t)]), np.zeros(0))[:-1]
-        h, kept = len(found) - r * (n + 2), self.initially_enforced
-        A = np.moveaxis(found[: r * n].reshape(r, n, -1), -1, 0)[:, kept]
-        return found[r * (n + 2) :][kept[:h]].T, found[r * (n + 1) : r * (n + 2)][kept].T, A
+        h, enforced = len(found) - r * (n + 2), self.initially_enforced
+        A = np.moveaxis(found[: r * n].reshape(r, n, -1), -1, 0)[:, enforced]
+        return found[r * (n + 2) :][enforced[:h]].T, found[r * (n + 1) : r * (n + 2)][enforced].T, A
 
     @property
     def initially_enforced(self) -> np.ndarray:
@@ -150,8 +150,8 @@ class ConstrainedStepper(RolloutStepper):
         tree = self.plan.tree
         q, s = with_unit_quaternions(tree, x)[: tree.n], x[tree.n :]
         tau = self.forces(t, q, s)
-        sd, quiet = self.calls["forward", self.friction].many([q, s, tau], t, None, self.threads)
-        if not quiet:
+        sd, valid = self.calls["forward", self.friction].evaluate_batch([q, s, tau], t, None, self.threads)
+        if not valid:
             sd = walk.forward_dynamics(tree.model, q, s, tau, t, friction=self.friction)
         return np.concatenate([self._rates(q, s), sd])
 

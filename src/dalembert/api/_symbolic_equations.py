@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dalembert.api.equation_display import Blocks, DerivationDisplay
+from dalembert.arguments import documented_class
 from dalembert.display.math import html, latex, plain_text
 from dalembert.display.math.quantity_blocks import DerivationStep, DisplayedLaw
 from dalembert.display.math.sheet import notes_of
-from dalembert.docstrings import documented_class
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.solvers import directions, trial_vectors

@@ -11,10 +11,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.arguments import as_finite_array, is_integer, short_repr
+from dalembert.arguments import as_finite_array, is_integer
 from dalembert.codegen.disk_cache import Tuples, program_from_tuples, program_to_tuples
 from dalembert.codegen.function import CompiledFunction
-from dalembert.errors import InputError
+from dalembert.errors import InputError, short_repr
 from dalembert.model.description import Description
 from dalembert.model.immutable import FrozenValue
 from dalembert.recursive import tree_dynamics as walk
@@ -42,15 +42,15 @@ class Call:
         self._rows = math.prod(shape)
 
     @cached_property
-    def single_state(self) -> Quick | None:
+    def single_state(self) -> FastCall | None:
         """The compiled call for one state, `single_state(q, s, ..., t)`, or None; see `codegen/llvm/native_entry`."""
-        return _quick_of(self.function, self.sizes, self.shape)
+        return _fast_call_of(self.function, self.sizes, self.shape)
 
-    def one(self, given: Sequence[object], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
+    def evaluate_one(self, arguments: Sequence[object], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None if arrays are not doubles of the right shape, or the result is flagged."""
         if self.single_state is not None and (out is None or out.flags.c_contiguous):
-            return self.single_state(*given, t) if out is None else self.single_state(*given, t, out)
-        arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
+            return self.single_state(*arguments, t) if out is None else self.single_state(*arguments, t, out)
+        arrays = [a for a in arguments if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
         if [a.shape for a in arrays] != [(n,) for n in self.sizes]:
             return None
         found = self.function(np.concatenate([*arrays, [t]]), np.zeros(0))
@@ -58,23 +58,23 @@ class Call:
         result[...] = found[:-1].reshape(self.shape)
         return result if abs(found[-1]) <= 1 else None
 
-    def batch(self, given: Sequence[object]) -> list[np.ndarray] | None:
+    def batch_arrays(self, arguments: Sequence[object]) -> list[np.ndarray] | None:
         """The arrays of a batch; None unless all are doubles with the same number of states."""
-        if not isinstance(given[0], np.ndarray) or given[0].ndim != 2:
+        if not isinstance(arguments[0], np.ndarray) or arguments[0].ndim != 2:
             return None
-        count = given[0].shape[1]
-        arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
+        count = arguments[0].shape[1]
+        arrays = [a for a in arguments if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
         return arrays if [a.shape for a in arrays] == [(n, count) for n in self.sizes] else None
 
-    def many(
-        self, given: Sequence[np.ndarray], t: np.ndarray | float, out: np.ndarray | None, threads: int
+    def evaluate_batch(
+        self, arguments: Sequence[np.ndarray], t: np.ndarray | float, out: np.ndarray | None, threads: int
     ) -> tuple[np.ndarray, bool]:
         """The results at many states, and whether all of them are valid."""
-        count = given[0].shape[1]
+        count = arguments[0].shape[1]
         found = np.empty((*self.shape, count)) if out is None else out
         direct = found if found.flags.c_contiguous else np.empty(found.shape)
         flags, time = np.empty((1, count)), np.reshape(t, (1, count)) if isinstance(t, np.ndarray) else _row(t, count)
-        self.function.spread([*given, time], [direct.reshape(self._rows, count), flags], threads)
+        self.function.spread([*arguments, time], [direct.reshape(self._rows, count), flags], threads)
         if direct is not found:
             found[...] = direct
         highest, lowest = np.maximum.reduce(flags[0], initial=0.0), np.minimum.reduce(flags[0], initial=0.0)
@@ -90,10 +90,10 @@ def _row(t: float, count: int) -> np.ndarray:
 
 
 _MAX_STACK_NUMBERS = 2**12
-Quick = Callable[..., np.ndarray | None]
+FastCall = Callable[..., np.ndarray | None]
 
 
-def _quick_of(function: CompiledFunction, sizes: tuple[int, ...], shape: tuple[int, ...]) -> Quick | None:
+def _fast_call_of(function: CompiledFunction, sizes: tuple[int, ...], shape: tuple[int, ...]) -> FastCall | None:
     """The call in machine code; None on other engines, and if it needs too much memory on the stack."""
     if function.n_outputs + sum(sizes) > _MAX_STACK_NUMBERS or (code := function.native) is None:
         return None
@@ -102,14 +102,14 @@ def _quick_of(function: CompiledFunction, sizes: tuple[int, ...], shape: tuple[i
     return fast_call(code, sizes, shape) if is_possible() else None
 
 
-def require_out(out: np.ndarray | None, shape: tuple[int, ...], given: Sequence[np.ndarray] = ()) -> None:
+def require_out(out: np.ndarray | None, shape: tuple[int, ...], arguments: Sequence[np.ndarray] = ()) -> None:
     """Raise unless results can be written to `out`."""
     if out is None:
         return
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != _DOUBLE or not out.flags.writeable:
         got = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise InputError(f"out is {got}. Expected a writable float64 array of shape {shape}.")
-    if any(np.may_share_memory(out, array) for array in given):
+    if any(np.may_share_memory(out, array) for array in arguments):
         raise InputError("`out` overlaps an input array. Expected a separate array.")
 
 
@@ -169,7 +169,7 @@ class Calls(dict[Key, Call]):
         return sizes, known.shape(names, detail), rolled, program.to_tuples() if rolled else program_to_tuples(program)
 
 
-class SingleStateCalls(dict[tuple[str, bool], Quick]):
+class SingleStateCalls(dict[tuple[str, bool], FastCall]):
     """Calls for one state by task and friction; they return None for other arguments, and if the result is flagged.
 
     The call is compiled at the first call with a single state, so that batches do not compile it.
@@ -179,18 +179,18 @@ class SingleStateCalls(dict[tuple[str, bool], Quick]):
         super().__init__()
         self._calls = calls
 
-    def __missing__(self, key: tuple[str, bool]) -> Quick:
-        def compile_on_demand(*given: object) -> np.ndarray | None:
-            if getattr(given[0], "ndim", 0) == 1:
-                self[key] = self._calls[key].single_state or _never
+    def __missing__(self, key: tuple[str, bool]) -> FastCall:
+        def compile_on_demand(*arguments: object) -> np.ndarray | None:
+            if getattr(arguments[0], "ndim", 0) == 1:
+                self[key] = self._calls[key].single_state or _always_none
             return None
 
         unsupported = key[0] in ("inverse", "forward_derivatives") and self._calls.facts.constrained
-        found = self[key] = _never if unsupported else compile_on_demand
+        found = self[key] = _always_none if unsupported else compile_on_demand
         return found
 
 
-def _never(*given: object) -> None:
+def _always_none(*arguments: object) -> None:
     return None
 
 
@@ -242,7 +242,7 @@ class CompiledModel(FrozenValue):
     def _run(
         self,
         task: str,
-        given: tuple[Numbers, ...],
+        arguments: tuple[Numbers, ...],
         t: Numbers,
         friction: bool,
         out: Out,
@@ -251,25 +251,25 @@ class CompiledModel(FrozenValue):
     ) -> np.ndarray:
         call = self._calls[task, friction] if detail is None else self._calls[task, friction, detail]
         if isinstance(t, float):
-            if getattr(given[0], "ndim", 0) == 1:
+            if getattr(arguments[0], "ndim", 0) == 1:
                 if threads != 1:
                     require_threads(threads)
                 if out is not None:
                     require_out(out, call.shape)
-                if (quick := call.one(given, t, out)) is not None:
-                    return quick
-            elif (arrays := call.batch(given)) is not None:
+                if (fast_result := call.evaluate_one(arguments, t, out)) is not None:
+                    return fast_result
+            elif (arrays := call.batch_arrays(arguments)) is not None:
                 require_out(out, (*call.shape, arrays[0].shape[1]), arrays)
-                found, quiet = call.many(arrays, t, out, require_threads(threads))
-                if quiet:
+                found, valid = call.evaluate_batch(arrays, t, out, require_threads(threads))
+                if valid:
                     return found
-        return write_to_out(self._read(call, task, given, t, friction, threads, detail), out)
+        return write_to_out(self._read(call, task, arguments, t, friction, threads, detail), out)
 
     def _read(
         self,
         call: Call,
         task: str,
-        given: tuple[Numbers, ...],
+        arguments: tuple[Numbers, ...],
         t: Numbers,
         friction: bool,
         threads: int,
@@ -277,30 +277,32 @@ class CompiledModel(FrozenValue):
     ) -> np.ndarray:
         """The result for any array-like arguments, after checking them."""
         groups = TASKS[task].groups
-        state = read_state(self.plan, given[0], given[1] if "s" in groups else None, t)
-        arrays = [state.q, *([state.s] if "s" in groups else []), *self._third(state, groups, given)]
-        arrays += [np.asarray(x).reshape(-1, state.K) for x in given[len(arrays) :]]  # parameters, or a point
-        found, quiet = call.many(arrays, state.t, None, require_threads(threads))
-        if not quiet:
-            if (recomputed := self._walked(task, given, t, friction, detail)) is not None:
+        state = read_state(self.plan, arguments[0], arguments[1] if "s" in groups else None, t)
+        arrays = [state.q, *([state.s] if "s" in groups else []), *self._second_order_inputs(state, groups, arguments)]
+        arrays += [np.asarray(x).reshape(-1, state.K) for x in arguments[len(arrays) :]]  # parameters, or a point
+        found, valid = call.evaluate_batch(arrays, state.t, None, require_threads(threads))
+        if not valid:
+            if (recomputed := self._by_checked_recursion(task, arguments, t, friction, detail)) is not None:
                 return recomputed
             walk.require_finite(state, found, self._result_names[task])
         if task == "forward":
             found = state.second_rates(found)
         return state.shaped(found)
 
-    def _walked(
-        self, task: str, given: tuple[Numbers, ...], t: Numbers, friction: bool, detail: Detail | None
+    def _by_checked_recursion(
+        self, task: str, arguments: tuple[Numbers, ...], t: Numbers, friction: bool, detail: Detail | None
     ) -> np.ndarray | None:
         """The result of the checked recursion in floats, which raises with the reason; None for other tasks."""
         return None
 
-    def _third(self, state: TreeState, groups: tuple[str, ...], given: tuple[Numbers, ...]) -> list[np.ndarray]:
+    def _second_order_inputs(
+        self, state: TreeState, groups: tuple[str, ...], arguments: tuple[Numbers, ...]
+    ) -> list[np.ndarray]:
         """The accelerations, forces or both of a task."""
-        out = [read_speed_rates(state, given[2])] if "sd" in groups else []
+        out = [read_speed_rates(state, arguments[2])] if "sd" in groups else []
         if "tau" in groups:
             batch = () if state.single else (state.K,)
-            out.append(read_array(self.plan, "tau", given[2 + len(out)], batch, speeds_only=True))
+            out.append(read_array(self.plan, "tau", arguments[2 + len(out)], batch, speeds_only=True))
         return out
 
 

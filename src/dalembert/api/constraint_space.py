@@ -240,6 +240,6 @@ class QuasiAccelerations(FrozenValue):
         if (residual > _CONSTRAINT_TOLERANCE * (size.T + np.abs(self.b_s))).any():
             raise InputError(
                 f"{where}: the constraints are violated, A_s ŝ̇ − b_s is {residual.max():.3g}. Expected A_s ŝ̇ = b_s; "
-                "`possible` returns such quasi-accelerations."
+                "`random_admissible` returns such quasi-accelerations."
             )
         return found

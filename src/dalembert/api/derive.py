@@ -13,9 +13,8 @@ from dalembert.api.equations import Equations
 from dalembert.api.load import Source, description_of
 from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import TreeEquations
-from dalembert.arguments import is_real, short_repr, validate_arguments
-from dalembert.docstrings import documented
-from dalembert.errors import InputError, suggest_name
+from dalembert.arguments import documented, is_real, validate_arguments
+from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.formalisms import denoc, phong
 from dalembert.formalisms.shared.solvers import directions
 from dalembert.mechanics import random_states

@@ -26,10 +26,9 @@ from dalembert.api.load import accepts_source
 from dalembert.api.simulate import SimulationOptions, takes_options
 from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import equations_of_tree
-from dalembert.arguments import is_real, is_str_sequence, short_repr, validate_arguments
+from dalembert.arguments import documented_class, is_real, is_str_sequence, validate_arguments
 from dalembert.codegen.function import choose_engine
-from dalembert.docstrings import documented_class
-from dalembert.errors import InputError, suggest_name
+from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.discontinuities import refuse_time_kinks
 from dalembert.recursive import tree_dynamics as walk
@@ -210,8 +209,8 @@ class Dynamics(Tabular, CompiledModel):
         """
         require_tree(self.plan, "hybrid dynamics")
         chosen = Detail(prescribed=tuple(named_speeds(self.plan, prescribed, "prescribed")))
-        given = (q, qd, qdd, self._zeros(q) if tau is None else tau)
-        return walk.HybridDynamics(*self._run("hybrid", given, t, friction, out, threads, chosen))
+        arguments = (q, qd, qdd, self._zeros(q) if tau is None else tau)
+        return walk.HybridDynamics(*self._run("hybrid", arguments, t, friction, out, threads, chosen))
 
     def mass_matrix(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
         """The mass matrix M of the speeds, including rotors, without constraints; alias `crba`.
@@ -449,8 +448,9 @@ class Dynamics(Tabular, CompiledModel):
         self.model.refuse_rigid("rollout")
         start = read_state(self.plan, q, qd, _finite_number(t, "t"))
         refuse_time_kinks(self.model, "rollout", float(t), float(t) + _finite_number(dt, "dt") * steps)
-        given = self._calls, force_function(start, tau), _finite_number(dt, "dt"), friction, require_threads(threads)
-        stepper = ConstrainedStepper(*given) if self._constrained else RolloutStepper(*given)
+        forces = force_function(start, tau)
+        arguments = self._calls, forces, _finite_number(dt, "dt"), friction, require_threads(threads)
+        stepper = ConstrainedStepper(*arguments) if self._constrained else RolloutStepper(*arguments)
         return stepper.rollout(start, float(t), steps, every, method)
 
     @validate_arguments
@@ -512,13 +512,13 @@ class Dynamics(Tabular, CompiledModel):
 
     rnea, aba, crba, nle = inverse, forward, mass_matrix, bias  # the names in Pinocchio
 
-    def _walked(
-        self, task: str, given: tuple[Numbers, ...], t: Numbers, friction: bool, detail: Detail | None
+    def _by_checked_recursion(
+        self, task: str, arguments: tuple[Numbers, ...], t: Numbers, friction: bool, detail: Detail | None
     ) -> np.ndarray | None:
-        if task not in _WALKS:
+        if task not in _CHECKED_RECURSIONS:
             return None
         chosen = {"prescribed": [self.speed_names[i] for i in detail.prescribed]} if detail else {}
-        return np.stack(_WALKS[task](self.model, *given, t, friction=friction, **chosen))
+        return np.stack(_CHECKED_RECURSIONS[task](self.model, *arguments, t, friction=friction, **chosen))
 
 
 @accepts_source
@@ -559,7 +559,7 @@ def dynamics(model: Elements, *, engine: str | None = None, execution: str | Non
     return Dynamics(model.description, chosen, execution)
 
 
-_WALKS = {
+_CHECKED_RECURSIONS = {
     "inverse": walk.inverse_dynamics,
     "forward": walk.forward_dynamics,
     "hybrid": walk.hybrid_dynamics,

@@ -10,14 +10,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from dalembert.arguments import short_repr
 from dalembert.codegen.function import CompiledFunction, compile_function
 from dalembert.display.math.pages import Page, long_equations_page, page_of, sheet_page
 from dalembert.display.math.quantity_blocks import Block, DerivationStep, DisplayedLaw, block_of, displayed_law
 from dalembert.display.math.sheet import prepare
 from dalembert.display.math.short_forms import BUDGET, DisplayNotation, TooLong
 from dalembert.display.math.symbol_names import Letters, letters_in, letters_of
-from dalembert.errors import EngineError, InputError, suggest_name
+from dalembert.errors import EngineError, InputError, short_repr, suggest_name
 from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.quantities import Derived, Quantity

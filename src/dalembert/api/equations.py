@@ -17,10 +17,9 @@ from dalembert.api.constraint_space import ConstraintSpace, QuasiAccelerations, 
 from dalembert.api.equation_display import BlockValues
 from dalembert.api.simulate import SimulationOptions, read_gains, require_gains, takes_options, task_of
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import as_finite_array, is_integer, short_repr, validate_arguments
+from dalembert.arguments import as_finite_array, documented_class, is_integer, validate_arguments
 from dalembert.codegen.function import CompiledFunction
-from dalembert.docstrings import documented_class
-from dalembert.errors import InputError
+from dalembert.errors import InputError, short_repr
 from dalembert.formalisms.shared.about import Velocities
 from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, ActionVariation, Path, path_quantities, varied_path_quantities
@@ -140,7 +139,7 @@ class Equations(SymbolicEquations):
         if not np.isfinite(qdd).all():
             flat, known = positions.reshape(len(positions), -1), self.workspace.lengths
             known.require_nonzero(flat, time.ravel(), self.values)
-            near, later = known.apart(flat, velocities.reshape(flat.shape), time.ravel(), self.values)
+            near, later = known.separated(flat, velocities.reshape(flat.shape), time.ravel(), self.values)
             beside = near.reshape(positions.shape), v, later.reshape(time.shape)
             rates, qdd, _ = self.kernel.accelerations(*beside, constants, threads)
             if not np.isfinite(qdd).all():
@@ -493,7 +492,7 @@ class Equations(SymbolicEquations):
 def _regular(equations: Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Iterator[tuple[int, Equations]]:
     """Indices of states where the trial vectors are singular, with equations whose trial vectors are not."""
     run = Partition(equations)
-    for k in run.failing(t, q, qd):
+    for k in run.ill_conditioned_states(t, q, qd):
         run.equations = equations
-        run.begin(float(t[k]), q[:, k], qd[:, k])
+        run.start_segment(float(t[k]), q[:, k], qd[:, k])
         yield int(k), run.equations

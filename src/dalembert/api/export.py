@@ -88,7 +88,7 @@ def source_of(equations: Equations) -> ExportedEquations:
         initial=(*q.tolist(), *v.tolist()),
         functions=tuple(_functions(equations, kernel)),
         notes=tuple(_notes(equations)),
-        descriptions={name: " ".join(text.split()) for name, text in described.items() if text},
+        descriptions={name: " ".join(description.split()) for name, description in described.items() if description},
     )
 
 
@@ -137,18 +137,18 @@ class _Builder:
         self._kernel, self._system = kernel, kernel.form.system
         self._parameters = [str(p) for p in kernel.parameters]
 
-    def program(self, outputs: Array, given: ArgumentKind = "state") -> Program:
+    def program(self, outputs: Array, arguments: ArgumentKind = "state") -> Program:
         """The shortened program of expressions."""
         system = self._system
-        moving = self._kernel.form.velocity.v if given == "state" else system.qd
+        moving = self._kernel.form.velocity.v if arguments == "state" else system.qd
         inputs = [str(x) for x in stack(system.q, moving, vector([system.t]))]
         return program_of(optimize(nodes(system.algebra, outputs.ravel())), inputs, self._parameters)
 
     def function(
-        self, name: str, meaning: str, outputs: Array, given: ArgumentKind = "state", rows: tuple[str, ...] = ()
+        self, name: str, meaning: str, outputs: Array, arguments: ArgumentKind = "state", rows: tuple[str, ...] = ()
     ) -> CodeFunction:
         """Create a function of the code."""
-        return CodeFunction(name, meaning, self.program(outputs, given), outputs.shape, given, rows)
+        return CodeFunction(name, meaning, self.program(outputs, arguments), outputs.shape, arguments, rows)
 
 
 def _functions(equations: Equations, kernel: RightHandSide) -> Iterator[CodeFunction]:

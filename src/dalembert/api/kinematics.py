@@ -11,9 +11,8 @@ import numpy as np
 
 from dalembert.api.compiled_calls import CompiledModel, Numbers, Out, repeat_for_batch
 from dalembert.api.load import P, R, Source, accepts_source
-from dalembert.arguments import as_finite_array
+from dalembert.arguments import as_finite_array, documented_class, restricted
 from dalembert.codegen.function import choose_engine
-from dalembert.docstrings import documented_class, restricted
 from dalembert.errors import InputError, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.immutable import Frozen
@@ -278,8 +277,8 @@ class Kinematics(CompiledModel):
         >>> dl.acceleration("double-pendulum", [0.0, 0.0], [1.0, 0.5], [2.0, 0.0], "upper").angular.round(12)
         array([0., 0., 2.])
         """
-        given = (q, qd, qdd, self._checked_point(point, body, q))
-        a = _point_motion(self._evaluate("acceleration", given, t, (body,), None, threads))
+        arguments = (q, qd, qdd, self._checked_point(point, body, q))
+        a = _point_motion(self._evaluate("acceleration", arguments, t, (body,), None, threads))
         if relative_to == WORLD:
             return a
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
@@ -408,12 +407,12 @@ class Kinematics(CompiledModel):
         return self._evaluate("center_of_mass", (q,), t, (), out, threads)
 
     def _evaluate(
-        self, task: str, given: tuple[Numbers, ...], t: Numbers, bodies: tuple[str, ...], out: Out, threads: int
+        self, task: str, arguments: tuple[Numbers, ...], t: Numbers, bodies: tuple[str, ...], out: Out, threads: int
     ) -> np.ndarray:
         """The result of a task for bodies; changed parameters are inputs of the function."""
         if self.changes:
-            given = (*given, repeat_for_batch(np.array(list(self.changes.values())), given[0]))
-        return self._run(task, given, t, False, out, threads, Detail(named=tuple(self.changes), bodies=bodies))
+            arguments = (*arguments, repeat_for_batch(np.array(list(self.changes.values())), arguments[0]))
+        return self._run(task, arguments, t, False, out, threads, Detail(named=tuple(self.changes), bodies=bodies))
 
     def _require_body(self, body: str) -> str:
         if body not in self.bodies:

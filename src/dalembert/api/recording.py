@@ -25,15 +25,8 @@ from dalembert.model.loads.damper import Damper
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
 from dalembert.simulation.observables import Observed, load_forces
 from dalembert.simulation.partition import RunSegment, work_along
-from dalembert.simulation.trajectory_data import (
-    MAX_BODIES,
-    BodyMotion,
-    EventRecord,
-    Impulse,
-    Segment,
-    Work,
-    joined_arrays,
-)
+from dalembert.simulation.run_records import BodyMotion, EventRecord, Impulse, Segment, Work, joined_arrays
+from dalembert.simulation.trajectory_data import MAX_BODIES
 from dalembert.symbolic.algebra_base import Array, vector
 
 if TYPE_CHECKING:
@@ -49,13 +42,13 @@ def columns(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
     return y[:n], y[n:size], t, known if known.ndim == 2 else np.repeat(known[:, None], len(t), axis=1)
 
 
-def columns_apart(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def regular_columns(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The same; where the ends of a damper coincide, shifted slightly, because its force is 0/0 there."""
     q, v, t, known = columns(part)
     if not any(isinstance(load, Damper) for load in part.equations.model.loads):
         return q, v, t, known
     kernel, values = part.equations.kernel, known[: len(part.equations.values)]
-    q, t = part.equations.workspace.lengths.apart(q, kernel.velocities(np.concatenate([q, v]), t, known), t, values)
+    q, t = part.equations.workspace.lengths.separated(q, kernel.velocities(np.concatenate([q, v]), t, known), t, values)
     return q, v, t, known
 
 
@@ -64,12 +57,12 @@ def _velocities(part: RunSegment) -> np.ndarray:
     return part.equations.kernel.velocities(part.solution.y, *columns(part)[2:])
 
 
-def _carried(system: System) -> Array:
+def _rheonomic_energy(system: System) -> Array:
     return vector([rheonomic_energy(system)])
 
 
-def _carrying_rate(system: System) -> Array:
-    return system.derivative(_carried(system))
+def _rheonomic_power(system: System) -> Array:
+    return system.derivative(_rheonomic_energy(system))
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,26 +104,26 @@ class Recording(FrozenValue):
 
     @property
     def _motion(self) -> Fields:
-        few = len(self.equations.model.bodies) <= MAX_BODIES
-        record = few or not self.equations.loaded_model(self.initial_equations.model).loads
+        records_bodies = len(self.equations.model.bodies) <= MAX_BODIES
+        record = records_bodies or not self.equations.loaded_model(self.initial_equations.model).loads
         return {
             **{name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "v")},
             "velocities_are_rates": self.equations.about.velocities.are_rates,
             "speed_names": self.speed_names,
             "speed_formulas": self.speed_formulas,
             "inputs": self.inputs,
-            **(self.body_data if few else {}),
+            **(self.body_data if records_bodies else {}),
             "loads": Frozen(self.load_forces) if record else None,
             "efforts": Frozen(self.drives) if record else None,
         }
 
     @property
     def _balance(self) -> Fields:
-        seen = self.observed
+        observed = self.observed
         names = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")
         return {
-            **{name: getattr(seen, name) for name in names},
-            "balance": seen.jacobi - sum(self._put_in.values()),
+            **{name: getattr(observed, name) for name in names},
+            "balance": observed.jacobi - sum(self._work_of_elements.values()),
             "work": self.work,
             "powers": Frozen(self.powers),
             "ignorable": self.ignorable,
@@ -181,7 +174,7 @@ class Recording(FrozenValue):
         if self.conditional_equations is None and not self.equations.model.controllers:
             return self.equations.values
         count = len(self.initial_equations.values)
-        return self._together(lambda part: columns(part)[3][:count])
+        return self._joined_along(lambda part: columns(part)[3][:count])
 
     @property
     def changed_charts(self) -> bool:
@@ -196,23 +189,23 @@ class Recording(FrozenValue):
         """The values of the parameters along a segment, (parameters, samples)."""
         return columns(part)[3][: len(self.initial_equations.values)]
 
-    def _together(self, values: Callable[[RunSegment], np.ndarray]) -> np.ndarray:
+    def _joined_along(self, values: Callable[[RunSegment], np.ndarray]) -> np.ndarray:
         return joined_arrays([values(part) for part in self.parts])
 
     @cached_property
     def t(self) -> np.ndarray:
         """The times of the samples."""
-        return self._together(lambda part: part.solution.t)
+        return self._joined_along(lambda part: part.solution.t)
 
     @cached_property
     def q(self) -> np.ndarray:
         """The coordinates."""
-        return self._together(lambda part: part.positions)
+        return self._joined_along(lambda part: part.positions)
 
     @cached_property
     def _regular_positions(self) -> np.ndarray:
         """The coordinates at which forces are evaluated."""
-        return self._together(lambda part: columns_apart(part)[0] if part.chart is None else part.positions)
+        return self._joined_along(lambda part: regular_columns(part)[0] if part.chart is None else part.positions)
 
     def _has_own_variables(self, part: RunSegment) -> bool:
         """True if a segment was integrated in the initial variables."""
@@ -223,17 +216,17 @@ class Recording(FrozenValue):
     def v(self) -> np.ndarray:
         """The velocity variables of the formalism; the initial speeds if the run was repartitioned."""
         if self.equations.about.velocities.are_rates:
-            return self._together(lambda part: part.user_motion(columns(part)[1][None])[0])
+            return self._joined_along(lambda part: part.user_motion(columns(part)[1][None])[0])
         if all(map(self._has_own_variables, self.parts)):
-            return self._together(lambda part: columns(part)[1])
+            return self._joined_along(lambda part: columns(part)[1])
         start, values = self.equations.kernel.start, self.equations.values
-        samples = zip(self.q.T, self._natural.T, self.t, strict=True)
+        samples = zip(self.q.T, self._canonical_velocities.T, self.t, strict=True)
         return np.stack([start(q, qd, t, values)[0] for q, qd, t in samples], axis=1)
 
     @cached_property
     def _solved(self) -> list[tuple[tuple[np.ndarray, ...], tuple[np.ndarray, np.ndarray, np.ndarray]]]:
         """The states of each part at which forces are regular, and q̇, q̈ and λ there."""
-        states = [columns_apart(part) for part in self.parts]
+        states = [regular_columns(part) for part in self.parts]
         return [(at, part.equations.kernel.accelerations(*at)) for part, at in zip(self.parts, states, strict=True)]
 
     @cached_property
@@ -253,11 +246,11 @@ class Recording(FrozenValue):
         return self._rates[1]
 
     @cached_property
-    def _natural(self) -> np.ndarray:
+    def _canonical_velocities(self) -> np.ndarray:
         """The velocities H_p of the momenta; energies, momenta and violations belong to the state (q, p)."""
         if self.equations.form.own_multipliers is None:
             return self.qd
-        return self._together(lambda part: part.user_motion(_velocities(part)[None])[0])
+        return self._joined_along(lambda part: part.user_motion(_velocities(part)[None])[0])
 
     def _segment(self, part: RunSegment) -> Segment:
         """The speeds and charts of a part."""
@@ -287,7 +280,9 @@ class Recording(FrozenValue):
             found = [self._observed_along(part) for part in self.parts]
             rows = {key.name: [getattr(each, key.name) for each in found] for key in fields(Observed)}
             return Observed(**{name: joined_arrays(values) for name, values in rows.items()})
-        return self.initial_equations.workspace.observables.along(self.t, self.q, self._natural, self.values)
+        return self.initial_equations.workspace.observables.along(
+            self.t, self.q, self._canonical_velocities, self.values
+        )
 
     def _observed_along(self, part: RunSegment) -> Observed:
         """The same along a segment, in the coordinates of its integration, which are regular there."""
@@ -296,7 +291,7 @@ class Recording(FrozenValue):
         if part.chart is None:
             return found
         own = self.initial_equations.workspace.observables.along(t, part.positions, part.chart.rates(q, qd), values)
-        return replace(found, momenta=part.shown_forces(found.momenta), speeds=own.speeds)
+        return replace(found, momenta=part.user_forces(found.momenta), speeds=own.speeds)
 
     @property
     def speed_names(self) -> tuple[str, ...]:
@@ -322,7 +317,7 @@ class Recording(FrozenValue):
     @cached_property
     def work(self) -> Work:
         """The work of all non-potential elements since the start."""
-        found, moved = self._put_in, self._carried_along
+        found, moved = self._work_of_elements, self._rheonomic_energy_along
         if moved is not None:
             found = found | {PRESCRIBED_MOTION: found.get(PRESCRIBED_MOTION, 0.0) + moved - moved[0]}
         return Work(found, len(self.t))
@@ -338,31 +333,31 @@ class Recording(FrozenValue):
             name: joined_arrays([each.get(name, none) for each, none in zip(along, nothing, strict=True)])
             for name in self.work
         }
-        if self._carried_along is not None:
-            state, space = (self.q, self._natural, self.qdd), self.initial_equations.workspace
-            found[PRESCRIBED_MOTION] += space.evaluated(_carrying_rate, state, self.t, self.values)[0]
+        if self._rheonomic_energy_along is not None:
+            state, space = (self.q, self._canonical_velocities, self.qdd), self.initial_equations.workspace
+            found[PRESCRIBED_MOTION] += space.evaluated(_rheonomic_power, state, self.t, self.values)[0]
         return found
 
     def _powers(self, part: RunSegment) -> np.ndarray:
         """The powers along a segment."""
         if not part.equations.work_sources:
             return np.zeros((0, len(part.solution.t)))
-        q, v, t, constants = columns_apart(part)
+        q, v, t, constants = regular_columns(part)
         return part.equations.kernel.state_rates(np.concatenate([q, v]), t, constants)[part.equations.n_states :]
 
     @cached_property
-    def _put_in(self) -> dict[str, np.ndarray]:
+    def _work_of_elements(self) -> dict[str, np.ndarray]:
         """The increase of the Jacobi function by element."""
         along = work_along(self.parts)
         return {name: joined_arrays([found[name] for found in along]) for name in along[0]}
 
     @cached_property
-    def _carried_along(self) -> np.ndarray | None:
+    def _rheonomic_energy_along(self) -> np.ndarray | None:
         """T + V minus the Jacobi function; None without explicit time dependence of bodies."""
         space = self.initial_equations.workspace
-        if not space.carries:
+        if not space.moves_with_time:
             return None
-        return space.evaluated(_carried, (self.q, self._natural), self.t, self.values)[0]
+        return space.evaluated(_rheonomic_energy, (self.q, self._canonical_velocities), self.t, self.values)[0]
 
     @property
     def servo(self) -> tuple[str, ...]:
@@ -376,10 +371,11 @@ class Recording(FrozenValue):
         phase = self.equations.kernel.phase
         if phase is not None:
             return phase.violations(np.concatenate([self.q, self.v]), self.t, self.values), phase.names, 0
-        seen, names = self.observed, self.equations.constraint_names
-        rows, held = np.concatenate([seen.position_violation, seen.velocity_violation]), len(seen.position_violation)
-        both = (*(f"{name}, position" for name in names[:held]), *(f"{name}, velocity" for name in names))
-        return rows, both, held
+        observed, names = self.observed, self.equations.constraint_names
+        n_position = len(observed.position_violation)
+        rows = np.concatenate([observed.position_violation, observed.velocity_violation])
+        both = (*(f"{name}, position" for name in names[:n_position]), *(f"{name}, velocity" for name in names))
+        return rows, both, n_position
 
     @cached_property
     def _reactions(self) -> list[np.ndarray]:
@@ -390,7 +386,7 @@ class Recording(FrozenValue):
     @cached_property
     def reactions(self) -> np.ndarray:
         """The generalized reaction forces Aᵀλ + C."""
-        return self._shown(self._reactions)
+        return self._user_forces(self._reactions)
 
     @property
     def ideal_reactions(self) -> np.ndarray:
@@ -398,11 +394,11 @@ class Recording(FrozenValue):
         if all(part.equations.form.linear.C is None for part in self.parts):
             return self.reactions
         solved = zip(self.parts, self._solved, strict=True)
-        return self._shown([part.equations.kernel.ideal_reactions(*at) for part, (at, _) in solved])
+        return self._user_forces([part.equations.kernel.ideal_reactions(*at) for part, (at, _) in solved])
 
-    def _shown(self, forces: Sequence[np.ndarray]) -> np.ndarray:
+    def _user_forces(self, forces: Sequence[np.ndarray]) -> np.ndarray:
         """Generalized forces along the parts, of the user's coordinates."""
-        return joined_arrays([part.shown_forces(found) for part, found in zip(self.parts, forces, strict=True)])
+        return joined_arrays([part.user_forces(found) for part, found in zip(self.parts, forces, strict=True)])
 
     @property
     def _ideal_parts(self) -> list[np.ndarray]:
@@ -427,13 +423,13 @@ class Recording(FrozenValue):
         With constraints on momenta it is Λ of (5.291) and (5.292) in papers/desapio: see `Equations.multipliers`.
         """
         if self.equations.form.constrains_momenta:
-            return self._shown([found[2] for _, found in self._solved])
+            return self._user_forces([found[2] for _, found in self._solved])
         if not self.equations.constraint_names:
             return np.zeros((0, len(self.t)))
         if self.changed_charts:
             return joined_arrays(self._multipliers)
         _, _, A, _ = self.initial_equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.values)
-        return smallest_multipliers(self.equations.workspace.facts, A, self._shown(self._ideal_parts))
+        return smallest_multipliers(self.equations.workspace.facts, A, self._user_forces(self._ideal_parts))
 
     @cached_property
     def body_data(self) -> dict[str, BodyMotion | JointForces | None]:

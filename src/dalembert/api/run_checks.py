@@ -9,9 +9,9 @@
 The allowed error, relative to these scales:
 
 - An adaptive integrator controls the error of each step. The errors of N steps add up to at most N rtol, and to twice that in
-  energies, which are quadratic: 2 rtol max(N, `_FEW`), but at least `_SMALLEST` and at most `_LARGEST`.
-- A fixed-step integrator has no tolerance: `_FIXED_STEP`.
-- Runs without projection drift from their constraints: `_LARGEST`.
+  energies, which are quadratic: 2 rtol max(N, `_MIN_STEPS`), but at least `_MIN_ERROR` and at most `_MAX_ERROR`.
+- A fixed-step integrator has no tolerance: `_FIXED_STEP_ERROR`.
+- Runs without projection drift from their constraints: `_MAX_ERROR`. The limits are in `simulation/main_loop`.
 
 In gallery runs of 3 s the energy drifts by up to 5 rtol with dop853, 23 rtol in 267 steps with rk45, and 2600 rtol in
 7597 steps with ida (43 of 71 models run). A momentum whose rate is zero is scaled by the scales of the model.
@@ -66,12 +66,12 @@ def check_tree_run(run: TreeRecording, accuracy: Accuracy) -> tuple[str, ...]:
         return (
             f"the joints of {names} are rheonomic: the recursion does not compute their work, so the energy balance omits it",
         )
-    seen, scales = run.observed, run.equations.plan.scales
+    observed, scales = run.observed, run.equations.plan.scales
     allowed = accuracy.allowed(sum(part.solution.steps for part in run.parts))
     works = {name: np.asarray(each) for name, each in run.work.items()}
     natural = scales.mass * (scales.length / scales.time) ** 2
     with np.errstate(all="ignore"):
-        found = [*_energy_drift(seen.kinetic, seen.potential, seen.jacobi, works, natural, allowed)]
+        found = [*_energy_drift(observed.kinetic, observed.potential, observed.jacobi, works, natural, allowed)]
     return _notes(found, allowed, accuracy)
 
 
@@ -109,16 +109,16 @@ class _Checked:
     run: Recording
 
     @cached_property
-    def _stretches(self) -> list[tuple[RunSegment, dict[str, np.ndarray]]]:
+    def _segments(self) -> list[tuple[RunSegment, dict[str, np.ndarray]]]:
         """Parts with a subset of their samples, and the work at these."""
         parts = list(zip(self.run.parts, work_along(self.run.parts), strict=True))
         parts = [parts[i] for i in _spread(len(parts), _MAX_SAMPLES // 2)]
         limit = max(2, _MAX_SAMPLES // len(parts))
-        return [_thinned(part, done, _spread(len(part.solution.t), limit)) for part, done in parts]
+        return [_subsampled(part, done, _spread(len(part.solution.t), limit)) for part, done in parts]
 
     @cached_property
     def _observed(self) -> EnergySamples:
-        found = [self._observed_along(part) for part, _ in self._stretches]
+        found = [self._observed_along(part) for part, _ in self._segments]
         return EnergySamples(*(np.concatenate(values, axis=-1) for values in zip(*found, strict=True)))
 
     def _observed_along(self, part: RunSegment) -> EnergySamples:
@@ -126,12 +126,12 @@ class _Checked:
         space, (q, _, t, constants) = self.run.integrated(part).workspace, columns(part)
         qd = part.equations.kernel.velocities(part.solution.y, t, constants)
         found = space.observables.energies(t, q, qd, constants[: len(self.run.initial_equations.values)])
-        return found._replace(momenta=part.shown_forces(found.momenta))
+        return found._replace(momenta=part.user_forces(found.momenta))
 
     @cached_property
     def _works(self) -> dict[str, np.ndarray]:
-        names = self._stretches[0][1]
-        return {name: np.concatenate([done[name] for _, done in self._stretches]) for name in names}
+        names = self._segments[0][1]
+        return {name: np.concatenate([done[name] for _, done in self._segments]) for name in names}
 
     @cached_property
     def _natural(self) -> float:
@@ -141,15 +141,17 @@ class _Checked:
 
     def energy(self, allowed: float) -> Iterator[str]:
         """The drift of energy minus work."""
-        seen = self._observed
-        yield from _energy_drift(seen.kinetic, seen.potential, seen.jacobi, self._works, self._natural, allowed)
+        observed = self._observed
+        yield from _energy_drift(
+            observed.kinetic, observed.potential, observed.jacobi, self._works, self._natural, allowed
+        )
 
     def constraints(self, allowed: float) -> Iterator[str]:
         """The maximum violation of each declared row, including velocities."""
         known = self.run.initial_equations.workspace.facts
         if not known.levels.names:
             return
-        found = np.max([self._violations(part) for part, _ in self._stretches], axis=0)
+        found = np.max([self._violations(part) for part, _ in self._segments], axis=0)
         for level, errors in zip(("position", "velocity"), found, strict=True):
             for name, servo, error in zip(known.levels.names, known.levels.servo, errors.tolist(), strict=True):
                 if not servo and not error <= allowed:
@@ -173,11 +175,11 @@ class _Checked:
 
     def momenta(self, allowed: float) -> Iterator[str]:
         """The drift of the momenta of ignorable coordinates."""
-        seen, qd = self._observed, np.concatenate([_rates(part) for part, _ in self._stretches], axis=-1)
+        observed, qd = self._observed, np.concatenate([_rates(part) for part, _ in self._segments], axis=-1)
         known = self.run.equations.workspace.facts
         for i in known.ignorable:
-            p, pace = seen.momenta[i], np.abs(qd[i]).max()
-            by_energy = np.abs(seen.kinetic).max() / pace if pace > 0 else self._natural / known.scales.qd[i]
+            p, pace = observed.momenta[i], np.abs(qd[i]).max()
+            by_energy = np.abs(observed.kinetic).max() / pace if pace > 0 else self._natural / known.scales.qd[i]
             size = max(np.abs(p).max(), by_energy)
             drift = float(np.abs(p - p[0]).max())
             if not drift <= allowed * size:
@@ -185,7 +187,7 @@ class _Checked:
                 yield f"the constant momentum of '{name}' drifts by {drift:.3g}, which is {drift / size:.2g} of its scale"
 
 
-def _thinned(
+def _subsampled(
     part: RunSegment, done: dict[str, np.ndarray], which: list[int]
 ) -> tuple[RunSegment, dict[str, np.ndarray]]:
     """A part and its work with a subset of the samples."""
@@ -215,11 +217,11 @@ def notes_on_rank(run: Recording) -> tuple[str, ...]:
 
 def _violated(run: Recording) -> Iterator[str]:
     """Notes on dropped constraints whose violation is larger than that of projected constraints, relative to their scales."""
-    known, seen = run.initial_equations.workspace.facts, run.observed
+    known, observed = run.initial_equations.workspace.facts, run.observed
     sizes = np.where(np.array(known.sizes) > 0, known.sizes, 1.0)
     with np.errstate(invalid="ignore"):
-        position = np.abs(seen.position_violation) / sizes[: len(seen.position_violation), None]
-        velocity = np.abs(seen.velocity_violation) / (sizes[:, None] / known.scales.time)
+        position = np.abs(observed.position_violation) / sizes[: len(observed.position_violation), None]
+        velocity = np.abs(observed.velocity_violation) / (sizes[:, None] / known.scales.time)
     for level, share in (("position", position), ("velocity", velocity)):
         enforced = [i for i in known.rows if i < len(share) and not known.levels.servo[i]]
         allowed = max(ACCEPTED, _VIOLATION_FACTOR * float(np.nanmax(share[enforced], initial=0.0)))

@@ -24,7 +24,7 @@ from dalembert.mechanics.joint_reactions import JointForces, JointReaction
 from dalembert.model.immutable import Frozen
 from dalembert.model.values import WORLD
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece, Polynomial
-from dalembert.simulation.trajectory_data import BodyMotion, EventRecord, Impulse, Segment, Work
+from dalembert.simulation.run_records import BodyMotion, EventRecord, Impulse, Segment, Work
 
 if TYPE_CHECKING:
     import xarray
@@ -33,7 +33,7 @@ _RECORD = "dalembert_run"
 _EXPECTED = "Expected a .nc file that run.save(...) wrote."
 _FORMAT = 5
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
-_TEXTS = ("formalism", "engine", "integrator", "status")
+_STRINGS = ("formalism", "engine", "integrator", "status")
 _NUMBERS = ("force_scale", "cpu_seconds", "steps", "evaluations", "position_rows")
 _NUMBERS += ("velocities_are_rates", "by_recursion")
 _NAMES = ("speed_names", "speed_formulas", "constraint_names", "servo", "violation_names", "notes")
@@ -59,7 +59,7 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
         "format": _FORMAT,
         "model": model,
         "model_notes": run.description.notes,
-        **{name: getattr(run, name) for name in (*_TEXTS, *_NUMBERS, *_NAMES)},
+        **{name: getattr(run, name) for name in (*_STRINGS, *_NUMBERS, *_NAMES)},
         "parameters": dict(run.parameters),
         "sizes": {name: len(getattr(run, name)) for name in ("values", "v")},
         "ignorable": [int(i) for i in run.ignorable],
@@ -195,7 +195,7 @@ def _run(data: xarray.Dataset, record: Fields) -> Trajectory:
         ignorable=tuple(int(i) for i in record["ignorable"]),
         **arrays,
         **names,
-        **{name: str(record[name]) for name in _TEXTS},
+        **{name: str(record[name]) for name in _STRINGS},
         **{name: record[name] for name in _NUMBERS},
         **_forces(read, record, count),
         records=tuple(map(_read_event, record["records"])),

@@ -13,15 +13,15 @@ import numpy as np
 from dalembert.api.recording import Recording
 from dalembert.api.run_checks import check_run, notes_on_rank
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import is_real, short_repr
+from dalembert.arguments import is_real
 from dalembert.codegen.function import interpreting_long_programs
-from dalembert.errors import InputError, NotApplicableError
+from dalembert.errors import InputError, NotApplicableError, short_repr
 from dalembert.formalisms.shared.about import About
 from dalembert.model.initial_state import Start
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import RunOptions, Segments, integrate_segments
-from dalembert.simulation.partition import joined
+from dalembert.simulation.partition import merge_segments
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -95,7 +95,7 @@ def simulate(equations: BoundEquations, task: RunOptions) -> Trajectory:
 def recording_of(equations: BoundEquations, found: Segments) -> Recording:
     """The recording of an integrated run."""
     known = (found.integrator, found.cpu_seconds, found.notes, found.events, found.initial_equations, found.impulses)
-    return Recording(equations, joined(found.parts), *known)
+    return Recording(equations, merge_segments(found.parts), *known)
 
 
 _GAINS = "one number α for dirac and hamilton, or a pair (α, β)"

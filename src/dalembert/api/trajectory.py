@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.arguments import validate_arguments
-from dalembert.docstrings import documented_class
+from dalembert.arguments import documented_class, validate_arguments
 from dalembert.errors import InputError, suggest_name
 from dalembert.simulation.trajectory_data import TrajectoryData
 from dalembert.tables import Table, Tabular, format_cell

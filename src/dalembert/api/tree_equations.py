@@ -16,10 +16,10 @@ from dalembert.api.equations import Equations
 from dalembert.api.recording import Recording
 from dalembert.api.run_checks import check_tree_run
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import is_integer, short_repr, validate_arguments
+from dalembert.arguments import is_integer, validate_arguments
 from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.codegen.function import CompiledFunction, function_of
-from dalembert.errors import InputError
+from dalembert.errors import InputError, short_repr
 from dalembert.mechanics.singular_inertia import reciprocal_condition
 from dalembert.model.description import Description, Elements, validated_parameters
 from dalembert.model.initial_state import start_state
@@ -41,7 +41,7 @@ from dalembert.simulation.integrators.registry import find
 from dalembert.simulation.main_loop import Accuracy, RunOptions
 from dalembert.simulation.observables import Observed
 from dalembert.simulation.partition import RunSegment
-from dalembert.simulation.trajectory_data import Segment
+from dalembert.simulation.run_records import Segment
 from dalembert.simulation.workspace import Setup
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
@@ -344,7 +344,7 @@ class TreeRecording(Recording):
         return scales.mass * scales.length / scales.time**2
 
     @property
-    def _carried_along(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _rheonomic_energy_along(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return None
 
     def _powers(self, part: RunSegment) -> np.ndarray:

@@ -109,7 +109,7 @@ def condition_values(equations: BoundEquations, states: States) -> np.ndarray:
     board, model = mode_manager_of(equations), equations.model
     if board is None:
         return np.repeat(equations.values[:, None], len(states), axis=1)
-    found = [board.settle(float(t), q, qd) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]
+    found = [board.evaluate_modes(float(t), q, qd) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]
     pressed = {name: model.parameter_values[name] for known in model.rigid for name in known.parameters}
     return np.stack([replace(each, changes=each.changes | pressed).values for each in found], axis=1)
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dalembert.docstrings import documented_class
+from dalembert.arguments import documented_class
 from dalembert.formalisms.shared.about import Fact, Lineage, group_by_lineage
 from dalembert.mechanics.state_batch import States
 from dalembert.model.scales import Scales

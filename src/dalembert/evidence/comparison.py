@@ -11,7 +11,7 @@ from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
 from dalembert.api.run_checks import CHECK
 from dalembert.api.trajectory import Trajectory
-from dalembert.docstrings import documented_class
+from dalembert.arguments import documented_class
 from dalembert.errors import DalembertError, InputError
 from dalembert.formalisms import catalog
 from dalembert.model.description import Elements

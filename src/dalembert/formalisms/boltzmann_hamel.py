@@ -20,10 +20,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import along_speeds, define_bodies, rates, vanishing
+from dalembert.formalisms.shared.common_quantities import (
+    along_speeds,
+    define_bodies,
+    hamel_coefficients,
+    hamel_terms,
+    rates,
+    speeds_and_constraints,
+    vanishing,
+)
 from dalembert.formalisms.shared.linear_form import in_speeds
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.formalisms.shared.quasi_velocities import hamel_coefficients, hamel_terms, with_constraints
 from dalembert.mechanics.applied_forces import generalized_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.generalized_speeds import Speeds
@@ -55,7 +62,7 @@ def derive(system: System) -> Derived:
     """M u̇ = f for the d free quasi-velocities."""
     define, algebra, d = Definitions(system), system.algebra, len(system.speeds.u)
     define_bodies(define, system)
-    full = with_constraints(system)
+    full = speeds_and_constraints(system)
     W = define("W", full.W, "∂q̇/∂w: columns of the speeds, then of the constraints", "(5)")
     X = define("X", full.X, "q̇ at w = 0", "(5)")
     full = replace(full, W=W, X=X)
@@ -86,7 +93,7 @@ def _operators(define: Definitions, system: System, full: Speeds, count: int) ->
 
 def reaction(system: System) -> Array:
     """Yᵀ (M ẇ − f) of all n equations: the constraint reaction is the residual of the constrained w."""
-    full = with_constraints(system)
+    full = speeds_and_constraints(system)
     M, f = _operators(Definitions(system), system, full, len(system.q))
     w = full.Y @ system.qd + full.Z
     at_state = {str(x): value for x, value in zip(full.u, w, strict=True)}

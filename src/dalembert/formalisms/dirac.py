@@ -125,10 +125,10 @@ def _powers(
         drift = drift + beyond
         found.append((each.name, stack(vector([Q @ can.H_p + beyond]), -(known.c_p @ Q))))
     found.append((PRESCRIBED_MOTION, stack(vector([can.H_t - drift]), zeros(len(change)))))
-    apart, given = unique_nonzero_rows(system), known.n_primary if unique_nonzero_rows(system) else 1
-    for i in range(given):
+    apart, count = unique_nonzero_rows(system), known.n_primary if unique_nonzero_rows(system) else 1
+    for i in range(count):
         # multipliers of implied rows vanish if all rows are satisfied
-        own = vector([0, *(-x if j % given == i else 0 for j, x in enumerate(change))])
+        own = vector([0, *(-x if j % count == i else 0 for j, x in enumerate(change))])
         found.append((known.names[i] if apart else CONSTRAINTS, own))
     return channels_of(system, found)
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import define_bodies, rates
+from dalembert.formalisms.shared.common_quantities import define_bodies, rates, speeds_and_rates
 from dalembert.formalisms.shared.linear_form import (
     AccelerationRows,
     LinearForm,
@@ -32,7 +32,6 @@ from dalembert.formalisms.shared.linear_form import (
     VelocityMap,
 )
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.formalisms.shared.quasi_velocities import with_rates
 from dalembert.formalisms.shared.solvers import scaled_rows, solve_poincare
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
@@ -65,7 +64,7 @@ def derive(system: System) -> Derived:
     """M_s ṡ = S + S_c with A_s ṡ = b_s."""
     define, algebra = Definitions(system), system.algebra
     define_bodies(define, system, ("volterra (6)", "volterra (54)"))
-    speeds = with_rates(system)
+    speeds = speeds_and_rates(system)
     G = define("G", speeds.Y, "quasi-velocities s = G q̇", "(2.2)")
     H = define("H", speeds.W, "G⁻¹: q̇ = H s", "(2.3)")
     s, q, qd, clock = speeds.u, system.q, H @ speeds.u + speeds.X, system.clock
@@ -133,4 +132,4 @@ def reaction(system: System) -> Array:
     s = form.velocity.v_from_qd  # (2.2)
     at_state = {str(x): value for x, value in zip(form.velocity.v, s, strict=True)}
     S_c = form.linear.M @ system.derivative(s) - system.algebra.substitute(form.linear.f, at_state)
-    return with_rates(system).Y.T @ S_c
+    return speeds_and_rates(system).Y.T @ S_c

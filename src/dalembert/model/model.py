@@ -14,8 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dalembert.arguments import short_repr, validate_arguments
-from dalembert.docstrings import documented_class
+from dalembert.arguments import documented_class, short_repr, validate_arguments
 from dalembert.errors import InputError, suggest_name
 from dalembert.model import constraints, contacts, joints, loads
 from dalembert.model.attitude import Rotation, roll_pitch_yaw, rotate_inertia

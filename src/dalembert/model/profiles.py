@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import symengine as se
 
-from dalembert.arguments import as_finite_array, is_real, short_repr, validate_arguments
-from dalembert.docstrings import documented_class
+from dalembert.arguments import as_finite_array, documented_class, is_real, short_repr, validate_arguments
 from dalembert.errors import InputError, suggest_name
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.floats import number as as_number

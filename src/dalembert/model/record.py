@@ -22,8 +22,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from dalembert.arguments import validate_arguments
-from dalembert.docstrings import joined, sections
+from dalembert.arguments import joined, sections, validate_arguments
 from dalembert.errors import InputError
 from dalembert.model.file_entries import Element, Value
 from dalembert.model.keys import (

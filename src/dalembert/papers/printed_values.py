@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from dalembert.docstrings import documented_class
+from dalembert.arguments import documented_class
 from dalembert.errors import InputError, suggest_name
 from dalembert.papers.table_cells import Cell, Entry
 

@@ -70,10 +70,10 @@ class AssembledForm:
 
     def plan(self, **programs: int) -> FormLayout:
         """The layout of the form, as the solver reads it."""
-        form, linear, known, most = self.form, self.form.linear, self.form.system.facts, -1
+        form, linear, known, max_rows = self.form, self.form.linear, self.form.system.facts, -1
         nearly = known.nearly_dependent and known.row_combinations is None and form.rows is AccelerationRows.INDEPENDENT
         if linear.constrained and (self.solver.takes_dependent_rows or nearly):
-            most = len(known.rows)
+            max_rows = len(known.rows)
         nothing = dict.fromkeys(("parts", "power", "parts_tables", "power_tables"), 0)
         return FormLayout(
             inputs=self.parts.sizes[0],
@@ -85,11 +85,11 @@ class AssembledForm:
             n_rows=len(linear.beta),
             n_lam=len(form.directions),
             n_work=self.n_work,
-            own=form.own_multipliers is not None,
-            apart=linear.J is not None,
+            own_multipliers=form.own_multipliers is not None,
+            separate_J=linear.J is not None,
             accelerations=self.wanted == "accelerations",
             equal_energy_units=form.solver is not None and form.extra_unknowns is None,
-            max_rows=most,
+            max_rows=max_rows,
             **nothing | programs,
         )
 
@@ -164,9 +164,9 @@ class AssembledCode(MachineFunction):
 
 
 @cache
-def compiled_solution(way: Numeric) -> CompiledSolver:
+def compiled_solution(method: Numeric) -> CompiledSolver:
     """The solver of one method in machine code."""
-    return CompiledSolver(one, SOLVERS[way])
+    return CompiledSolver(one, SOLVERS[method])
 
 
 def solve_bordered(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
@@ -187,7 +187,7 @@ def smallest_force(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray
     return free + half @ pull, B_plus.T @ pull  # (3.35)
 
 
-def least_gaussian(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
+def gauss_least_squares(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """min ‖Rᵀ(x − x₀)‖ over A x = β with M = R Rᵀ: (3.36)(3.37) of papers/poincare, by orthogonal factors of Aᵀ and RᵀN."""
     n, r = len(h), len(beta)
     R = cholesky(M)
@@ -224,7 +224,7 @@ def along_directions(M: np.ndarray, h: np.ndarray, G: np.ndarray, beta: np.ndarr
 SOLVERS: dict[Numeric, Solver] = {
     Numeric.FULL_SYSTEM: solve_bordered,
     Numeric.MOORE_PENROSE: smallest_force,
-    Numeric.LEAST_SQUARES: least_gaussian,
+    Numeric.LEAST_SQUARES: gauss_least_squares,
     Numeric.NULL_SPACE: in_null_space,
     Numeric.GRAM_SCHMIDT: along_directions,
 }
@@ -246,8 +246,8 @@ class FormLayout(NamedTuple):
     n_rows: int
     n_lam: int
     n_work: int  # powers
-    own: int  # multipliers are among the unknowns, and contribute to q̇
-    apart: int  # J differs from A
+    own_multipliers: int  # multipliers are among the unknowns, and contribute to q̇
+    separate_J: int  # J differs from A
     accelerations: int  # the outputs are q̇, q̈ and λ, not q̇, v̇ and the powers
     equal_energy_units: int  # in units of equal energy
     max_rows: int  # the maximum number of combined rows; −1: rows are not combined
@@ -264,14 +264,17 @@ def unknowns(plan: FormLayout, solver: Solver, numbers: np.ndarray, parts: np.nd
     beta = rows + r * m
     W = beta + r
     J = W + n * k
-    if not np.isfinite(parts[: J + r * m if plan.apart else J]).all():
+    if not np.isfinite(parts[: J + r * m if plan.separate_J else J]).all():
         return np.full(m, np.nan), np.full(r, np.nan)
     M, A = parts[:h].reshape((m, m)), parts[rows:beta].reshape((r, m))
-    rules = Rules(
-        plan.equal_energy_units == 1, plan.max_rows, numbers[HEAD : HEAD + n], numbers[HEAD + n : HEAD + n + r]
+    scaling = RowScaling(
+        plan.equal_energy_units == 1,
+        plan.max_rows,
+        numbers[HEAD : HEAD + n],
+        numbers[HEAD + n : HEAD + n + r],
     )
-    unit, T = independent(rules, M, A, parts[W:J].reshape((n, k)))
-    start = J if plan.apart else rows
+    unit, T = independent(scaling, M, A, parts[W:J].reshape((n, k)))
+    start = J if plan.separate_J else rows
     directions = parts[start : start + r * m].reshape((r, m)) * unit
     M, push = M * unit[:, None] * unit, parts[h:rows] * unit
     if not len(T):
@@ -286,14 +289,14 @@ def motion(
     """Write (q̇, q̈) and the outputs, except for powers that have a separate program."""
     m, r, k, n = plan.n_x, plan.n_rows, plan.n_v, plan.n_q
     W = m * m + m + r * m + r
-    qd = W + n * k + (r * m if plan.apart else 0)
+    qd = W + n * k + (r * m if plan.separate_J else 0)
     S = qd + 2 * n
     power = S + n * (m - k)
     for i in range(n):
         moved[i], moved[n + i] = parts[qd + i], parts[qd + n + i]
         for j in range(k):
             moved[n + i] += parts[W + i * k + j] * x[j]
-        for j in range(k, m if plan.own else k):
+        for j in range(k, m if plan.own_multipliers else k):
             moved[i] += parts[S + i * (m - k) + j - k] * x[j]
     for i in range(n):
         out[i] = moved[i]
@@ -301,11 +304,11 @@ def motion(
         for i in range(n):
             out[n + i] = moved[n + i]
         for i in range(plan.n_lam):
-            out[2 * n + i] = x[k + i] if plan.own else lam[i]
+            out[2 * n + i] = x[k + i] if plan.own_multipliers else lam[i]
         return
     for j in range(k):
         out[n + j] = x[j]
-    for i in range(plan.n_work if plan.own else 0):
+    for i in range(plan.n_work if plan.own_multipliers else 0):
         row = power + i * (1 + m - k)
         out[n + k + i] = parts[row]
         for j in range(k, m):
@@ -325,29 +328,29 @@ def one(solver: Solver, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: n
         call(plan.power, state, p, tables[plan.power_tables :], out[n + k :])
 
 
-class Rules(NamedTuple):
+class RowScaling(NamedTuple):
     """How the rows of a form are scaled and combined."""
 
-    even: bool  # v is measured in units of equal energy
-    most: int  # the maximum number of combined rows; −1: rows are not combined
+    equal_energy_units: bool  # v is measured in units of equal energy
+    max_rows: int  # the maximum number of combined rows; −1: rows are not combined
     positions: np.ndarray  # (n,) the scales of the coordinates
     sizes: np.ndarray  # (r,) the characteristic magnitudes of the rows
 
 
-def independent(rules: Rules, M: np.ndarray, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def independent(scaling: RowScaling, M: np.ndarray, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The units of v and the row combinations T in which M x = h + Jᵀλ, A x = β is solved; q̇ = W v.
 
     If a formalism has its own solution method, v is measured in M_ii^(−1/2). Square roots of M and orthogonal factors mix the
     velocities: with lengths in micrometers M has entries from 1e-12 to 1, and the small ones are lost in the rounding errors of
     the large ones. In units of equal energy the diagonal of M is 1.
     """
-    unit = rank.inertia_scale(M, A) if rules.even else np.ones(len(M))
-    if rules.most < 0:
+    unit = rank.inertia_scale(M, A) if scaling.equal_energy_units else np.ones(len(M))
+    if scaling.max_rows < 0:
         return unit, np.eye(len(A))
-    move = np.linalg.norm((W * unit).T * (1 / rules.positions), axis=-1)
+    move = np.linalg.norm((W * unit).T * (1 / scaling.positions), axis=-1)
     step = inverse(move > 0, move, 1.0)  # of v: the changes that move the coordinates by their scales
-    rows = dimensionless(A * unit, step, rules.sizes)
-    return unit, rank.combined(rows, step, rules.most) * (1 / rules.sizes)
+    rows = dimensionless(A * unit, step, scaling.sizes)
+    return unit, rank.combined(rows, step, scaling.max_rows) * (1 / scaling.sizes)
 
 
 def where_mass_is_singular(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
@@ -365,10 +368,10 @@ def free_directions(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> rows.tolist(), D.shape
     ([0], (3, 2))
     """
-    n, even = G.shape[1], rank.normalized_rows(G, None)[0]
+    n, normalized = G.shape[1], rank.normalized_rows(G, None)[0]
     basis, rows, count = np.zeros((n, n)), np.zeros(len(G), dtype=np.int64), 0
     for i in range(len(G)):  # step 1
-        b = orthogonal_component(basis, even[i])
+        b = orthogonal_component(basis, normalized[i])
         length = np.sqrt(np.sum(b * b))
         if length > rank.TOLERANCE and count < n:
             rows[count] = i

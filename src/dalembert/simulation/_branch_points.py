@@ -37,19 +37,19 @@ _ADVICE = "Use the integrator taylor, which ends no step there, or rk4 with anot
 
 
 class BranchPoints(StepMonitor):
-    """The guide across singular configurations; it records them for the entire run, across repartitions.
+    """Monitor that steps across singular configurations; it records them for the entire run, across repartitions.
 
     With `lead` False it only monitors, for runs without projection.
     """
 
     def __init__(self, mechanics: StateMechanics, lead: bool = True) -> None:
         self.mechanics, self._lead = mechanics, lead  # of the equations in use
-        self.looks_inside = lead
+        self.needs_interpolant = lead
         self._independence = Independence(len(mechanics.manifold.rows))
         self._natural = 0.0  # the step length away from singular configurations
         self._last = -np.inf  # the singular time passed last
         self._tries = 0
-        self._least, self._when = 1.0, 0.0
+        self._min_independence, self._min_time = 1.0, 0.0
         self._passed: list[float] = []
 
     @property
@@ -57,66 +57,66 @@ class BranchPoints(StepMonitor):
         """The singular configurations of the run, in words."""
         if self._passed:
             return (f"the motion passed singular configurations on its branch at t = {listed(self._passed)}",)
-        if self._least > _CLOSE:
+        if self._min_independence > _CLOSE:
             return ()
         return (
-            f"the motion passes close to a singular configuration at t = {self._when:.6g}: the smallest singular value of the "
-            f"constraints falls to {self._least:.1e} of its maximum. Check the results after this time",
+            f"the motion passes close to a singular configuration at t = {self._min_time:.6g}: the smallest singular value of "
+            f"the constraints falls to {self._min_independence:.1e} of its maximum. Check the results after this time",
         )
 
-    def measure_anew(self) -> None:
+    def reset_reference(self) -> None:
         """Reset the reference independence: parameters of the constraints or masses have changed."""
-        self._independence.usual = 0.0
+        self._independence.reference = 0.0
 
     def limit(self, t: float) -> float:
         """After a singular time, steps longer than the distance from it amplify rounding errors."""
         behind = t - self._last
         return t + _MAX_STEP_AFTER * behind if behind < 3 * self._natural else np.inf
 
-    def look(self, t: float, y: np.ndarray) -> float:
+    def check_state(self, t: float, y: np.ndarray) -> float:
         """The independence of the constraints at a state of the run; its minimum is recorded."""
         found = self._independence.measure(*self.mechanics.rows(np.array([t]), y[:, None]))
-        return float(self._remember(np.array([t]), found, np.array([True]))[0])
+        return float(self._record_independence(np.array([t]), found, np.array([True]))[0])
 
     def adjust_step(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or one that ends before a singular time, or one that crosses it."""
         if not self._lead:
-            self.look(step.t1, step.y1)
+            self.check_state(step.t1, step.y1)
             return step
         if not isinstance(stepper, Taylor) or step.coefficients is None:
-            return self._checked(stepper, step)
+            return self._check_step(stepper, step)
         h, polynomial = step.t1 - step.t0, Polynomial(step.coefficients)
         usual = max(h, self._natural)
-        ahead = self._ahead(step.t0, polynomial, h, max(h, min(2.5 * usual, polynomial.reach(1e-7))))
+        ahead = self._time_to_singularity(step.t0, polynomial, h, max(h, min(2.5 * usual, polynomial.reach(1e-7))))
         if ahead is None:
             if step.t1 < end and step.t0 - self._last >= 3 * self._natural:
                 self._natural, self._tries = h, 0
             return step
         goal = _CROSSING_DISTANCE * usual / _RETRY_FACTOR**self._tries
         if ahead <= 1.3 * goal:
-            return self._across(stepper, step, ahead, end)
-        return step if ahead - h >= goal else stepper.go_on(step, ahead - goal)
+            return self._cross_step(stepper, step, ahead, end)
+        return step if ahead - h >= goal else stepper.resize_step(step, ahead - goal)
 
-    def _ahead(self, t0: float, polynomial: Polynomial, h: float, reach: float) -> float | None:
+    def _time_to_singularity(self, t0: float, polynomial: Polynomial, h: float, reach: float) -> float | None:
         """The time until the first singular time; None if there is none within `reach`."""
         s = np.linspace(0.0, reach, _GRID)
         found = self._independence.measure(*self.mechanics.rows(t0 + s, polynomial.values(s)))
-        sizes = self._remember(t0 + s, found, s <= 1.0001 * h)
+        sizes = self._record_independence(t0 + s, found, s <= 1.0001 * h)
         for i in range(1, _GRID - 1):
             if sizes[i] <= min(sizes[i - 1], sizes[i + 1]) and 2 * sizes[i] <= 1.1 * max(sizes[i - 1], sizes[i + 1]):
-                where, least = self._closest(t0, polynomial, s[i - 1], s[i + 1])
+                where, minimum = self._locate_minimum(t0, polynomial, s[i - 1], s[i + 1])
                 span = max(s[-1], self._natural)
-                if least < _SINGULAR and self._crossing(t0 + where, polynomial.value(where), span):
+                if minimum < _SINGULAR and self._crossing(t0 + where, polynomial.value(where), span):
                     return where
         return None
 
-    def _remember(self, t: np.ndarray, found: np.ndarray, passed: np.ndarray) -> np.ndarray:
+    def _record_independence(self, t: np.ndarray, found: np.ndarray, passed: np.ndarray) -> np.ndarray:
         """The independence relative to its maximum along the run; updates the maximum and minimum at `passed` times."""
-        self._independence.usual = max(self._independence.usual, float(found[passed].max()))
-        sizes = found / max(self._independence.usual, 1e-300)
+        self._independence.reference = max(self._independence.reference, float(found[passed].max()))
+        sizes = found / max(self._independence.reference, 1e-300)
         k = int(np.argmin(np.where(passed, sizes, np.inf)))
-        if sizes[k] < self._least:
-            self._least, self._when = float(sizes[k]), float(t[k])
+        if sizes[k] < self._min_independence:
+            self._min_independence, self._min_time = float(sizes[k]), float(t[k])
         return sizes
 
     def _crossing(self, t: float, y: np.ndarray, span: float) -> bool:
@@ -130,29 +130,29 @@ class BranchPoints(StepMonitor):
         path_length = max(float(np.sqrt(max(qd @ M @ qd, 0.0))) * span, 1e-300)
         gap = self._independence.branch_separation(A, M, self.mechanics.violation(t, y), _CLOSE) / path_length
         if _ROUNDING < gap < _MIN_SEPARATION:
-            raise self._stuck(
+            raise self._singular_error(
                 t, y, f"the branches are {gap:.1e} of the path length apart, which rounding cannot distinguish from 0"
             )
         return gap <= _ROUNDING
 
-    def _along(self, t0: float, polynomial: Polynomial, s: np.ndarray) -> np.ndarray:
+    def _relative_independence(self, t0: float, polynomial: Polynomial, s: np.ndarray) -> np.ndarray:
         found = self._independence.measure(*self.mechanics.rows(t0 + s, polynomial.values(s)))
-        return found / max(self._independence.usual, 1e-300)
+        return found / max(self._independence.reference, 1e-300)
 
-    def _closest(self, t0: float, polynomial: Polynomial, low: float, high: float) -> tuple[float, float]:
+    def _locate_minimum(self, t0: float, polynomial: Polynomial, low: float, high: float) -> tuple[float, float]:
         """The minimum of the independence between two times, by successive grid refinement."""
-        where, least = low, np.inf
+        where, minimum = low, np.inf
         for _ in range(18):
             s = np.linspace(low, high, _GRID)
-            sizes = self._along(t0, polynomial, s)
+            sizes = self._relative_independence(t0, polynomial, s)
             i = int(np.clip(np.argmin(sizes), 1, _GRID - 2))
-            where, least = float(s[i]), float(sizes[i])
-            if least < 1e-3 * _SINGULAR or 2 * least > 1.5 * max(sizes[i - 1], sizes[i + 1]):
+            where, minimum = float(s[i]), float(sizes[i])
+            if minimum < 1e-3 * _SINGULAR or 2 * minimum > 1.5 * max(sizes[i - 1], sizes[i + 1]):
                 break  # found, or a smooth minimum that does not vanish
             low, high = s[i - 1], s[i + 1]
-        return where, least
+        return where, minimum
 
-    def _across(self, stepper: Taylor, step: Step, ahead: float, end: float) -> Step:
+    def _cross_step(self, stepper: Taylor, step: Step, ahead: float, end: float) -> Step:
         """The step that begins `ahead` before a singular time and ends at the same distance after it."""
         s, polynomial = 2 * ahead, Polynomial(step.coefficients if step.coefficients is not None else np.zeros((0, 0)))
         singular, order = step.t0 + ahead, polynomial.best_order(2 * ahead)
@@ -168,13 +168,15 @@ class BranchPoints(StepMonitor):
             if failed or (drift > _GOOD_DRIFT and self._tries + 1 < _MAX_TRIES):
                 self._tries += 1
                 if self._tries >= _MAX_TRIES:
-                    raise self._stuck(singular, polynomial.value(ahead), _broken(corrected, drift))
-                return stepper.go_on(step, ahead * (1 - 1 / _RETRY_FACTOR))
+                    raise self._singular_error(
+                        singular, polynomial.value(ahead), _describe_discontinuity(corrected, drift)
+                    )
+                return stepper.resize_step(step, ahead * (1 - 1 / _RETRY_FACTOR))
         self._last, self._tries = singular, 0
         self._passed.append(singular)
-        out = stepper.go_on(step, s, y1, order)
+        out = stepper.resize_step(step, s, y1, order)
         out = replace(out, t1=end) if step.t0 + s >= end else out
-        return replace(out, sure=lambda t: abs(t - singular) > 0.5 * ahead)
+        return replace(out, may_project=lambda t: abs(t - singular) > 0.5 * ahead)
 
     def _drift(self, step: Step, y1: np.ndarray, t1: float) -> float:
         """The change of the energy balance in a step, relative to the energies."""
@@ -183,38 +185,40 @@ class BranchPoints(StepMonitor):
         after, other = self.mechanics.balance(t1, y1)
         return abs(after - before) / max(size, other, 1e-300)
 
-    def _checked(self, stepper: Method, step: Step) -> Step:
+    def _check_step(self, stepper: Method, step: Step) -> Step:
         """A step of another method: it must not end at a singular time, and may cross one only if the motion is continuous."""
-        last = self.look(step.t1, step.y1)
+        last = self.check_state(step.t1, step.y1)
         if last < _END_LIMIT:
-            raise self._stuck(step.t1, step.y1, "a step ends at it, where rounding is amplified without bound", _ADVICE)
+            raise self._singular_error(
+                step.t1, step.y1, "a step ends at it, where rounding is amplified without bound", _ADVICE
+            )
         if not stepper.capabilities.adaptive and last > 0.1:
             return step
         s = step.t0 + (step.t1 - step.t0) * _FRACTIONS
         sizes = self._independence.measure(*self.mechanics.rows(s, np.stack([step.at(float(t)) for t in s], axis=1)))
-        if _dips(sizes[None])[0]:
+        if _interior_minima(sizes[None])[0]:
             self._verify(stepper, step, float(s[np.argmin(sizes)]))
         return step
 
     def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
-        """Check the ends of the steps, and points within them if required; `_checked` handles suspect steps."""
+        """Check the ends of the steps, and points within them if required; `_check_step` handles suspect steps."""
         if not len(burst):
             return
         steps, measure, rows = burst.steps, self._independence.measure, self.mechanics.rows
         if not self._lead:
-            self._remember(steps.t1, measure(*rows(steps.t1, steps.y1.T)), np.full(len(burst), True))
+            self._record_independence(steps.t1, measure(*rows(steps.t1, steps.y1.T)), np.full(len(burst), True))
             return
         found = measure(*rows(np.append(steps.t0[0], steps.t1), np.column_stack([steps.powers[0, :, 0], steps.y1.T])))
-        last = self._remember(steps.t1, found[1:], np.full(len(burst), True))
+        last = self._record_independence(steps.t1, found[1:], np.full(len(burst), True))
         within = np.flatnonzero((last <= 0.1) | (stepper.capabilities.adaptive))
         suspect = last < _END_LIMIT
         if len(within):
             inner = _FRACTIONS[1:-1]
             sizes = measure(*rows(*burst.inside(inner, within)))
             ends = (found[within, None], sizes.reshape(len(within), len(inner)), found[within + 1, None])
-            suspect[within] |= _dips(np.concatenate(ends, axis=1))
+            suspect[within] |= _interior_minima(np.concatenate(ends, axis=1))
         for k in np.flatnonzero(suspect):
-            self._checked(stepper, burst.step(int(k)))
+            self._check_step(stepper, burst.step(int(k)))
 
     def _verify(self, stepper: Method, step: Step, singular: float) -> None:
         """A step across a singular time must leave energy and velocities continuous; otherwise raise."""
@@ -224,10 +228,10 @@ class BranchPoints(StepMonitor):
         before = self.mechanics.velocities(step.t0, step.at(step.t0))
         bend = 1 - float(before @ qd) / max(float(np.linalg.norm(before) * np.linalg.norm(qd)), 1e-300)
         if corrected > max(1e-3, 10 * stepper.tolerance) or drift > max(1e-6, 10 * stepper.tolerance) or bend > 0.2:
-            raise self._stuck(singular, step.at(singular), _broken(corrected, drift), _ADVICE)
+            raise self._singular_error(singular, step.at(singular), _describe_discontinuity(corrected, drift), _ADVICE)
         self._passed.append(singular)
 
-    def _stuck(self, t: float, y: np.ndarray, what: str, others: str = "") -> SimulationError:
+    def _singular_error(self, t: float, y: np.ndarray, what: str, others: str = "") -> SimulationError:
         A, M = self.mechanics.rows(np.array([t]), y[:, None])
         rows = self._independence.dependent_rows(A[..., 0], M[..., 0], _CLOSE)
         names = ", ".join(f"'{self.mechanics.names[i]}'" for i in rows)
@@ -239,7 +243,7 @@ class BranchPoints(StepMonitor):
         )
 
 
-def _dips(sizes: np.ndarray) -> np.ndarray:
+def _interior_minima(sizes: np.ndarray) -> np.ndarray:
     """The steps whose independence (steps, fractions) has an interior minimum at about half of its neighbors."""
     i, steps = sizes.argmin(axis=1), np.arange(len(sizes))
     inner = np.clip(i, 1, sizes.shape[1] - 2)
@@ -247,5 +251,5 @@ def _dips(sizes: np.ndarray) -> np.ndarray:
     return (i == inner) & (2 * sizes[steps, inner] <= 1.1 * beside)
 
 
-def _broken(corrected: float, drift: float) -> str:
+def _describe_discontinuity(corrected: float, drift: float) -> str:
     return f"the step does not continue it: its velocity error is {corrected:.1e}, its energy error {drift:.1e}"

@@ -139,7 +139,7 @@ class AngleTrack:
         """The angles of every changed attitude at the last step."""
         return self._angles[-1]
 
-    def go_on(self, chart: Chart, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
+    def follow(self, chart: Chart, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
         """Follow the motion along the ends of steps (n, K)."""
         found = [(each, each.angles(q)) for each in chart.changed]
         rates = [each.rates(q, qd, angles) for each, angles in found]
@@ -157,7 +157,7 @@ class AngleTrack:
         count = max(1, int(np.searchsorted(self._times, t, side="left")))
         self._times, self._angles, self._rates = self._times[:count], self._angles[:count], self._rates[:count]
         if t > self._times[-1]:
-            self.go_on(chart, np.array([t]), q[:, None], qd[:, None])
+            self.follow(chart, np.array([t]), q[:, None], qd[:, None])
         return replace(
             chart, times=np.array(self._times), angles=np.array([np.concatenate(each) for each in self._angles]).T
         )

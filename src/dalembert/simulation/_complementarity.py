@@ -63,7 +63,7 @@ class Contacts:
     friction: np.ndarray  # μ; zero without friction
     slip: np.ndarray  # the sign of the slip, 0 at rest
     unit: float  # the characteristic magnitude of a₀
-    least: np.ndarray  # N₀
+    min_forces: np.ndarray  # N₀
     names: tuple[str, ...] = ()
     where: str = ""  # the instant, for messages
     rate: str = "acceleration"  # what a₀ is, for messages
@@ -101,7 +101,7 @@ def solutions(lcp: Contacts) -> list[ContactSolution]:
     return [each for each in found if each is not None]
 
 
-def solve_modes(lcp: Contacts, wanted: Mapping[int, ContactMode] | None = None) -> ContactSolution:
+def solve_modes(lcp: Contacts, preferred: Mapping[int, ContactMode] | None = None) -> ContactSolution:
     """The solution; if forces are not unique, the one with the wanted modes and the most sticking contacts.
 
     Raises if no motion is possible, or several are.
@@ -114,7 +114,7 @@ def solve_modes(lcp: Contacts, wanted: Mapping[int, ContactMode] | None = None) 
     found = solutions(lcp)
     if len(motions(lcp, found)) != 1:
         raise SimulationError(paradox(lcp, motions(lcp, found)))
-    hints = wanted or {}
+    hints = preferred or {}
 
     def cost(each: ContactSolution) -> tuple[int, ...]:
         missed = sum(each.modes[i][:3] != mode[:3] for i, mode in hints.items())
@@ -161,22 +161,22 @@ def motions(lcp: Contacts, found: Sequence[ContactSolution]) -> list[ContactSolu
 
 def _modes(lcp: Contacts) -> Iterator[list[ContactMode]]:
     """The possible modes of each contact."""
-    for mu, slip, least in zip(lcp.friction, lcp.slip, lcp.least, strict=True):
+    for mu, slip, min_forces in zip(lcp.friction, lcp.slip, lcp.min_forces, strict=True):
         rubbing = [SMOOTH] if mu == 0 else [sliding(slip)] if slip else [STICK, SMOOTH, sliding(1.0), sliding(-1.0)]
-        yield rubbing + ([mode._replace(closed=False) for mode in rubbing] if least > 0 and mu > 0 else [OPEN])
+        yield rubbing + ([mode._replace(closed=False) for mode in rubbing] if min_forces > 0 and mu > 0 else [OPEN])
 
 
 def _try_modes(lcp: Contacts, modes: Sequence[ContactMode], size: np.ndarray) -> ContactSolution | None:
     """The solution with these modes, or None."""
     m, G, mu = lcp.m, lcp.response / np.outer(size, size), lcp.friction * size[lcp.m :] / size[: lcp.m]
-    a0, least = lcp.free / size, lcp.least * size[:m]
+    a0, min_forces = lcp.free / size, lcp.min_forces * size[:m]
     rows = [i for i, mode in enumerate(modes) if mode.closed] + [m + i for i, mode in enumerate(modes) if mode.sticks]
     # sliding friction is proportional to the normal force
     S = np.eye(2 * m)
     for i, mode in enumerate(modes):
         S[m + i, i] = -mode.slide * mu[i]
         S[m + i, m + i] = float(mode.sticks)
-    start = S[:, :m] @ least
+    start = S[:, :m] @ min_forces
     forces = start.copy()
     if rows:
         A = (G @ S)[np.ix_(rows, rows)]
@@ -186,10 +186,12 @@ def _try_modes(lcp: Contacts, modes: Sequence[ContactMode], size: np.ndarray) ->
     rates = a0 + G @ forces
     unit = max(float(np.abs(a0).max(initial=0.0)), lcp.unit / float(size.max(initial=1e-300)))
     implied = [_dependent(G, rows, m + i) if _may_follow(lcp, modes, i) else False for i in range(m)]
-    if not all(_admits(lcp, i, modes[i], implied[i], forces, rates, (mu, least, _TOLERANCE * unit)) for i in range(m)):
+    if not all(
+        _admits(lcp, i, modes[i], implied[i], forces, rates, (mu, min_forces, _TOLERANCE * unit)) for i in range(m)
+    ):
         return None
     for i, mode in enumerate(modes):
-        if not mode.closed and lcp.least[i] == 0:  # the gap is zero, and other contacts carry the load
+        if not mode.closed and lcp.min_forces[i] == 0:  # the gap is zero, and other contacts carry the load
             implied[i] = abs(rates[i]) <= _TOLERANCE * unit and _dependent(G, rows, i)
     found = tuple(mode._replace(follows=True) if implied[i] else mode for i, mode in enumerate(modes))
     return ContactSolution(found, forces / size, rates * size)
@@ -198,7 +200,7 @@ def _try_modes(lcp: Contacts, modes: Sequence[ContactMode], size: np.ndarray) ->
 def _may_follow(lcp: Contacts, modes: Sequence[ContactMode], i: int) -> bool:
     """True if the slip of a contact may be zero as a consequence of other contacts."""
     mode = modes[i]
-    return lcp.friction[i] > 0 and not lcp.slip[i] and not mode.sticks and (mode.closed or lcp.least[i] > 0)
+    return lcp.friction[i] > 0 and not lcp.slip[i] and not mode.sticks and (mode.closed or lcp.min_forces[i] > 0)
 
 
 def _dependent(G: np.ndarray, rows: Sequence[int], row: int) -> bool:
@@ -220,13 +222,13 @@ def _admits(
     sizes: tuple[np.ndarray, np.ndarray, float],
 ) -> bool:
     """True if the forces and rates of one contact are admissible in its mode."""
-    m, (mu, least, tolerance) = lcp.m, sizes
+    m, (mu, min_forces, tolerance) = lcp.m, sizes
     N, T, opening, slipping = forces[i], forces[m + i], rates[i], rates[m + i]
-    if (mode.closed and N - least[i] < -tolerance) or (not mode.closed and opening < -tolerance):
+    if (mode.closed and N - min_forces[i] < -tolerance) or (not mode.closed and opening < -tolerance):
         return False
     if mode.sticks:
         return bool(abs(T) <= mu[i] * N + tolerance)
-    if mu[i] == 0 or lcp.slip[i] or (not mode.closed and least[i] == 0):
+    if mu[i] == 0 or lcp.slip[i] or (not mode.closed and min_forces[i] == 0):
         return True
     if mode.slide == 0:  # without friction, because other contacts carry the load
         return follows and bool(abs(slipping) <= tolerance)
@@ -248,10 +250,13 @@ def newton(lcp: Contacts, restitution: np.ndarray) -> np.ndarray:
 def poisson(lcp: Contacts, restitution: np.ndarray) -> np.ndarray:
     """The impulses of both phases by Poisson's law."""
     compression = solve_modes(lcp).forces
-    least = restitution * compression[: lcp.m]
-    if not least.any():
+    min_forces = restitution * compression[: lcp.m]
+    if not min_forces.any():
         return compression
-    return compression + solve_modes(replace(lcp, free=lcp.free + lcp.response @ compression, least=least)).forces
+    return (
+        compression
+        + solve_modes(replace(lcp, free=lcp.free + lcp.response @ compression, min_forces=min_forces)).forces
+    )
 
 
 def successive(lcp: Contacts, restitution: np.ndarray, slow: np.ndarray, enough: float) -> np.ndarray:
@@ -268,7 +273,7 @@ def successive(lcp: Contacts, restitution: np.ndarray, slow: np.ndarray, enough:
             response=lcp.response[np.ix_(own, own)],
             friction=lcp.friction[[i]],
             slip=lcp.slip[[i]],
-            least=lcp.least[[i]],
+            min_forces=lcp.min_forces[[i]],
             names=lcp.names[i : i + 1],
         )
         e = restitution[[i]] if -rates[i] > slow[i] else np.zeros(1)

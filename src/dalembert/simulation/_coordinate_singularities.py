@@ -29,23 +29,23 @@ _NAMED_SHARE = 0.1  # of the direction without inertia: coordinates with a large
 class SingularInertia(StepMonitor):
     """Monitors the inertia of the motions that the constraints permit."""
 
-    looks_inside = False
+    needs_interpolant = False
 
     def __init__(self, mechanics: StateMechanics, names: Sequence[str]) -> None:
         self.mechanics, self._names = mechanics, tuple(names)
         self._sizes = np.zeros(mechanics.positions)  # the largest inertia of every coordinate so far
         self._longest = 0.0
-        self._least, self._when, self._which = 1.0, 0.0, ""
+        self._min_inertia, self._min_time, self._min_names = 1.0, 0.0, ""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The coordinate singularity that the motion passes, if any."""
-        if self._least > CLOSE:
+        if self._min_inertia > CLOSE:
             return ()
         return (
-            f"the motion passes a singularity of the coordinates {self._which} at t = {self._when:.6g}: the inertia along a "
-            f"combination of them falls to {self._least:.1e} of the largest, as at gimbal lock or at a pole. Check the results "
-            "after this time",
+            f"the motion passes a singularity of the coordinates {self._min_names} at t = {self._min_time:.6g}: the inertia "
+            f"along a combination of them falls to {self._min_inertia:.1e} of the largest, as at gimbal lock or at a pole. Check "
+            "the results after this time",
         )
 
     def adjust_step(self, stepper: Method, step: Step, end: float) -> Step:
@@ -73,7 +73,7 @@ class SingularInertia(StepMonitor):
         for k in np.flatnonzero(np.isfinite(burst.steps.y1).all(axis=1)):
             y = burst.steps.y1[k]
             if self._measure(float(burst.steps.t1[k]), y) < FAILED:
-                raise self._failed(float(burst.steps.t1[k]), y) from burst.failure
+                raise self._singular_error(float(burst.steps.t1[k]), y) from burst.failure
 
     def review(self, t: np.ndarray, y: np.ndarray) -> None:
         """Search samples (states, K) for singularities at or between them."""
@@ -87,9 +87,9 @@ class SingularInertia(StepMonitor):
         dips = [k for k in np.flatnonzero(size <= _DIP_RATIO * around).tolist() if 0 < k < len(t) - 1]
         for k in sorted(dips, key=lambda k: size[k])[:_MAX_DIPS]:
             for i in (k - 1, k):
-                self._closest(t, y, i)
+                self._search_minimum(t, y, i)
 
-    def _closest(self, t: np.ndarray, y: np.ndarray, i: int) -> None:
+    def _search_minimum(self, t: np.ndarray, y: np.ndarray, i: int) -> None:
         """Record the smallest inertia between two samples, along their cubic Hermite interpolant."""
         n, (t0, t1) = self.mechanics.positions, t[i : i + 2].tolist()
         rates = self.mechanics.velocities(t[i : i + 2], y[:, i : i + 2])
@@ -101,7 +101,7 @@ class SingularInertia(StepMonitor):
                 high = b
             else:
                 low = a
-        self._remember((low + high) / 2, *self._inertia((low + high) / 2, cubic((low + high) / 2), rates[:, 0]))
+        self._record_minimum((low + high) / 2, *self._inertia((low + high) / 2, cubic((low + high) / 2), rates[:, 0]))
 
     def _inertia(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[float, np.ndarray]:
         manifold = self.mechanics.manifold
@@ -111,24 +111,26 @@ class SingularInertia(StepMonitor):
 
     def _measure(self, t: float, y: np.ndarray) -> float:
         n = self.mechanics.positions
-        least, direction = self._inertia(t, y[:n], np.asarray(self.mechanics.velocities(t, y)))
-        self._remember(t, least, direction)
-        return least
+        minimum, direction = self._inertia(t, y[:n], np.asarray(self.mechanics.velocities(t, y)))
+        self._record_minimum(t, minimum, direction)
+        return minimum
 
-    def _remember(self, t: float, least: float, direction: np.ndarray) -> None:
-        if least < self._least:
-            self._least, self._when = least, t
+    def _record_minimum(self, t: float, minimum: float, direction: np.ndarray) -> None:
+        if minimum < self._min_inertia:
+            self._min_inertia, self._min_time = minimum, t
             share = np.abs(direction) / max(float(np.abs(direction).max()), 1e-300)
-            self._which = ", ".join(name for name, part in zip(self._names, share, strict=True) if part > _NAMED_SHARE)
+            self._min_names = ", ".join(
+                name for name, part in zip(self._names, share, strict=True) if part > _NAMED_SHARE
+            )
 
     def _require_inertia(self, t: float, y: np.ndarray) -> None:
         if self._measure(t, y) <= STOP:
-            raise self._failed(t, y)
+            raise self._singular_error(t, y)
 
-    def _failed(self, t: float, y: np.ndarray) -> SimulationError:
+    def _singular_error(self, t: float, y: np.ndarray) -> SimulationError:
         return SimulationError(
-            f"at t = {t:.9g} the motion is at a singularity of the coordinates {self._which}: the inertia along a combination of "
-            f"them is {self._least:.1e} of the largest; runs end at {STOP:g}, or where they fail. "
+            f"at t = {t:.9g} the motion is at a singularity of the coordinates {self._min_names}: the inertia along a "
+            f"combination of them is {self._min_inertia:.1e} of the largest; runs end at {STOP:g}, or where they fail. "
             f"{describe(self._names, y[: len(self._names)])} Angles are singular at gimbal lock, polar coordinates at the pole; "
             "the motion itself may be regular. Use bodies with spherical or free joints, whose angles are changed along a run, "
             "a quaternion, or Cartesian coordinates with a constraint."

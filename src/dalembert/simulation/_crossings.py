@@ -101,26 +101,26 @@ class Interpolants:
 
 
 class Crossings(StepMonitor):
-    """The guide that ends a segment at the first terminal crossing."""
+    """Monitor that ends a segment at the first terminal crossing."""
 
     def __init__(
         self,
         values: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        watched: Sequence[EventFunction],
+        monitored: Sequence[EventFunction],
         end: float = np.inf,
     ) -> None:
-        self._values, self._watched, self._end = (
+        self._values, self._monitored, self._end = (
             values,
-            tuple(watched),
+            tuple(monitored),
             end,
         )  # values: t (K,), y (n, K) → (functions, K)
-        self._rows = np.array([each.row for each in watched], dtype=np.intp)
-        self._offsets = np.array([each.offset for each in watched])
-        self._sides = np.array([each.sign for each in watched])
-        self._fresh = np.array([each.fresh for each in watched], dtype=bool)
+        self._rows = np.array([each.row for each in monitored], dtype=np.intp)
+        self._offsets = np.array([each.offset for each in monitored])
+        self._sides = np.array([each.sign for each in monitored])
+        self._fresh = np.array([each.fresh for each in monitored], dtype=bool)
         self._begins = True  # until a step has been searched
         self.terminal: Termination | None = None  # where the segment ended
-        self.also: tuple[Termination, ...] = ()  # other crossings at the same instant
+        self.simultaneous: tuple[Termination, ...] = ()  # other crossings at the same instant
         self.recorded: list[Termination] = []  # crossings that do not end the segment
 
     @property
@@ -131,7 +131,7 @@ class Crossings(StepMonitor):
     @property
     def fresh(self) -> set[tuple[int, float]]:
         """Rows and offsets of functions that have been zero since the start."""
-        pairs = zip(self._watched, self._fresh, strict=True)
+        pairs = zip(self._monitored, self._fresh, strict=True)
         return {(each.row, each.offset) for each, fresh in pairs if fresh}
 
     def adjust_step(self, stepper: Method, step: Step, end: float) -> Step:
@@ -150,10 +150,12 @@ class Crossings(StepMonitor):
         assert self.terminal is not None
         t, y = self.terminal.t, self.terminal.y
         if isinstance(stepper, Taylor) and step.coefficients is not None:
-            return stepper.go_on(step, t - step.t0)
-        return Step(step.t0, t, y, lambda: Piece(step.t0, t, piece.unit, piece.polynomial), sure=step.sure)
+            return stepper.resize_step(step, t - step.t0)
+        return Step(
+            step.t0, t, y, lambda: Piece(step.t0, t, piece.unit, piece.polynomial), may_project=step.may_project
+        )
 
-    def cut(self, burst: Burst) -> tuple[int, Termination] | None:
+    def first_termination(self, burst: Burst) -> tuple[int, Termination] | None:
         """The first crossing that ends the segment in consecutive accepted steps, and its step."""
         if not len(burst) or not len(self._rows):
             return None
@@ -162,7 +164,7 @@ class Crossings(StepMonitor):
         return None if k is None or self.terminal is None else (k, self.terminal)
 
     def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
-        """Does nothing: see `cut`."""
+        """Does nothing: see `first_termination`."""
 
     # the search
 
@@ -231,8 +233,8 @@ class Crossings(StepMonitor):
         functions, perturbed = self._functions(steps), self._perturbed(steps)
         roots: list[Root] = []
         for n in range(_MAX_WINDOWS):
-            most = min(_FIRST_WINDOW * 2**n, _WINDOW)
-            separation = separate_roots(functions, lambda k, s: perturbed(k, s)[1], found, b, most)
+            max_intervals = min(_FIRST_WINDOW * 2**n, _WINDOW)
+            separation = separate_roots(functions, lambda k, s: perturbed(k, s)[1], found, b, max_intervals)
             changes = self._until_end(list(self._changes(steps, separation)))
             roots = _ordered(roots + self._refined(steps, changes, separation.intervals))
             count = sum((root.step, root.share) < separation.edge for root in roots)
@@ -247,7 +249,7 @@ class Crossings(StepMonitor):
         n = int(np.argmin(found.step + found.low))
         t, _ = steps.states(found.step[n : n + 1], found.low[n : n + 1, None])
         return SimulationError(
-            f"{self._watched[found.row[n]].title} changes its sign about {_MAX_WINDOWS * 1000} times within one step of the "
+            f"{self._monitored[found.row[n]].title} changes its sign about {_MAX_WINDOWS * 1000} times within one step of the "
             f"integrator, before t = {t[0]:.9g}. Check the formula for rounding noise, such as a difference of equal terms, "
             "or set a smaller `max_step`."
         )
@@ -270,7 +272,7 @@ class Crossings(StepMonitor):
     def _followed(self, samples: IntervalSamples, last: bool) -> Iterator[Change]:
         """The sign changes of a function in a step, from values at points that separate its roots."""
         k, j, first, s, g, noise = samples
-        each, clear = self._watched[j], np.abs(g) > noise
+        each, clear = self._monitored[j], np.abs(g) > noise
         if self._fresh[j]:
             clear &= np.maximum.accumulate(np.abs(g) > _START_NOISE * noise + 4 * abs(g[0]))
         known = np.flatnonzero(clear).tolist()
@@ -292,7 +294,7 @@ class Crossings(StepMonitor):
 
     def _left(self, k: int, j: int, up: bool) -> Iterator[Change]:
         """A function that was zero at the start becomes nonzero: a crossing there, or its new sign."""
-        each = self._watched[j]
+        each = self._monitored[j]
         counts = (each.starts_up if up else each.starts_down) if each.follows else up != (self._sides[j] > 0)
         if counts:
             yield Change(k, j, 0.0, 0.0, up)
@@ -300,7 +302,7 @@ class Crossings(StepMonitor):
             self._sides[j] = 1.0 if up else -1.0
 
     def _ends(self, which: int, up: bool) -> bool:
-        return self._watched[which].up if up else self._watched[which].down
+        return self._monitored[which].up if up else self._monitored[which].down
 
     def _until_end(self, changes: list[Change]) -> list[Change]:
         """The changes that may precede or coincide with the first one that ends the segment."""
@@ -350,7 +352,7 @@ class Crossings(StepMonitor):
         same = [each.step == end.step and abs(each.share - end.share) <= _ROUNDING for each in roots]
         self.recorded += self._halts(steps, [each for each, also in zip(roots[:n], same, strict=False) if not also])
         others = [each for i, each in enumerate(roots) if i != n and same[i]]
-        self.also, (self.terminal,) = tuple(self._halts(steps, others)), self._halts(steps, [end])
+        self.simultaneous, (self.terminal,) = tuple(self._halts(steps, others)), self._halts(steps, [end])
         return end.step
 
     def _halts(self, steps: Interpolants, roots: Sequence[Root]) -> list[Termination]:

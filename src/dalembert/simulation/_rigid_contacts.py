@@ -4,7 +4,7 @@ An open contact is monitored until its gap closes; a closed one until its normal
 its friction exceeds the sticking limit. At each of these instants, and whenever forces or velocities have changed, all closed
 contacts are solved together: first the impulses, if a gap is still closing, then the modes of the contacts that remain closed
 (`simulation/_complementarity`). Between two instants the contact forces keep the rates of closed gaps, and the slips of sticking
-contacts, at zero (`simulation/_sliding_mode`), and every step is projected onto them (`simulation/_closed_contacts`).
+contacts, at zero (`simulation/_sliding_mode`), and every step is projected onto them (`simulation/constraint_manifold`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from dalembert.errors import InputError, NotApplicableError, SimulationError
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.contact_base import ConstrainedRate, Unilateral
 from dalembert.simulation import _complementarity
-from dalembert.simulation._closed_contacts import ClosedContactManifold
 from dalembert.simulation._complementarity import OPEN, ContactMode, Contacts, paradox, sliding, solve_modes
 from dalembert.simulation._crossings import EventFunction
 from dalembert.simulation._sliding_mode import SlidingKernel
-from dalembert.simulation.trajectory_data import Impulse
+from dalembert.simulation.constraint_manifold import ClosedContactManifold
+from dalembert.simulation.run_records import Impulse
 from dalembert.symbolic.algebra_base import stack, vector
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class ContactEvent:
     """A monitored function of a contact: the row of `RigidContacts.functions`, and the preferred mode after a crossing."""
 
     contact: int
-    watched: EventFunction
-    wanted: ContactMode | None = None
+    function: EventFunction
+    preferred: ContactMode | None = None
 
 
 class RigidContacts:
@@ -79,10 +79,10 @@ class RigidContacts:
         self.impulses: list[Impulse] = []
         self.notes: tuple[str, ...] = ()
         self.inputs: Mapping[str, float] = {}  # the present outputs of laws in Python
-        self._pull = np.zeros(len(self._known))  # the tension at which each contact opens
+        self._opening_tensions = np.zeros(len(self._known))  # the tension at which each contact opens
         self._now: Gaps | None = None
         if self._known:
-            self._require_possible(equations)
+            self._require_supported(equations)
 
     def __bool__(self) -> bool:
         return bool(self._known)
@@ -95,7 +95,7 @@ class RigidContacts:
     def _speed(self) -> float:
         return self._length / self._equations.workspace.facts.scales.time
 
-    def _require_possible(self, equations: BoundEquations) -> None:
+    def _require_supported(self, equations: BoundEquations) -> None:
         title, levels = self._known[0].title, equations.workspace.facts.levels
         if equations.kernel.phase is not None:
             raise NotApplicableError(
@@ -185,7 +185,7 @@ class RigidContacts:
     def _index(self, load: str) -> int:
         return next(i for i, known in enumerate(self._known) if known.load == load)
 
-    def watches(self) -> Iterator[ContactEvent]:
+    def monitored_functions(self) -> Iterator[ContactEvent]:
         """The functions monitored in the present modes, by rows of `functions`."""
         m, gaps = len(self._known), self._now
         assert gaps is not None
@@ -197,11 +197,11 @@ class RigidContacts:
                 floor = float(gaps.gap[i]) if fresh else -near if mode.follows else 0.0
                 yield ContactEvent(i, EventFunction(i, 1.0, floor, fresh=bool(fresh)))
                 continue
-            pull = float(self._pull[i])
-            yield ContactEvent(i, EventFunction(2 * m + i, 1.0, -pull), OPEN)
+            tension = float(self._opening_tensions[i])
+            yield ContactEvent(i, EventFunction(2 * m + i, 1.0, -tension), OPEN)
             if mode.sticks:
-                yield ContactEvent(i, EventFunction(3 * m + i, 1.0, -pull), sliding(1.0))
-                yield ContactEvent(i, EventFunction(4 * m + i, 1.0, -pull), sliding(-1.0))
+                yield ContactEvent(i, EventFunction(3 * m + i, 1.0, -tension), sliding(1.0))
+                yield ContactEvent(i, EventFunction(4 * m + i, 1.0, -tension), sliding(-1.0))
             elif mode.slide and not mode.follows:
                 yield ContactEvent(
                     i, EventFunction(m + i, mode.slide, fresh=bool(abs(gaps.slip[i]) <= _SLOW * self._speed))
@@ -219,8 +219,10 @@ class RigidContacts:
             return np.ones(len(t))
         smooth, names = constants.copy(), list(map(str, kernel.parameters))
         smooth[[names.index(known.slide) for known in self._known if known.has_friction]] = 0.0
-        rubbing, plain = (np.abs(np.linalg.det(kernel.responses(y, t, values))) for values in (constants, smooth))
-        return rubbing / np.maximum(plain, 1e-300)
+        with_friction, frictionless = (
+            np.abs(np.linalg.det(kernel.responses(y, t, values))) for values in (constants, smooth)
+        )
+        return with_friction / np.maximum(frictionless, 1e-300)
 
     # mode changes and impacts
 
@@ -231,41 +233,41 @@ class RigidContacts:
         qd: np.ndarray,
         equations: BoundEquations,
         stuck: tuple[Switch, ...] = (),
-        wanted: Mapping[int, ContactMode] | None = None,
-        calm: bool = False,
+        preferred: Mapping[int, ContactMode] | None = None,
+        no_rebound: bool = False,
     ) -> tuple[np.ndarray, list[tuple[str, str]]]:
         """Update the modes of all contacts, with impulses if a gap is closing; the velocities after them, and the changes.
 
-        `stuck` are the switches along which the motion slides, `wanted` the preferred modes where several are possible. With
-        `calm` closed contacts do not rebound; their energy must be negligible.
+        `stuck` are the switches along which the motion slides, `preferred` the preferred modes where several are possible. With
+        `no_rebound` closed contacts do not rebound; their energy must be negligible.
         """
-        before, here = self._modes, _Here(t, q, qd, equations, stuck)
+        before, here = self._modes, _ContactState(t, q, qd, equations, stuck)
         gaps = self.gaps_at(t, q, qd, equations.values)
         touching = [i for i in range(len(self._known)) if before[i].closed or gaps.gap[i] <= _CLOSED * self._length]
         enough = np.full(len(self._known), _SLOW * self._speed)
-        if calm:
+        if no_rebound:
             self._require_negligible(here, gaps, touching)
             enough = np.full(len(self._known), np.inf)
             gaps = replace(gaps, slow=enough)
         if any(gaps.rate[i] < -_SLOW * self._speed for i in touching):
             if all(gaps.rate[i] >= -gaps.slow[i] for i in touching):
                 enough = np.maximum(gaps.slow, enough)  # contacts that rock or bounce faster and faster come to rest
-            here = self._impact(here, gaps, touching, self._impulses)
+            here = self._impact(here, gaps, touching, self._impact_impulses)
             gaps = self.gaps_at(t, q, here.qd, equations.values)
         staying = [i for i in touching if gaps.rate[i] <= enough[i] or self._recloses(here, gaps, i)]
-        self._modes = self._decided(here, gaps, staying, wanted or {})
+        self._modes = self._solve_modes(here, gaps, staying, preferred or {})
         self._note(t, gaps, [i for i in staying if self._modes[i].closed and not before[i].closed])
         closed = [i for i in staying if self._modes[i].closed]
         if any(gaps.rate[i] > _SLOW * self._speed for i in closed):
-            here = self._impact(here, gaps, closed, self._rest)
+            here = self._impact(here, gaps, closed, self._stopping_impulses)
             gaps = self.gaps_at(t, q, here.qd, equations.values)
         self._now = gaps
         pairs = zip(self._known, before, self._modes, strict=True)
         return here.qd, [(known.title, _change(old, new)) for known, old, new in pairs if old[:3] != new[:3]]
 
-    def _require_negligible(self, here: _Here, gaps: Gaps, touching: list[int]) -> None:
+    def _require_negligible(self, here: _ContactState, gaps: Gaps, touching: list[int]) -> None:
         """Raise if endless impacts do not have negligible energy."""
-        lcp = self._lcp(here, gaps, touching, self._moved(here, touching, impulsive=True), impulsive=True)
+        lcp = self._lcp(here, gaps, touching, self._responses(here, touching, impulsive=True), impulsive=True)
         rates, own = lcp.free[: lcp.m], np.diag(lcp.response)[: lcp.m]
         energy = float((rates**2 / np.maximum(own, 1e-300)).sum()) / 2
         observed = here.equations.workspace.observables.along
@@ -281,17 +283,17 @@ class RigidContacts:
                 "which they do not rebound, or a smaller restitution; or check for events that reset these velocities repeatedly."
             )
 
-    def _recloses(self, here: _Here, gaps: Gaps, i: int) -> bool:
+    def _recloses(self, here: _ContactState, gaps: Gaps, i: int) -> bool:
         """True if a gap opens so slowly that it closes again before it exceeds rounding."""
-        rate, least = float(gaps.rate[i]), _ROUNDING * self._length
-        if rate**2 > _STEEP * 2 * least * self._speed**2 / self._length:
+        rate, width = float(gaps.rate[i]), _ROUNDING * self._length
+        if rate**2 > _STEEP * 2 * width * self._speed**2 / self._length:
             return False
         state = np.concatenate([here.q, here.qd, [here.t]])
         slopes = self._slopes(state, here.equations.values).reshape(2 * len(self._known), -1)[i]
-        n, qdd = len(here.q), self._moved(here, [], impulsive=False)[0]
-        falling = -float(slopes @ np.concatenate([here.qd, qdd, [1.0]]))
+        n, qdd = len(here.q), self._responses(here, [], impulsive=False)[0]
+        closing_acceleration = -float(slopes @ np.concatenate([here.qd, qdd, [1.0]]))
         size = self._length + float(np.abs(slopes[n : 2 * n]) @ np.abs(here.q))
-        return falling > 0 and rate**2 <= 2 * falling * _ROUNDING * size
+        return closing_acceleration > 0 and rate**2 <= 2 * closing_acceleration * _ROUNDING * size
 
     def _note(self, t: float, gaps: Gaps, closing: list[int]) -> None:
         """Add a note if impacts accumulated before a contact came to rest."""
@@ -308,21 +310,21 @@ class RigidContacts:
                 f"before; from t = {t:.9g} on, where they are {why}, the contact stays closed",
             )
 
-    def _decided(
-        self, here: _Here, gaps: Gaps, staying: list[int], wanted: Mapping[int, ContactMode]
+    def _solve_modes(
+        self, here: _ContactState, gaps: Gaps, staying: list[int], preferred: Mapping[int, ContactMode]
     ) -> tuple[ContactMode, ...]:
         """The modes of all contacts, if those in `staying` remain closed."""
         modes = [OPEN] * len(self._known)
         if staying:
-            lcp = self._lcp(here, gaps, staying, self._moved(here, staying, impulsive=False), impulsive=False)
-            hints = {k: wanted[i] for k, i in enumerate(staying) if i in wanted}
+            lcp = self._lcp(here, gaps, staying, self._responses(here, staying, impulsive=False), impulsive=False)
+            hints = {k: preferred[i] for k, i in enumerate(staying) if i in preferred}
             size = max(lcp.unit, float(np.abs(lcp.free).max()))
-            self._pull[staying] = _TENSION * size / np.diag(lcp.response)[: len(staying)]
+            self._opening_tensions[staying] = _TENSION * size / np.diag(lcp.response)[: len(staying)]
             for i, mode in zip(staying, solve_modes(lcp, hints).modes, strict=True):
                 modes[i] = mode
         return tuple(modes)
 
-    def require_apart(self, t: float, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> None:
+    def require_no_penetration(self, t: float, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> None:
         """Raise if bodies penetrate each other at the start."""
         gap = self.gaps_at(t, q, qd, values).gap
         for known, width in zip(self._known, gap.tolist(), strict=True):
@@ -332,15 +334,21 @@ class RigidContacts:
                     "rigid. Increase the initial distance."
                 )
 
-    def jam(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> SimulationError:
+    def jamming_error(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> SimulationError:
         """The error for friction and normal forces that grow without bound."""
-        here, gaps = _Here(t, q, qd, equations, ()), self.gaps_at(t, q, qd, equations.values)
+        here, gaps = _ContactState(t, q, qd, equations, ()), self.gaps_at(t, q, qd, equations.values)
         closed = [i for i, mode in enumerate(self._modes) if mode.closed]
-        moved = self._moved(here, closed, impulsive=False)
+        moved = self._responses(here, closed, impulsive=False)
         return SimulationError(paradox(self._lcp(here, gaps, closed, moved, impulsive=False)))
 
     def _lcp(
-        self, here: _Here, gaps: Gaps, which: Sequence[int], moved: tuple[np.ndarray, np.ndarray], *, impulsive: bool
+        self,
+        here: _ContactState,
+        gaps: Gaps,
+        which: Sequence[int],
+        moved: tuple[np.ndarray, np.ndarray],
+        *,
+        impulsive: bool,
     ) -> Contacts:
         """The complementarity problem of some contacts: of accelerations, or of velocities."""
         m, count, n = len(which), len(self._known), len(here.q)
@@ -348,12 +356,12 @@ class RigidContacts:
         state = np.concatenate([here.q, here.qd, [here.t]])
         slopes = self._slopes(state, here.equations.values).reshape(2 * count, -1)[rows]
         qdd, response = moved[0], slopes[:, n : 2 * n] @ moved[1]
-        slip, still = gaps.slip[list(which)], np.abs(gaps.slip[list(which)]) <= _SLOW * self._speed
+        slip, at_rest = gaps.slip[list(which)], np.abs(gaps.slip[list(which)]) <= _SLOW * self._speed
         if impulsive:
             free, unit = np.concatenate([gaps.rate[list(which)], slip]), self._speed
         else:
             free, unit = slopes @ np.concatenate([here.qd, qdd, [1.0]]), self._speed**2 / self._length
-        side = np.zeros(m) if impulsive else np.where(still, 0.0, np.sign(slip))
+        side = np.zeros(m) if impulsive else np.where(at_rest, 0.0, np.sign(slip))
         return Contacts(
             free,
             response,
@@ -366,20 +374,24 @@ class RigidContacts:
             "speed" if impulsive else "acceleration",
         )
 
-    def _moved(self, here: _Here, which: Sequence[int], *, impulsive: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _responses(
+        self, here: _ContactState, which: Sequence[int], *, impulsive: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
         """q̈ without contact forces, and its response (n, 2 m) to unit normal forces, then unit friction, of some contacts."""
         unit = self._equations.workspace.facts.scales.force
         forces = [(self._known[i].press, unit) for i in which]
         forces += [(self._known[i].rub, -unit) if self._known[i].has_friction else ("", 0.0) for i in which]
-        qdd = here.accelerations([dict(self._idle), *({**self._idle, name: x} for name, x in forces)], impulsive)
+        qdd = here.accelerations(
+            [dict(self._unloaded), *({**self._unloaded, name: x} for name, x in forces)], impulsive
+        )
         return qdd[:, 0], (qdd[:, 1:] - qdd[:, :1]) / unit
 
     @property
-    def _idle(self) -> dict[str, float]:
+    def _unloaded(self) -> dict[str, float]:
         """The values of the parameters with zero contact forces."""
         return {**self.inputs, **{name: 0.0 for known in self._known for name in known.parameters}}
 
-    def _impulses(self, lcp: Contacts, gaps: Gaps, which: list[int]) -> np.ndarray:
+    def _impact_impulses(self, lcp: Contacts, gaps: Gaps, which: list[int]) -> np.ndarray:
         """The impulses of an impact: normal impulses, then friction impulses."""
         slow, e = gaps.slow[which], gaps.restitution[which]
         match self._known[0].impact:
@@ -390,7 +402,7 @@ class RigidContacts:
             case "successive":
                 return _complementarity.successive(lcp, e, slow, _SLOW * self._speed)
 
-    def _rest(self, lcp: Contacts, gaps: Gaps, which: list[int]) -> np.ndarray:
+    def _stopping_impulses(self, lcp: Contacts, gaps: Gaps, which: list[int]) -> np.ndarray:
         """The small impulses that stop slowly opening gaps and the slip of sticking contacts."""
         m, out = lcp.m, np.zeros(2 * lcp.m)
         rows = [*range(m), *(m + k for k, i in enumerate(which) if self._modes[i].sticks)]
@@ -398,10 +410,14 @@ class RigidContacts:
         return out
 
     def _impact(
-        self, here: _Here, gaps: Gaps, which: list[int], impulses: Callable[[Contacts, Gaps, list[int]], np.ndarray]
-    ) -> _Here:
+        self,
+        here: _ContactState,
+        gaps: Gaps,
+        which: list[int],
+        impulses: Callable[[Contacts, Gaps, list[int]], np.ndarray],
+    ) -> _ContactState:
         """The state after impulses, which are recorded."""
-        moved, m = self._moved(here, which, impulsive=True), len(which)
+        moved, m = self._responses(here, which, impulsive=True), len(which)
         lcp = self._lcp(here, gaps, which, moved, impulsive=True)
         P = impulses(lcp, gaps, which)
         rates, first, law = lcp.free + lcp.response @ P, len(self.impulses), self._known[0].impact.title()
@@ -421,7 +437,7 @@ class RigidContacts:
 
 
 @dataclass(frozen=True)
-class _Here:
+class _ContactState:
     """One state with its equations."""
 
     t: float

@@ -151,10 +151,12 @@ def expand(
     return np.concatenate([c for c, _ in found], axis=1), np.concatenate([error for _, error in found], axis=1)
 
 
-def separate_roots(functions: Functions, noise: Functions, start: Intervals, b: Basis, most: int = 1024) -> Separation:
+def separate_roots(
+    functions: Functions, noise: Functions, start: Intervals, b: Basis, max_intervals: int = 1024
+) -> Separation:
     """Divide intervals until each contains at most one root of its function, or only rounding noise.
 
-    If more than `most` are to be divided, only the first half is; `Separation.later` contains the others.
+    If more than `max_intervals` are to be divided, only the first half is; `Separation.later` contains the others.
     `noise` returns the effect of rounding on all functions, with the arguments of `functions`.
     """
     ends: list[Intervals] = []
@@ -170,10 +172,10 @@ def separate_roots(functions: Functions, noise: Functions, start: Intervals, b: 
             open_[rough] = (work.size[rough] > known) & ~rounding
         ends.append(work.chosen(~open_))
         work, level = work.chosen(open_), level + 1
-        if len(work) > most:
+        if len(work) > max_intervals:
             order = np.lexsort((work.low, work.step))
-            later.append(work.chosen(order[most // 2 :]))
-            work = work.chosen(order[: most // 2])
+            later.append(work.chosen(order[max_intervals // 2 :]))
+            work = work.chosen(order[: max_intervals // 2])
         work = _divided(functions, work, b)
     return _separation(joined(ends), later)
 

@@ -84,7 +84,7 @@ class SlidingKernel(RightHandSide):
 
     @cached_property
     def _rates(self) -> CompiledFunction:
-        return super()._rates if self.fused else Mixed(self)
+        return super()._rates if self.fused else NumericSlidingRates(self)
 
     @cached_property
     def _mixture(self) -> CompiledFunction:
@@ -150,7 +150,7 @@ class SlidingKernel(RightHandSide):
         return alpha * units[:, None], f, G / units[:, None]
 
 
-class Mixed(CompiledFunction):
+class NumericSlidingRates(CompiledFunction):
     """ẏ on the surfaces, solved numerically."""
 
     def __init__(self, kernel: SlidingKernel) -> None:

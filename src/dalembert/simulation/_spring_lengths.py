@@ -49,25 +49,25 @@ class Lengths:
         if not self.spans:
             return
         time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])
-        met, natural = self._met(q, time, parameters)
-        for i, k in np.argwhere(met):
+        zero, natural = self._is_zero(q, time, parameters)
+        for i, k in np.argwhere(zero):
             if not self.spans[i].regular:
-                raise InputError(_meeting(self.spans[i], float(time[k]), float(natural[i, k])))
+                raise InputError(_zero_length_message(self.spans[i], float(time[k]), float(natural[i, k])))
 
-    def meet(self, q: np.ndarray, t: float | np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    def any_zero(self, q: np.ndarray, t: float | np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """True at the states (n, K) where a damper has zero length."""
         regular = [span.regular for span in self.spans]
         if not any(regular):
             return np.zeros(q.shape[1], dtype=bool)
-        met, _ = self._met(q, np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:]), parameters)
-        return np.asarray(met[regular].any(axis=0))
+        zero, _ = self._is_zero(q, np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:]), parameters)
+        return np.asarray(zero[regular].any(axis=0))
 
-    def _met(self, q: np.ndarray, t: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _is_zero(self, q: np.ndarray, t: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """True where the length is zero (elements, K), and the natural lengths."""
         between, size, natural = self.evaluate(q, t, parameters)
         return np.linalg.norm(between, axis=1) <= _ZERO * size, natural
 
-    def apart(
+    def separated(
         self, q: np.ndarray, qd: np.ndarray, t: float | np.ndarray, parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Positions (n, K) and times (K,) with nonzero damper lengths: states of zero length are advanced slightly in time.
@@ -76,22 +76,21 @@ class Lengths:
         so does the force, and any nearby position is valid.
         """
         time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])
-        if not (met := self.meet(q, time, parameters)).any():
+        if not (zero := self.any_zero(q, time, parameters)).any():
             return q, time
         out, later, scales = q.copy(), time.copy(), self._system.facts.scales
-        later[met] += _OFFSET * scales.time
-        out[:, met] += _OFFSET * scales.time * qd[:, met]
-        still = self.meet(out, later, parameters)
-        out[:, still] += (_OFFSET * scales.positions * np.cos(1.0 + np.arange(len(q))))[:, None]
-        for k in np.flatnonzero(self.meet(out, later, parameters)):
-            parts = self._met(out[:, [k]], later[[k]], parameters if parameters.ndim == 1 else parameters[:, [k]])[0][
-                :, 0
-            ]
-            raise InputError(_together(next(self.spans[i] for i in np.flatnonzero(parts)), float(time[k])))
+        later[zero] += _OFFSET * scales.time
+        out[:, zero] += _OFFSET * scales.time * qd[:, zero]
+        remaining = self.any_zero(out, later, parameters)
+        out[:, remaining] += (_OFFSET * scales.positions * np.cos(1.0 + np.arange(len(q))))[:, None]
+        for k in np.flatnonzero(self.any_zero(out, later, parameters)):
+            own = parameters if parameters.ndim == 1 else parameters[:, [k]]
+            coincident, _ = self._is_zero(out[:, [k]], later[[k]], own)
+            raise InputError(_coincidence_message(self.spans[int(np.argmax(coincident[:, 0]))], float(time[k])))
         return out, later
 
 
-def _together(span: Span, t: float) -> str:
+def _coincidence_message(span: Span, t: float) -> str:
     """The message for an element whose ends always coincide."""
     return (
         f"{span.kind} '{span.name}': at t = {t:.9g} its ends coincide, and no motion of the model separates them. Expected two "
@@ -99,7 +98,7 @@ def _together(span: Span, t: float) -> str:
     )
 
 
-def _meeting(span: Span, t: float, natural: float) -> str:
+def _zero_length_message(span: Span, t: float, natural: float) -> str:
     """The message for an element of length zero."""
     if span.kind != "spring":
         inside = "a damping" if span.kind == "damper" else "a load"

@@ -33,16 +33,16 @@ States = Callable[[np.ndarray], np.ndarray]
 def first_step(mechanics: StateMechanics, t: float, y: np.ndarray, until: float) -> Piece:
     """A first short step from a state at which a damper has zero length, by Heun's method.
 
-    The force is 0/0 there; its limit is evaluated at a nearby state: see `Lengths.apart`.
+    The force is 0/0 there; its limit is evaluated at a nearby state: see `Lengths.separated`.
     """
     n, scales = mechanics.positions, mechanics.manifold.system.facts.scales
 
     def rates(t: float, y: np.ndarray) -> np.ndarray:
-        q, later = mechanics.lengths.apart(y[:n, None], mechanics.velocities(t, y)[:, None], t, mechanics.values)
+        q, later = mechanics.lengths.separated(y[:n, None], mechanics.velocities(t, y)[:, None], t, mechanics.values)
         return mechanics.rates(float(later[0]), np.concatenate([q[:, 0], y[n:]]))
 
     first = rates(t, y)
-    soon = mechanics.lengths.meet((y[:n] + _FIRST * scales.time * first[:n])[:, None], t, mechanics.values)[0]
+    soon = mechanics.lengths.any_zero((y[:n] + _FIRST * scales.time * first[:n])[:, None], t, mechanics.values)[0]
     h = min((_FIRST_AT_REST if soon else _FIRST) * scales.time, (until - t) / 4)
     second = rates(t + h, y + h * first)
     for _ in range(0 if soon else _MAX_TRIES):
@@ -54,20 +54,20 @@ def first_step(mechanics: StateMechanics, t: float, y: np.ndarray, until: float)
 
 
 class ZeroLengths(StepMonitor):
-    """The guide across zero lengths of springs and dampers."""
+    """Monitor of zero lengths of springs and dampers."""
 
     def __init__(self, mechanics: StateMechanics) -> None:
         self.mechanics = mechanics  # of the equations in use
         self._spans = mechanics.lengths.spans
         self._sizes = np.zeros(len(self._spans))  # the maximum distances of the ends along the run
-        self._met: dict[str, list[float]] = {}
+        self._passages: dict[str, list[float]] = {}
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The elements that passed zero length, and the times."""
         return tuple(
             f"the {label} passed through zero length at t = {listed(times)}: its force reverses there"
-            for label, times in self._met.items()
+            for label, times in self._passages.items()
         )
 
     def adjust_step(self, stepper: Method, step: Step, end: float) -> Step:
@@ -77,16 +77,16 @@ class ZeroLengths(StepMonitor):
         found = [hit for i in self._suspects(step.t0, states, s) if (hit := self._closest(step.t0, states, s, i))]
         if not found:
             return step
-        where, least, i, pace = min(found)
-        met = least <= _ZERO * self._sizes[i]
+        where, minimum, i, pace = min(found)
+        met = minimum <= _ZERO * self._sizes[i]
         if not isinstance(stepper, Taylor) or step.coefficients is None:
-            if met or least <= 0.01 * pace * h:
+            if met or minimum <= 0.01 * pace * h:
                 self._record(i, step.t0 + where, states(np.array([where])))
             return step
         if met:
-            return self._across(stepper, step, where, i, end)
-        allowed = _SHARE * float(np.hypot(where, least / pace))
-        return step if h <= 2 * allowed else stepper.go_on(step, allowed)
+            return self._cut_at_zero(stepper, step, where, i, end)
+        allowed = _SHARE * float(np.hypot(where, minimum / pace))
+        return step if h <= 2 * allowed else stepper.resize_step(step, allowed)
 
     def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
         """Record passages; only steps in which an element rotates by more than 90° are examined."""
@@ -118,16 +118,16 @@ class ZeroLengths(StepMonitor):
         k = dips[0] if dips else len(s) - 2
         low, high = float(s[k - 1]), float(s[k + 1])
         pace = float(np.linalg.norm(between[i, :, k + 1] - between[i, :, k - 1])) / (high - low)
-        where, least = low, np.inf
+        where, minimum = low, np.inf
         for _ in range(24):
             fine = np.linspace(low, high, 9)
             _, lengths = self._lengths(t0, states, fine)
             j = int(np.argmin(lengths[i]))
-            where, least = float(fine[j]), float(lengths[i, j])
+            where, minimum = float(fine[j]), float(lengths[i, j])
             low, high = float(fine[max(j - 1, 0)]), float(fine[min(j + 1, 8)])
-        return (where, least, i, max(pace, 1e-300)) if 0 < where < s[-1] else None
+        return (where, minimum, i, max(pace, 1e-300)) if 0 < where < s[-1] else None
 
-    def _across(self, stepper: Taylor, step: Step, where: float, i: int, end: float) -> Step:
+    def _cut_at_zero(self, stepper: Taylor, step: Step, where: float, i: int, end: float) -> Step:
         """Cut the step at zero length; the state just after it uses the force on the other side."""
         assert step.coefficients is not None
         polynomial = Polynomial(step.coefficients)
@@ -136,14 +136,14 @@ class ZeroLengths(StepMonitor):
         if step.t0 + where + eta >= end:
             return step
         beyond = self.mechanics.rates(step.t0 + where + eta, polynomial.value(where + eta))
-        return stepper.go_on(step, where + eta, polynomial.value(where) + eta * beyond)
+        return stepper.resize_step(step, where + eta, polynomial.value(where) + eta * beyond)
 
     def _record(self, i: int, t: float, y: np.ndarray) -> None:
         """Record a passage; a spring of zero natural length is omitted, because its force does not jump."""
         _, _, natural = self.mechanics.between(np.array([t]), y)
         span = self._spans[i]
         if span.kind != "spring" or natural[i, 0] != 0:
-            self._met.setdefault(f"{span.kind} '{span.name}'", []).append(t)
+            self._passages.setdefault(f"{span.kind} '{span.name}'", []).append(t)
 
 
 def _states(step: Step) -> States:

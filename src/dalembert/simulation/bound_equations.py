@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.arguments import as_finite_array, validate_arguments
-from dalembert.docstrings import documented_class
+from dalembert.arguments import as_finite_array, documented_class, validate_arguments
 from dalembert.errors import InputError, SingularError
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm

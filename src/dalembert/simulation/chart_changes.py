@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
 
 NEAR = 0.1  # |sin B| below which a run continues with other angles
-GOOD = 0.3  # |sin B| above which it returns to the user's angles
+REGULAR = 0.3  # |sin B| above which it returns to the user's angles
 STOP = 1e-3  # |sin B| below which a run ends that cannot change angles
 SINGULAR = 1e-4  # relative inertia below which no constraint fixes the angles at gimbal lock
 _MAX_CHANGES = 2000
@@ -192,25 +192,25 @@ class Charts:
         """
         if len(t) == 1 and self._is_clear(q[:, 0]):
             return None
-        found = [k for i in range(len(self.attitudes)) if (k := self._poor(i, t, q, singular)) is not None]
+        found = [k for i in range(len(self.attitudes)) if (k := self._change_needed_at(i, t, q, singular)) is not None]
         if not found:
             self._look_at(q[:, -1])
         return min(found, default=None)
 
-    def _poor(self, i: int, t: np.ndarray, q: np.ndarray, singular: Singular) -> int | None:
+    def _change_needed_at(self, i: int, t: np.ndarray, q: np.ndarray, singular: Singular) -> int | None:
         used, own = self._used(i), q[self._rows[i]]
-        poor = used.distance(own) < self._limit(i)
+        near_lock = used.distance(own) < self._limit(i)
         if self.sequences[i] is not None:
-            poor |= self._users[i].distance_of(used.rotation(own)) >= GOOD
-        near = np.flatnonzero(poor)
-        led = np.flatnonzero(np.diff(used.sheet(own), prepend=self._sheets[i]))
-        k = int(min([*near[:1], *led[:1]], default=-1))
+            near_lock |= self._users[i].distance_of(used.rotation(own)) >= REGULAR
+        near = np.flatnonzero(near_lock)
+        crossed = np.flatnonzero(np.diff(used.sheet(own), prepend=self._sheets[i]))
+        k = int(min([*near[:1], *crossed[:1]], default=-1))
         if k < 0:
             return None
         why = self._obstacles[i]
         if why is not None:
             if singular(k):
-                raise self._locked(i, float(t[k]), own[:, k], why)
+                raise self._gimbal_lock_error(i, float(t[k]), own[:, k], why)
             return None
         if k in near:
             return k
@@ -219,7 +219,7 @@ class Charts:
             return k - 1
         self._crossed.append((float(t[0]), self.attitudes[i].title))
         self._sheets[i] = float(used.sheet(own)[0])
-        return self._poor(i, t, q, singular)
+        return self._change_needed_at(i, t, q, singular)
 
     def is_regular(self, q: np.ndarray) -> np.ndarray:
         """True at the K states (n, K) along a step where the angles in use are regular."""
@@ -232,7 +232,7 @@ class Charts:
     def follow(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
         """Follow the user's angles along the ends of steps (n, K)."""
         if self.chart is not None and self._track is not None:
-            self._track.go_on(self.chart, t, q, qd)
+            self._track.follow(self.chart, t, q, qd)
 
     def end(self, t: float, q: np.ndarray, qd: np.ndarray) -> Chart | None:
         """The chart of the segment that ends here, with the user's angles along it."""
@@ -240,12 +240,12 @@ class Charts:
             return None
         return self._track.end(self.chart, t, q, qd)
 
-    def _locked(self, i: int, t: float, angles: np.ndarray, why: str) -> SimulationError:
+    def _gimbal_lock_error(self, i: int, t: float, angles: np.ndarray, why: str) -> SimulationError:
         """The error at gimbal lock if the angles cannot be changed."""
         attitude, used = self.attitudes[i], self._used(i)
         values = ", ".join(f"{name} = {x:.6g}" for name, x in zip(attitude.coordinates, angles, strict=True))
         first, _, third = attitude.coordinates
-        best = self._best(i, used.rotation(angles))
+        best = self._best_sequence(i, used.rotation(angles))
         return SimulationError(
             f"at t = {t:.9g} {attitude.title} are at gimbal lock: the axes of {first} and {third} are parallel within "
             f"{float(used.distance(angles)):.1e}, and runs end at {STOP:g}. State: {values}. The run cannot continue with other "
@@ -253,11 +253,11 @@ class Charts:
             f"sequence of axes {best}, which is regular here."
         )
 
-    def _best(self, i: int, rotation: np.ndarray) -> str:
+    def _best_sequence(self, i: int, rotation: np.ndarray) -> str:
         """A sequence that is regular here and at the initial state, where facts about a model are determined."""
         start, _ = self._equations.derivation.setup.declared.initial
         rotations = np.stack([rotation, self._users[i].rotation(start[self._rows[i]])], axis=2)
-        return best_sequence(self._users[i], rotations, GOOD, self.sequences[i])
+        return best_sequence(self._users[i], rotations, REGULAR, self.sequences[i])
 
     def change(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[BoundEquations, np.ndarray, np.ndarray]:
         """The equations with angles that are regular here, and the state in them; q and q̇ are in the angles in use."""
@@ -266,11 +266,11 @@ class Charts:
             used, user, own = self._used(i), self._users[i], q[rows]
             forced = i in self._forced
             rotation, spin = used.rotation(own), used.columns(own) @ qd[rows]
-            back = self.sequences[i] is not None and float(user.distance_of(rotation)) >= GOOD
-            serves = float(used.distance(own)) >= GOOD and not (forced or back)
-            if serves or self._obstacles[i] is not None:
+            back = self.sequences[i] is not None and float(user.distance_of(rotation)) >= REGULAR
+            regular = float(used.distance(own)) >= REGULAR and not (forced or back)
+            if regular or self._obstacles[i] is not None:
                 continue
-            new[i] = None if back else self._best(i, rotation)
+            new[i] = None if back else self._best_sequence(i, rotation)
             other = user if back else sequence_angles(new[i] or "")
             out[rows] = angles[i] if back else other.angles(rotation, 1.0)
             rates[rows] = solved(other.columns(out[rows]), spin)

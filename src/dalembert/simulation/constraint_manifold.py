@@ -26,7 +26,7 @@ _SAME = 1e-7  # of a velocity, relative to the largest and to its scale
 ROUNDS = 10
 
 
-Look = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]  # the residual at x, its derivative, and M
+Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]  # the residual at x, its derivative, and M
 
 
 class Manifold:
@@ -142,7 +142,7 @@ class Independence:
 
     def __init__(self, rank: int) -> None:
         self.rank = rank
-        self.usual = 0.0  # the maximum value along the run, updated by the caller
+        self.reference = 0.0  # the maximum value along the run, updated by the caller
         self._longest = np.zeros(1)
 
     def scaled(self, A: np.ndarray, M: np.ndarray) -> np.ndarray:
@@ -173,7 +173,7 @@ class Independence:
     def _small(self, A: np.ndarray, M: np.ndarray, below: float) -> tuple[np.ndarray, list[int]]:
         """The left singular vectors at one state, and the indices of small singular values."""
         left, sizes, _ = np.linalg.svd(self.scaled(A[..., None], M[..., None])[0])
-        return left, [i for i in range(self.rank) if sizes[i] <= below * self.usual] or [self.rank - 1]
+        return left, [i for i in range(self.rank) if sizes[i] <= below * self.reference] or [self.rank - 1]
 
 
 def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
@@ -182,11 +182,11 @@ def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.n
     if not rows:
         return q
 
-    def look(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def evaluate_at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         phi, _, A, M = manifold.evaluate(x, np.zeros_like(x), t, parameters)
         return phi[rows], A[rows], M
 
-    found = _nearest(look, q, facts.scales.positions, manifold.sizes[rows])
+    found = _nearest(evaluate_at, q, facts.scales.positions, manifold.sizes[rows])
     if not found.converged[0]:
         worst = int(np.argmax(found.relative_residual[0]))
         raise SimulationError(
@@ -203,20 +203,71 @@ def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float,
     if not rows:
         return qd
 
-    def look(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def evaluate_at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         _, residual, A, M = manifold.evaluate(q, x, t, parameters)
         return residual[rows], A[rows], M
 
-    return _nearest(look, qd, facts.scales.velocities, manifold.sizes[rows] / facts.scales.time).x[0]
+    return _nearest(evaluate_at, qd, facts.scales.velocities, manifold.sizes[rows] / facts.scales.time).x[0]
 
 
-def _nearest(look: Look, x: np.ndarray, scales: np.ndarray, sizes: np.ndarray) -> newton.Projected:
+def _nearest(evaluate_at: Evaluate, x: np.ndarray, scales: np.ndarray, sizes: np.ndarray) -> newton.Projected:
     """Newton's method from x; its steps are weighted by the last evaluated mass matrix."""
     M = np.zeros((0, 0))
 
     def residual(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         nonlocal M
-        value, A, M = look(x[0])
+        value, A, M = evaluate_at(x[0])
         return value[None], A[None]
 
     return newton.project(residual, x[None], scales, sizes, lambda x, A, which: newton.mass_root(M[None], A), ROUNDS)
+
+
+class ClosedContactManifold(Manifold):
+    """The constraints with the gaps of some contacts, and the slips of some of these, as additional rows."""
+
+    def __init__(self, manifold: Manifold, closed: tuple[str, ...], sticking: tuple[str, ...]) -> None:
+        super().__init__(manifold.system)
+        self._manifold, self._closed, self._sticking = manifold, closed, sticking
+        first = len(super().names)
+        gaps = list(range(first, first + len(closed)))
+        self.holonomic = [*self.holonomic, *gaps]
+        self.rows = [*self.rows, *gaps, *range(first + len(closed), first + len(closed) + len(sticking))]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all rows."""
+        return (*super().names, *(f"gap of {name}" for name in self._closed), *(f"slip of {x}" for x in self._sticking))
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The characteristic magnitudes of all rows: gaps and slips are lengths."""
+        length = self.system.facts.scales.length
+        return np.concatenate([super().sizes, np.full(len(self._closed) + len(self._sticking), length)])
+
+    @cached_property
+    def _contacts(self) -> CompiledFunction:
+        """Gaps, gap rates, slips, and the derivatives of gap rates and slips by q̇, as a function of (q, q̇, t)."""
+        system = self.system
+        loads = {load.name: load for load in system.model.loads}
+        openings = {name: loads[name].gap_state(system.motion) for name in self._closed}
+        rates = vector([each.rate for each in openings.values()] + [openings[name].slip for name in self._sticking])
+        outputs = stack(
+            vector([each.gap for each in openings.values()]),
+            rates,
+            system.algebra.jacobian(rates, system.qd).ravel(),
+        )
+        inputs = stack(system.q, system.qd, vector([system.t]))
+        parameters = system.algebra.symbols(list(system.model.parameter_values))
+        return compile_function(system.algebra, inputs, outputs, parameters, system.engine)
+
+    def evaluate(
+        self, q: np.ndarray, qd: np.ndarray, t: float | np.ndarray, parameters: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """φ followed by zeros for nonholonomic rows and by the gaps, the velocity residual, A and M at one state."""
+        phi, velocity, A, M = self._manifold.evaluate(q, qd, t, parameters)
+        out = self._contacts(np.concatenate([q, qd, [float(t)]]), parameters)
+        m, n = len(self._closed), len(q)
+        more = m + len(self._sticking)
+        gaps, rates, J = out[:m], out[m : m + more], out[m + more :].reshape(more, n)
+        padded = np.concatenate([phi, np.zeros(len(velocity) - len(phi)), gaps])
+        return padded, np.concatenate([velocity, rates]), np.concatenate([A, J]), M

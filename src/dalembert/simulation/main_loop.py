@@ -26,15 +26,15 @@ from dalembert.model.initial_state import Start, start_state
 from dalembert.model.integrator_names import require_method
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation import constraint_manifold
-from dalembert.simulation._sampled_laws import Sampling
+from dalembert.simulation._control_laws import Sampling
 from dalembert.simulation._zero_lengths import first_step
 from dalembert.simulation.integrators.base import Method, Settings, Solution, Status
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import INTEGRATORS, find
 from dalembert.simulation.mode_changes import mode_manager_of
 from dalembert.simulation.partition import Partition, RunSegment
+from dalembert.simulation.run_records import EventRecord, Impulse
 from dalembert.simulation.segment_problem import SegmentProblems, has_series
-from dalembert.simulation.trajectory_data import EventRecord, Impulse
 
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
@@ -169,7 +169,7 @@ class Simulation:
     def _consistent_equations(self, state: SegmentStart) -> BoundEquations:
         """The equations that hold at the start; raises if it violates the constraints."""
         equations, (t, q, qd) = self._equations, state
-        active = equations if self._modes is None else self._modes.settle(t, q, qd)
+        active = equations if self._modes is None else self._modes.evaluate_modes(t, q, qd)
         if equations.kernel.phase is None:  # otherwise momenta are checked where a segment begins
             constraint_manifold.require_consistent(active.workspace.manifold, q, qd, t, active.values)
         return active
@@ -184,10 +184,10 @@ class Simulation:
             equations, qd = modes.begin(t, q, qd, equations)
         self._partition = Partition(equations, change_charts=task.change_charts, fixed=not task.repartition)
         self._add_energies(t, q, (equations, self._qd0), qd)
-        q, qd = self._partition.enter(t, q, qd)
+        q, qd = self._partition.start_run(t, q, qd)
         self._use_coordinates()
-        meet = self._equations.workspace.lengths.meet(q[:, None], t, self._equations.values)[0]
-        return Phase.DEPART if meet else Phase.ADVANCE, SegmentStart(t, q, qd)
+        zero_length = self._equations.workspace.lengths.any_zero(q[:, None], t, self._equations.values)[0]
+        return Phase.DEPART if zero_length else Phase.ADVANCE, SegmentStart(t, q, qd)
 
     def depart(self, state: SegmentStart) -> tuple[Phase, SegmentStart]:
         """A first short segment from a start at which dampers have zero length."""
@@ -213,7 +213,7 @@ class Simulation:
         self._problems.review(solution)
         if self._modes is not None:
             self._modes.note(
-                self._problems.crossings, lambda halt: self._partition.shown_state(halt.t, halt.y, constants)
+                self._problems.crossings, lambda halt: self._partition.user_state(halt.t, halt.y, constants)
             )
         match solution.status:
             case Status.REPARTITION:
@@ -232,12 +232,12 @@ class Simulation:
         crossings, before, since = problems.crossings, (run.equations, qd), len(modes.events)
         assert crossings.terminal is not None
         modes.contacts.inputs = problems.law_values(t, q, qd, self._constants)
-        run.equations, qd, ends = modes.cross(crossings.terminal, crossings.also, q, qd, run.equations)
-        run.show_happened(modes.events, since)
+        run.equations, qd, ends = modes.cross(crossings.terminal, crossings.simultaneous, q, qd, run.equations)
+        run.convert_events(modes.events, since)
         self._add_energies(t, q, before, qd)
         if _structure_changed(before[0], run.equations):
             run.reset_reference()
-            problems.measure_anew()
+            problems.reset_reference()
         if ends:
             run.end(t, self._end)
         return Phase.END if ends else Phase.ADVANCE, SegmentStart(t, q, qd)
@@ -270,7 +270,7 @@ class Simulation:
         """Store a finished segment."""
         self._constants = constants
         self._end = solution.y[:, -1] if solution.end is None else solution.end[1]
-        self._partition.keep(solution, self._problems.constants_along(solution, constants))
+        self._partition.add_segment(solution, self._problems.constants_along(solution, constants))
 
     def _last_state(self) -> SegmentStart:
         """The state at the end of the last segment."""
@@ -286,7 +286,7 @@ class Simulation:
     def _add_energies(self, t: float, q: np.ndarray, before: tuple[BoundEquations, np.ndarray], qd: np.ndarray) -> None:
         """Record the energies that an event or impact adds at an instant."""
         modes, run = self._modes, self._partition
-        if modes is not None and modes.acted:
+        if modes is not None and modes.changed_state:
             now, then = (_energy(of, t, q, rates) for of, rates in ((run.equations, qd), before))
             for name, energy in modes.energies(now - then, abs(now) + abs(then)).items():
                 run.jump(name, energy)

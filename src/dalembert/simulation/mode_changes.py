@@ -27,8 +27,8 @@ from dalembert.simulation._sliding_mode import SlidingKernel
 from dalembert.simulation._switching_surfaces import SAME_INSTANT, SwitchingSurfaces
 from dalembert.simulation._velocity_jumps import Kink, VelocityJump
 from dalembert.simulation.integrators.base import Termination
+from dalembert.simulation.run_records import EventRecord
 from dalembert.simulation.step_monitors import StateMechanics
-from dalembert.simulation.trajectory_data import EventRecord
 from dalembert.simulation.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -65,16 +65,16 @@ class ModeManager:
         self._signs = np.zeros(len(self._events))
         self._sliding: tuple[int, ...] = ()
         self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero at the start of the segment
-        self._begins = True  # until the run has left its start
-        self._still_zero: set[tuple[int, float]] | None = None  # of `_fresh`, after a segment without a crossing
+        self._at_start = True  # until the run has left its start
+        self._zero_since_start: set[tuple[int, float]] | None = None  # of `_fresh`, after a segment without a crossing
         self._flips: dict[int, tuple[float, int]] = {}  # the time of the last reversal of each switch, and its count
         self.event: str | None = None  # the names of the events that have just changed the state
-        self._at_once = (-np.inf, 0)  # the instant of the last crossing, and the count
+        self._simultaneous = (-np.inf, 0)  # the instant of the last crossing, and the count
         self.accumulated: str | None = None  # the note for a run that ends at an accumulation of events
-        self._watched: list[EventFunction] = []
+        self._monitored: list[EventFunction] = []
         self._known_active: dict[tuple[float, ...], tuple[bool, ...]] = {}
         self.contacts = RigidContacts(self.equations)
-        self._contact_watches: dict[int, ContactEvent] = {}  # by index of the monitored function
+        self._contact_events: dict[int, ContactEvent] = {}  # by index of the monitored function
         self._impulses = 0  # their number before the last crossing
         self._by_joints: set[int] = set()  # those at the last crossing that belong to rheonomic joints
         self._jumps = False  # True if velocities jumped at the last crossing
@@ -90,9 +90,9 @@ class ModeManager:
 
     # present modes
 
-    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> BoundEquations:
+    def evaluate_modes(self, t: float, q: np.ndarray, qd: np.ndarray) -> BoundEquations:
         """The equations that hold at a state, with every condition evaluated there."""
-        return self._settle(t, q, qd, self.equations)
+        return self._evaluate_modes(t, q, qd, self.equations)
 
     def begin(
         self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
@@ -100,31 +100,31 @@ class ModeManager:
         """The equations with the modes of rigid contacts at the start of a run, and the velocities after an impact there."""
         self._require_facts(self.equations, equations, (t, q, qd), "the start")
         if self.contacts:
-            self.contacts.require_apart(t, q, qd, equations.values)
-        qd = self._touch(t, q, qd, equations)
+            self.contacts.require_no_penetration(t, q, qd, equations.values)
+        qd = self._update_contacts(t, q, qd, equations)
         return self._now(equations), qd
 
-    def _touch(
+    def _update_contacts(
         self,
         t: float,
         q: np.ndarray,
         qd: np.ndarray,
         equations: BoundEquations,
-        wanted: Mapping[int, ContactMode] | None = None,
-        calm: bool = False,
+        preferred: Mapping[int, ContactMode] | None = None,
+        no_rebound: bool = False,
     ) -> np.ndarray:
         """Update the modes of rigid contacts; returns the velocities after their impulses."""
         if not self.contacts:
             return qd
         stuck = tuple(self._fixed.switches[k] for k in self._sliding)
         count = len(self.contacts.impulses)
-        after, changes = self.contacts.update_modes(t, q, qd, self._now(equations), stuck, wanted, calm)
+        after, changes = self.contacts.update_modes(t, q, qd, self._now(equations), stuck, preferred, no_rebound)
         if hit := dict.fromkeys(each.name for each in self.contacts.impulses[count:]):
             self.events.append(EventRecord(f"impact of {', '.join(hit)}", t, q, qd, after, switching=True))
         self.events += [EventRecord(f"{title} {what}", t, q, after, after, switching=True) for title, what in changes]
         return after
 
-    def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> BoundEquations:
+    def _evaluate_modes(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> BoundEquations:
         """Evaluate all conditions, which may be nested; those of time alone are evaluated just after t."""
         count, tables = len(self._modes), self._fixed.tables
         self._sliding = ()
@@ -135,11 +135,9 @@ class ModeManager:
             self._modes = (g[:count] > 0).astype(float)
             equations = self._now(equations)
             g = self._surfaces.just_after(t, q, qd, equations.values)
-        self._at_once = t, self._at_once[1]
-        found = [
-            int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
-        ]
-        self._lines = np.array(found, dtype=np.intp)
+        self._simultaneous = t, self._simultaneous[1]
+        pairs = zip(tables, g[count:], strict=False)
+        self._lines = np.array([np.searchsorted(one.table.times, x, side="right") for one, x in pairs], dtype=np.intp)
         exact = self._surfaces.at(np.concatenate([q, qd, [t]]), equations.values)
         signs, is_zero = exact[count + len(tables) :], np.abs(exact) <= self._surfaces.noise(t, q, qd, equations.values)
         last = np.where(self._signs == 0, 1.0, self._signs)
@@ -168,15 +166,15 @@ class ModeManager:
         state, known = np.concatenate([q, qd, [t]]), np.array(before)
         while True:
             g = self._surfaces.at(state, self._now(equations).values)[: len(before)]
-            felt = self._active
-            self._sliding = tuple(k for k in self._sliding if felt[k])
-            new = [k for k, matters in enumerate(felt) if matters and not known[k]]
+            active = self._active
+            self._sliding = tuple(k for k in self._sliding if active[k])
+            new = [k for k, matters in enumerate(active) if matters and not known[k]]
             if not new:
                 break
             self._modes[new], known[new] = (g[new] > 0), True
         noise = self._surfaces.noise(t, q, qd, self._now(equations).values)[: len(before)]
-        still = np.flatnonzero(np.abs(g) <= noise).tolist()
-        self._fresh |= {(k, 0.0) for k in still if k not in self._sliding}
+        at_zero = np.flatnonzero(np.abs(g) <= noise).tolist()
+        self._fresh |= {(k, 0.0) for k in at_zero if k not in self._sliding}
 
     def _now(self, equations: BoundEquations) -> BoundEquations:
         """The equations in the present modes."""
@@ -191,8 +189,8 @@ class ModeManager:
         sliding = (*(self._fixed.switches[k] for k in self._sliding), *self.contacts.constrained_rates)
         return SlidingKernel.of(kernel, sliding) if sliding else kernel
 
-    def guide(self, mechanics: StateMechanics) -> Crossings:
-        """The guide that locates the next crossing."""
+    def monitor(self, mechanics: StateMechanics) -> Crossings:
+        """The monitor that locates the next crossing."""
         n, values, kernel = mechanics.positions, mechanics.values, mechanics.kernel
 
         def surfaces(t: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -206,32 +204,33 @@ class ModeManager:
             return np.concatenate([g, self.contacts.functions(state, values, forces, jam)]) if self.contacts else g
 
         count, rows = len(self._modes), len(self._modes) + len(self._lines)
-        watched = [
+        monitored = [
             EventFunction(i, 1.0 if mode > 0 else -1.0)
-            for i, (mode, felt) in enumerate(zip(self._modes, self._active, strict=True))
-            if felt and i not in self._sliding
+            for i, (mode, active) in enumerate(zip(self._modes, self._active, strict=True))
+            if active and i not in self._sliding
         ]
         for i, (one, k) in enumerate(zip(self._fixed.tables, self._lines, strict=True), start=count):
             low, high = one.ends(int(k))
-            watched += [EventFunction(i, sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
+            monitored += [EventFunction(i, sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
         for i, (event, sign) in enumerate(zip(self._events, self._signs, strict=True), start=rows):
             up, down = (event.acts and event.counts(up=upward) for upward in (True, False))
-            starts = [self._begins and event.direction == side for side in ("up", "down")]
-            watched.append(EventFunction(i, float(sign), 0.0, False, True, up, down, *starts, title=event.title))
+            starts = [self._at_start and event.direction == side for side in ("up", "down")]
+            monitored.append(EventFunction(i, float(sign), 0.0, False, True, up, down, *starts, title=event.title))
         grips = self._surfaces.grips(np.zeros(2 * n + 1), values).reshape(-1, 2) if self._sliding else []
         for i, k in enumerate(self._sliding, start=rows + len(self._events)):
             low, high = map(float, grips[k])
-            watched += [EventFunction(i, 1.0, low), EventFunction(i, -1.0, high)]
-        self._watched = [self._marked(replace(one, fresh=(one.row, one.offset) in self._fresh)) for one in watched]
-        self._contact_watches, first = {}, rows + len(self._events) + len(self._sliding)
-        for each in self.contacts.watches() if self.contacts else ():
-            self._contact_watches[len(self._watched)] = each
-            self._watched.append(self._marked(replace(each.watched, row=first + each.watched.row)))
-        return Crossings(surfaces, self._watched, self._end)
+            monitored += [EventFunction(i, 1.0, low), EventFunction(i, -1.0, high)]
+        fresh = (replace(one, fresh=(one.row, one.offset) in self._fresh) for one in monitored)
+        self._monitored = list(map(self._refreshed, fresh))
+        self._contact_events, first = {}, rows + len(self._events) + len(self._sliding)
+        for each in self.contacts.monitored_functions() if self.contacts else ():
+            self._contact_events[len(self._monitored)] = each
+            self._monitored.append(self._refreshed(replace(each.function, row=first + each.function.row)))
+        return Crossings(surfaces, self._monitored, self._end)
 
-    def _marked(self, one: EventFunction) -> EventFunction:
+    def _refreshed(self, one: EventFunction) -> EventFunction:
         """A monitored function, no longer fresh if it has left zero since the last crossing."""
-        known = self._still_zero
+        known = self._zero_since_start
         return one if known is None or (one.row, one.offset) in known else replace(one, fresh=False)
 
     # crossings and events
@@ -239,40 +238,41 @@ class ModeManager:
     def note(self, crossings: Crossings, state: Callable[[Termination], tuple[np.ndarray, np.ndarray]]) -> None:
         """Record the events along a segment that do not end it."""
         first = len(self._modes) + len(self._lines)
-        self._begins, self._still_zero = False, crossings.fresh
+        self._at_start, self._zero_since_start = False, crossings.fresh
         for passed in crossings.recorded:
-            k = self._watched[passed.which].row - first
+            k = self._monitored[passed.which].row - first
             self._signs[k] = 1.0 if passed.up else -1.0
             if self._events[k].counts(up=passed.up):
                 q, qd = state(passed)
                 self.events.append(EventRecord(self._events[k].name, passed.t, q, qd, qd))
 
     def cross(
-        self, halt: Termination, also: Sequence[Termination], q: np.ndarray, qd: np.ndarray, equations: BoundEquations
+        self, halt: Termination, others: Sequence[Termination], q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> tuple[BoundEquations, np.ndarray, bool]:
-        """The equations and velocities after a crossing, and whether the run ends there."""
-        met, count, self._still_zero = self._watched[halt.which], len(self._modes), None
+        """The equations and velocities after a crossing and `others` at its instant, and whether the run ends there."""
+        met, count, self._zero_since_start = self._monitored[halt.which], len(self._modes), None
         self.event, self._impulses = None, len(self.contacts.impulses)
         self._by_joints, self._jumps = set(), False
         if not self._count(halt.t):
             self._fresh = set()
-        if (touched := self._contact_watches.get(halt.which)) is not None:
-            if touched.contact < 0:
-                raise self.contacts.jam(halt.t, q, qd, equations)
-            wanted = {} if touched.wanted is None else {touched.contact: touched.wanted}
-            qd = self._touch(halt.t, q, qd, equations, wanted, calm=self._at_once[1] > _MAX_IMPACTS)
+        if (contact_event := self._contact_events.get(halt.which)) is not None:
+            if contact_event.contact < 0:
+                raise self.contacts.jamming_error(halt.t, q, qd, equations)
+            preferred = {} if contact_event.preferred is None else {contact_event.contact: contact_event.preferred}
+            endless = self._simultaneous[1] > _MAX_IMPACTS
+            qd = self._update_contacts(halt.t, q, qd, equations, preferred, no_rebound=endless)
             return self._now(equations), qd, False
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
-            ends, here = False, sorted((halt, *also), key=lambda each: each.which)
+            ends, here = False, sorted((halt, *others), key=lambda each: each.which)
             for each in here:
-                k = self._watched[each.which].row - tables
+                k = self._monitored[each.which].row - tables
                 if 0 <= k < len(self._events):
                     equations, qd, last = self._apply(k, each, q, qd, equations)
                     ends = ends or last
-            rows = {self._watched[each.which].row for each in here}
+            rows = {self._monitored[each.which].row for each in here}
             self._fresh |= {(row, 0.0) for row in rows if tables <= row < events}
-            qd = self._touch(halt.t, q, qd, equations)
+            qd = self._update_contacts(halt.t, q, qd, equations)
             return self._now(equations), qd, ends
         before, crossed = self._active, [met.row]
         self._fresh |= {(met.row, met.offset)}
@@ -294,7 +294,7 @@ class ModeManager:
         titles = [each.title for each in (*self._fixed.switches, *self._fixed.tables)]
         who = titles[met.row] if met.row < tables else "a switch"
         self._require_facts(former, self._now(equations), (halt.t, q, qd), who)
-        qd = self._touch(halt.t, q, qd, equations)
+        qd = self._update_contacts(halt.t, q, qd, equations)
         return self._now(equations), qd, False
 
     def _flip_with(
@@ -339,10 +339,10 @@ class ModeManager:
         names = dict.fromkeys(each.name for each in (*of_joints, *of_constraints))
         title = f"impulse of {', '.join(names or kink.names)}"
         self.events.append(EventRecord(title, kink.t, kink.q, kink.qd, qd, switching=True))
-        self._renew(kink, qd)
+        self._reevaluate_conditions(kink, qd)
         return qd
 
-    def _renew(self, kink: Kink, qd: np.ndarray) -> None:
+    def _reevaluate_conditions(self, kink: Kink, qd: np.ndarray) -> None:
         """Evaluate again the conditions that a jump of the velocities has changed."""
         count, values = len(self._modes), kink.after.values
         old, new = (self._surfaces.at(np.concatenate([kink.q, x, [kink.t]]), values)[:count] for x in (kink.qd, qd))
@@ -378,7 +378,7 @@ class ModeManager:
         return ((self.accumulated,) if self.accumulated else ()) + self.contacts.notes
 
     @property
-    def acted(self) -> bool:
+    def changed_state(self) -> bool:
         """True if the last crossing changed the state."""
         return self.event is not None or self._jumps or len(self.contacts.impulses) > self._impulses
 
@@ -388,17 +388,17 @@ class ModeManager:
         The motion along a step is accurate to the tolerance only, so a crossing may be spurious. The other side
         then leads back at once, and the switch is reversed again; it slides only if this side also leads away again.
         """
-        turns = self._flips[k][1] + 1 if self._just_flipped(k, t) else 1
-        self._flips[k] = t, turns
+        reversals = self._flips[k][1] + 1 if self._just_flipped(k, t) else 1
+        self._flips[k] = t, reversals
         grips = self._fixed.switches[k].grip is not None
-        if turns > 2 or grips:
+        if reversals > 2 or grips:
             self._sliding = tuple(sorted({*self._sliding, k}))
             self._fresh.discard((k, 0.0))
-            if turns == 1 or not grips:
+            if reversals == 1 or not grips:
                 self._record(k, t, q, qd)
             return
         self._modes[k] = 1.0 - self._modes[k]
-        if turns == 1:
+        if reversals == 1:
             self._record(k, t, q, qd)
         else:
             title = self._fixed.switches[k].title
@@ -426,14 +426,14 @@ class ModeManager:
             for name, rate in zip(event.reset, new[len(event.set) :], strict=False):
                 after[names.index(name)] = rate
             former, modes = equations, (self._modes.copy(), self._lines.copy())
-            equations = self._settle(t, q, after, replace(equations, changes=equations.changes | values))
+            equations = self._evaluate_modes(t, q, after, replace(equations, changes=equations.changes | values))
             if not event.reset and equations.kernel.phase is None and self._moves_bodies(event, *modes):
                 after = self._jumped(Kink(t, q, qd, former, equations, (event.title,), timed=True, event=True))
                 equations = self._now(equations)
             self._require_sound(event, t, q, after, equations)
             self._require_facts(former, equations, (t, q, after), event.title)
         self.events.append(EventRecord(event.name, t, q, qd, after))
-        return equations, after, event.stop or self._accumulates(event.name)
+        return equations, after, event.stop or self._check_accumulation(event.name)
 
     def _require_facts(
         self, before: BoundEquations, after: BoundEquations, here: tuple[float, np.ndarray, np.ndarray], who: str
@@ -463,7 +463,7 @@ class ModeManager:
             advice = "Reset all rates that the constraints couple."
             raise SimulationError(f"{event.title} violates a constraint: {error} {advice}") from error
 
-    def _accumulates(self, name: str) -> bool:
+    def _check_accumulation(self, name: str) -> bool:
         """True if the intervals of an event decrease so that the accumulation point is within rounding."""
         times = [each.t for each in self.events[-4 * FASTER :] if each.name == name]
         if (found := accumulation(times)) is None or found[1] > _ZENO * self._surfaces.instant(times[-1]):
@@ -477,10 +477,10 @@ class ModeManager:
 
     def _count(self, t: float) -> bool:
         """True if the last crossing was at the same instant; raises if these do not end."""
-        last, count = self._at_once
+        last, count = self._simultaneous
         count = count + 1 if abs(t - last) <= SAME_INSTANT * self._surfaces.instant(t) else 0
-        self._at_once = t, count
-        if count > _MAX_CROSSINGS + _PER_SURFACE * len(self._watched):
+        self._simultaneous = t, count
+        if count > _MAX_CROSSINGS + _PER_SURFACE * len(self._monitored):
             names = sorted({each.name for each in self.events[-_MAX_CROSSINGS:]})
             raise SimulationError(
                 f"at t = {t:.9g} {count} crossings occur at the same instant: {', '.join(names[:3])}. The motion cannot "

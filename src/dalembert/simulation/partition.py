@@ -34,11 +34,11 @@ from dalembert.simulation.step_monitors import StateMechanics
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
     from dalembert.simulation.derivation import Derivation
-    from dalembert.simulation.trajectory_data import EventRecord
+    from dalembert.simulation.run_records import EventRecord
 
 _LOSS = 0.2  # a choice is replaced if its conditioning falls to this fraction of its initial value
 _BETTER = 2.5  # and another is better by this factor
-_POOR = 1e-3
+_ILL_CONDITIONED = 1e-3
 _SINGULAR = (
     1e-3  # of the independence of the constraints at the last choice: below it branches meet, and no choice is made
 )
@@ -70,7 +70,7 @@ class RunSegment(FrozenValue):
         rates = self.chart.rates(q, found[0])
         return np.stack([rates, self.chart.accelerations(q, *found)]) if len(found) > 1 else rates[None]
 
-    def shown_forces(self, forces: np.ndarray) -> np.ndarray:
+    def user_forces(self, forces: np.ndarray) -> np.ndarray:
         """Generalized forces or momenta (n, samples) of the user's coordinates, from those in use."""
         return forces if self.chart is None else self.chart.forces(self.solution.y[: len(forces)], forces)
 
@@ -99,19 +99,19 @@ def work_along(parts: Sequence[RunSegment]) -> list[dict[str, np.ndarray]]:
     return out
 
 
-def joined(parts: Sequence[RunSegment]) -> tuple[RunSegment, ...]:
+def merge_segments(parts: Sequence[RunSegment]) -> tuple[RunSegment, ...]:
     """The same run with segments merged that differ only in their constants, which are then stored at each sample."""
     out: list[RunSegment] = []
     group: list[RunSegment] = []
     for part in parts:
         if group and (part.jumps or part.equations.derivation != group[0].equations.derivation):
-            out.append(_one(group))
+            out.append(_merged(group))
             group = []
         group.append(part)
-    return (*out, _one(group))
+    return (*out, _merged(group))
 
 
-def _one(group: Sequence[RunSegment]) -> RunSegment:
+def _merged(group: Sequence[RunSegment]) -> RunSegment:
     """Consecutive segments as one."""
     if len(group) == 1:
         return group[0]
@@ -148,14 +148,14 @@ def _one(group: Sequence[RunSegment]) -> RunSegment:
 class Partition(StepMonitor):
     """The parts of a run so far, and the equations of the next segment."""
 
-    looks_inside = False
+    needs_interpolant = False
 
     def __init__(self, equations: BoundEquations, *, change_charts: bool = True, fixed: bool = False) -> None:
         forbidden = None if change_charts else "derivatives of the motion are required in its own angles"
         self.equations, self._fixed = equations, fixed
         self.parts: list[RunSegment] = []
         self.charts = Charts(equations, forbidden)
-        self._chart_served = True  # False: the next segment uses other angles
+        self._chart_is_regular = True  # False: the next segment uses other angles
         known = equations.workspace.facts
         # the user's trial vectors are not such a choice
         dependent = known.dependent if equations.derivation.trials is None else ()
@@ -166,7 +166,7 @@ class Partition(StepMonitor):
         self._mechanics: StateMechanics | None = None
         self._independence = Independence(len(known.rows))
         self._reference: tuple[float, float] | None = None
-        self._usual = 0.0
+        self._reference_rank = 0.0
         self._jumps: dict[str, float] = {}
         self._count = 0  # number of repartitions
         self._in_speeds = equations.about.uses_speeds
@@ -174,12 +174,12 @@ class Partition(StepMonitor):
     @property
     def may_repartition(self) -> bool:
         """True if a choice can become ill-conditioned: angles, speeds or independent constraints."""
-        return bool(self.charts.attitudes) or self.choosable
+        return bool(self.charts.attitudes) or self.has_choice
 
     @property
-    def choosable(self) -> bool:
+    def has_choice(self) -> bool:
         """True if there are constraints, and the equations depend on speeds, trial vectors or a choice of constraints."""
-        chosen = self._in_speeds or self._drops or self._trials is not None
+        chosen = self._in_speeds or self._drops_rows or self._trials is not None
         return bool(self.equations.workspace.facts.rows) and chosen and not self._fixed
 
     @property
@@ -188,7 +188,7 @@ class Partition(StepMonitor):
         return _trials_of(self.equations)
 
     @property
-    def _drops(self) -> bool:
+    def _drops_rows(self) -> bool:
         about = self.equations.about
         return bool(self.equations.workspace.facts.dropped) and about.dependent_rows == "drops"
 
@@ -198,12 +198,12 @@ class Partition(StepMonitor):
         times = self._count
         if not times:
             return self.charts.notes
-        what = "speeds" if self._in_speeds else "independent constraints" if self._drops else "trial vectors"
+        what = "speeds" if self._in_speeds else "independent constraints" if self._drops_rows else "trial vectors"
         often = "once" if times == 1 else f"{times} times"
         again = f"the {what} were repartitioned {often}, among {len(self._known)} choices"
         return (*self.charts.notes, again)
 
-    def keep(self, solution: Solution, constants: np.ndarray) -> None:
+    def add_segment(self, solution: Solution, constants: np.ndarray) -> None:
         """Store a segment."""
         chart = self._ended_chart(solution)
         self.parts.append(RunSegment(self.equations, solution, constants, Frozen(self._jumps), chart))
@@ -230,21 +230,21 @@ class Partition(StepMonitor):
             known = known if known.ndim == 1 else np.column_stack([known, known[:, -1]])
             self.parts[-1] = replace(last, solution=found, constants=known)
 
-    def enter(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def start_run(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The state at the start of the run in its initial angles."""
         if self.charts.attitudes and self.charts.begin(t, q, lambda _: self._is_singular((t, q, qd))):
             self.equations, q, qd = self.charts.change(t, q, qd)
-        self.begin(t, q, qd)
+        self.start_segment(t, q, qd)
         return q, qd
 
-    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+    def start_segment(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Check the start: a choice that is ill-conditioned there, such as a vanishing speed of the user, is replaced at once."""
-        if not self.choosable:
+        if not self.has_choice:
             return
         here = (t, q, qd)
         now = self._measures(here)
-        if min(now) >= _POOR:
-            self._reference, self._usual = now, self._rank(here)
+        if min(now) >= _ILL_CONDITIONED:
+            self._reference, self._reference_rank = now, self._rank(here)
         elif min(self._measures(here, self._best(here))) > _BETTER * min(now):
             self._repartition(t, q, qd)
 
@@ -252,11 +252,11 @@ class Partition(StepMonitor):
         """Reset the reference conditioning: parameters of constraints or masses have changed."""
         self._reference = None
 
-    def failing(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def ill_conditioned_states(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """The indices of the K states at which the present choice is ill-conditioned."""
-        if not self.choosable:
+        if not self.has_choice:
             return np.zeros(0, dtype=np.intp)
-        return np.flatnonzero(np.minimum(*self._now(t, q, qd)) < _POOR)
+        return np.flatnonzero(np.minimum(*self._now(t, q, qd)) < _ILL_CONDITIONED)
 
     def use(self, mechanics: StateMechanics) -> None:
         """Continue with these equations."""
@@ -264,12 +264,12 @@ class Partition(StepMonitor):
 
     def repartition_at(self, t: np.ndarray, y: np.ndarray) -> int | None:
         """The first of K states (states, K) at which the angles in use or the present choice are ill-conditioned."""
-        chart = self._poor_chart(t, y) if self.charts.attitudes else None
-        choice = self.ill_conditioned_at(t, y) if self.choosable else None
-        self._chart_served = chart is None or (choice is not None and choice < chart)
-        return choice if self._chart_served else chart
+        chart = self._singular_chart_at(t, y) if self.charts.attitudes else None
+        choice = self.ill_conditioned_at(t, y) if self.has_choice else None
+        self._chart_is_regular = chart is None or (choice is not None and choice < chart)
+        return choice if self._chart_is_regular else chart
 
-    def _poor_chart(self, t: np.ndarray, y: np.ndarray) -> int | None:
+    def _singular_chart_at(self, t: np.ndarray, y: np.ndarray) -> int | None:
         """The first of K states at which the angles must be changed."""
         assert self._mechanics is not None
         q = y[: self._mechanics.positions]
@@ -289,12 +289,12 @@ class Partition(StepMonitor):
         assert self._mechanics is not None
         if self._reference is None:
             here = self._at(float(t[0]), y[:, 0])
-            self._reference, self._usual = self._measures(here), self._rank(here)
+            self._reference, self._reference_rank = self._measures(here), self._rank(here)
         measures = self._now(t, y[: self._mechanics.positions], self._mechanics.velocities(t, y))
-        poor = np.any([now < _LOSS * fresh for now, fresh in zip(measures, self._reference, strict=True)], axis=0)
-        for k in np.flatnonzero(poor):
+        worse = np.any([now < _LOSS * fresh for now, fresh in zip(measures, self._reference, strict=True)], axis=0)
+        for k in np.flatnonzero(worse):
             here = self._at(float(t[k]), y[:, k])
-            if self._rank(here) < _SINGULAR * self._usual:
+            if self._rank(here) < _SINGULAR * self._reference_rank:
                 continue
             if min(self._measures(here, self._best(here))) > _BETTER * min(now[k] for now in measures):
                 return int(k)
@@ -314,32 +314,32 @@ class Partition(StepMonitor):
         polynomial = Polynomial(step.coefficients)
         s = np.linspace(0.0, h, 7)
         for _ in range(5):  # refine the grid to locate the first failure
-            served = self._serves(step.t0 + s, polynomial.values(s))
-            if served.all() or not served[0]:
+            well_conditioned = self._is_well_conditioned(step.t0 + s, polynomial.values(s))
+            if well_conditioned.all() or not well_conditioned[0]:
                 return step
-            k = int(np.argmin(served))
+            k = int(np.argmin(well_conditioned))
             s = np.linspace(s[k - 1], s[k], 7)
-        return stepper.go_on(step, float(s[-1])) if s[-1] < h else step
+        return stepper.resize_step(step, float(s[-1])) if s[-1] < h else step
 
     def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
         """Does nothing: the choice is checked at the ends of steps, by `ill_conditioned_at`."""
 
-    def _serves(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def _is_well_conditioned(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         """True at the states where the angles in use and the present choice are well-conditioned."""
         assert self._mechanics is not None
         q = y[: self._mechanics.positions]
-        served = self.charts.is_regular(q)
+        regular = self.charts.is_regular(q)
         if self._reference is None:
-            return served
+            return regular
         first, second = self._now(t, q, self._mechanics.velocities(t, y))
-        return served & (first >= 0.9 * _LOSS * self._reference[0]) & (second >= 0.9 * _LOSS * self._reference[1])
+        return regular & (first >= 0.9 * _LOSS * self._reference[0]) & (second >= 0.9 * _LOSS * self._reference[1])
 
     def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and q̇ at the end of a segment."""
         n, size = len(self.equations.model.coordinate_names), self.equations.n_states
         return y[:n].copy(), self.equations.kernel.velocities(y[:size], t, constants)
 
-    def shown_state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def user_state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The user's q and q̇ at a state of the last segment."""
         q, qd = self._user(t, *self.state(t, y, constants))
         return q, qd
@@ -351,21 +351,21 @@ class Partition(StepMonitor):
             return (q, *rates)
         return (chart.positions(np.array([t]), q[:, None])[:, 0], *(chart.rates(q, qd) for qd in rates))
 
-    def show_happened(self, happened: list[EventRecord], since: int) -> None:
+    def convert_events(self, events: list[EventRecord], since: int) -> None:
         """Convert the events at the end of the last segment to the user's coordinates."""
-        for k, each in enumerate(happened[since:], start=since):
+        for k, each in enumerate(events[since:], start=since):
             q, qd, after = self._user(each.t, each.q, each.qd, each.after)
-            happened[k] = replace(each, q=q, qd=qd, after=after)
+            events[k] = replace(each, q=q, qd=qd, after=after)
 
     def repartition(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Continue with the best angles, or speeds and constraints, at this position; the state in them."""
-        if self._chart_served:
+        if self._chart_is_regular:
             self._repartition(t, q, qd)
             return q, qd
         changes = self.equations.changes
         equations, q, qd = self.charts.change(t, q, qd)
         self.equations, self._reference = replace(equations, changes=changes), None
-        self.begin(t, q, qd)
+        self.start_segment(t, q, qd)
         return q, qd
 
     def _repartition(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
@@ -377,7 +377,7 @@ class Partition(StepMonitor):
                 "to a singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
         self.equations = self._with_choice(self._best((t, q, qd)))
-        self._reference, self._usual = self._measures((t, q, qd)), self._rank((t, q, qd))
+        self._reference, self._reference_rank = self._measures((t, q, qd)), self._rank((t, q, qd))
 
     def _with_choice(self, choice: PartitionChoice) -> BoundEquations:
         """The equations with another choice, cached."""
@@ -397,7 +397,7 @@ class Partition(StepMonitor):
         """The best speeds, independent constraints and dependent coordinates at a state."""
         t, q, _ = here
         known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
-        rows = best_rows(scaled, len(known.rows)) if self._drops else known.rows
+        rows = best_rows(scaled, len(known.rows)) if self._drops_rows else known.rows
         speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
         if self._trials is None:
             return PartitionChoice(speeds, rows, known.dependent)
@@ -411,7 +411,7 @@ class Partition(StepMonitor):
             (scaled, A), rows = self._rows(here), list(choice.rows)
             Y = speed_rows(self.equations.model, choice.speeds, q, t)
             first = completeness(Y[None], A[None, rows], self.equations.workspace.facts.scales.positions)
-            return float(first[0]), float(_share(scaled[None], rows)[0]) if self._drops else 1.0
+            return float(first[0]), float(_share(scaled[None], rows)[0]) if self._drops_rows else 1.0
         equations = self.equations if choice is None else self._with_choice(choice)
         first, second = self._measured(equations, np.array([t]), q[:, None], qd[:, None])
         return float(first[0]), float(second[0])
@@ -437,7 +437,7 @@ class Partition(StepMonitor):
             Y = np.repeat(trials[None], len(t), axis=0)
         others = completing_rows(known.completing, known.norms, q) if self._square else np.moveaxis(A[rows], -1, 0)
         first = one if Y is None else completeness(Y, others, known.scales.positions)
-        return first, _share(self._independence.scaled(A, M), rows) if self._drops else one
+        return first, _share(self._independence.scaled(A, M), rows) if self._drops_rows else one
 
     def _speeds(self, equations: BoundEquations, t: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Y of u = Y q̇ + Z for the speeds of equations, (K, d, n), by a compiled function."""

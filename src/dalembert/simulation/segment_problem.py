@@ -12,14 +12,14 @@ from dalembert.codegen import heyoka_backend
 from dalembert.mechanics.singular_inertia import may_become_singular
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation._branch_points import BranchPoints
-from dalembert.simulation._closed_contacts import ClosedContactManifold
+from dalembert.simulation._control_laws import Sampling
 from dalembert.simulation._coordinate_singularities import SingularInertia
 from dalembert.simulation._crossings import Crossings
 from dalembert.simulation._residual_forms import DaeFunctions, UnreducedFunctions
-from dalembert.simulation._sampled_laws import Sampling
 from dalembert.simulation._sliding_mode import SlidingKernel
 from dalembert.simulation._zero_lengths import ZeroLengths
 from dalembert.simulation.bound_equations import BoundEquations
+from dalembert.simulation.constraint_manifold import ClosedContactManifold
 from dalembert.simulation.integrators.base import (
     CompiledRates,
     FirstOrderSystem,
@@ -109,8 +109,8 @@ class SegmentProblems:
         kernel = self._kernel = equations.kernel if self._modes is None else self._modes.kernel(equations.kernel)
         v, constants_of_motion = kernel.start(q, qd, t, equations.values)
         constants = np.concatenate([equations.values, constants_of_motion])
-        resting = None if self._modes is None else self._modes.contacts.closed_manifold
-        mechanics = mechanics_of(equations, kernel, constants, self.inputs, resting)
+        closed_contacts = None if self._modes is None else self._modes.contacts.closed_manifold
+        mechanics = mechanics_of(equations, kernel, constants, self.inputs, closed_contacts)
         return mechanics, np.concatenate([q, v, np.zeros(len(kernel.working))]), constants
 
     def problem(
@@ -128,14 +128,14 @@ class SegmentProblems:
         names = (*equations.model.coordinate_names, *equations.velocity_names, *map(SymbolKind.WORK.of, kernel.working))
         parts = StepParts(
             projection=_projection(equations, mechanics) if self._project else None,
-            guides=((partition,) if partition.may_repartition else ()) + self._guides(mechanics),
+            monitors=((partition,) if partition.may_repartition else ()) + self._monitors_of_segment(mechanics),
             repartition=partition.repartition_at if partition.may_repartition else None,
             clock=self.sampling,
         )
         system = SegmentSystem(equations, mechanics, self._machines)
-        return InitialValueProblem(names, t, y, system, self._usual_sizes(equations), parts), constants
+        return InitialValueProblem(names, t, y, system, self._state_sizes(equations), parts), constants
 
-    def _guides(self, mechanics: StateMechanics) -> tuple[StepMonitor, ...]:
+    def _monitors_of_segment(self, mechanics: StateMechanics) -> tuple[StepMonitor, ...]:
         """The monitors with the equations of this segment; without projection branch points are only reported."""
         if not self._monitors:
             meetings = (ZeroLengths(mechanics),) if mechanics.lengths.spans else ()
@@ -148,10 +148,10 @@ class SegmentProblems:
             monitor.mechanics = mechanics
         if self._modes is None:
             return self._monitors
-        self._crossings = self._modes.guide(mechanics)
+        self._crossings = self._modes.monitor(mechanics)
         return (*self._monitors, self._crossings)
 
-    def _usual_sizes(self, equations: BoundEquations) -> np.ndarray:
+    def _state_sizes(self, equations: BoundEquations) -> np.ndarray:
         """The magnitudes of the states, shared by all segments with the same variables."""
         key = id(equations.kernel)
         if key not in self._sizes:
@@ -163,11 +163,11 @@ class SegmentProblems:
         for monitor in self._inertia:
             monitor.review(solution.t, solution.y)
 
-    def measure_anew(self) -> None:
+    def reset_reference(self) -> None:
         """Reset the measurements of monitors after a change of parameters."""
         for monitor in self._monitors:
             if isinstance(monitor, BranchPoints):
-                monitor.measure_anew()
+                monitor.reset_reference()
 
     def constants_along(self, solution: Solution, constants: np.ndarray) -> np.ndarray:
         """The constants of a segment, at each sample if laws or sliding modes change them along it."""
@@ -215,9 +215,9 @@ def mechanics_of(
     kernel: RightHandSide,
     constants: np.ndarray,
     inputs: Inputs,
-    resting: ClosedContactManifold | None = None,
+    closed_contacts: ClosedContactManifold | None = None,
 ) -> StateMechanics:
-    """The equations as the guides evaluate them."""
+    """The equations as the monitors evaluate them."""
     space, values = equations.workspace, equations.values
 
     def energy(t: float, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
@@ -225,7 +225,7 @@ def mechanics_of(
         return float(found.jacobi[0]), float(np.abs(found.kinetic[0]) + np.abs(found.potential[0]))
 
     laws = inputs if inputs.continuous else None
-    return StateMechanics(kernel, space.manifold, space.lengths, energy, values, constants, laws, resting)
+    return StateMechanics(kernel, space.manifold, space.lengths, energy, values, constants, laws, closed_contacts)
 
 
 def _projection(equations: BoundEquations, mechanics: StateMechanics) -> Rates | None:

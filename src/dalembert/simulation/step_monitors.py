@@ -1,4 +1,4 @@
-"""The equations in use, as the guides along a run evaluate them."""
+"""The equations in use, as the monitors of a run evaluate them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from dalembert.formalisms.shared.about import Velocities
 from dalembert.mechanics import newton, rank
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation import constraint_manifold
-from dalembert.simulation._closed_contacts import ClosedContactManifold
-from dalembert.simulation._compiled_laws import RateSizes, with_law
+from dalembert.simulation._control_laws import RateSizes, with_law
 from dalembert.simulation._spring_lengths import Lengths
-from dalembert.simulation.constraint_manifold import Manifold
+from dalembert.simulation.constraint_manifold import ClosedContactManifold, Manifold
 from dalembert.simulation.integrators.base import CompiledRates
 from dalembert.simulation.integrators.explicit_steps import PROJECT, ProjectionData
 from dalembert.simulation.right_hand_side import RightHandSide

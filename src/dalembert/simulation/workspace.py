@@ -143,7 +143,7 @@ class Workspace:
         return Observables(self.system)
 
     @cached_property
-    def carries(self) -> bool:
+    def moves_with_time(self) -> bool:
         """True if bodies move explicitly with time, so that T + V is not the Jacobi function."""
         return not self.system.algebra.is_zero(rheonomic_energy(self.system))
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import symengine as se
 
-from dalembert.arguments import short_repr
-from dalembert.errors import FormulaError
+from dalembert.errors import FormulaError, short_repr
 from dalembert.symbolic.operations import exact
 
 if TYPE_CHECKING:

@@ -124,7 +124,7 @@ def run_lanes(
         text.compiled(
             DormandPrince853.scheme(), control, crowd, surface, guarded, runs, lanes, np.asarray(times), _MAX_STEPS
         )
-    return samples, runs.how == text.DONE
+    return samples, runs.outcome == text.DONE
 
 
 def _surface(mechanics: StateMechanics) -> ProjectionData:
@@ -168,16 +168,16 @@ def _lanes(
         h=np.zeros(width),
         sums=np.zeros((4, width)),
         error=np.zeros(width),
-        who=words(),
+        run=words(),
         sample=words(),
         known=words(),
         failed=words(),
         row=np.zeros(n),
-        place=np.zeros(2 * surface.n + 1),
-        there=np.zeros(surface.n_phi + surface.n_rows * (surface.n + 1) + surface.n**2),
+        point=np.zeros(2 * surface.n + 1),
+        constraints=np.zeros(surface.n_phi + surface.n_rows * (surface.n + 1) + surface.n**2),
         rows=np.zeros((rows, surface.n)),
         longest=np.zeros((width, rows)),
-        usual=np.zeros(width),
+        max_independence=np.zeros(width),
         before=np.zeros(width),
         seconds=np.array([k for k, _ in angles], dtype=np.int64),
         singular=np.array([x for _, x in angles], dtype=float),

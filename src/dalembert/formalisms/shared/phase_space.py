@@ -177,7 +177,7 @@ def constrained_rates(
     return free[rest] + D[np.ix_(rest, by)] @ Lambda
 
 
-def pushed(system: System, can: CanonicalQuantities) -> Array:
+def _forces_in_phase_space(system: System, can: CanonicalQuantities) -> Array:
     """τ with the non-ideal forces, as functions of (q, p, t)."""
     Q, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
     return system.at_rates(Q if C is None else Q + C, can.H_p)
@@ -187,13 +187,13 @@ def canonical_surface(system: System, can: CanonicalQuantities) -> ConstraintSur
     """c(q, p, t): the holonomic constraints with their rates, or with constraints on momenta and all secondary ones."""
     if not system.model.canonical_constraints:
         return holonomic_surface(system, can)
-    known = _given(system, can)
+    known = _primary_surface(system, can)
     for each in rounds(system):
         known = _with_rates(system, can, known, each)
     return known
 
 
-def _given(system: System, can: CanonicalQuantities) -> ConstraintSurface:
+def _primary_surface(system: System, can: CanonicalQuantities) -> ConstraintSurface:
     """c of the primary constraints: φ(q, t), and φ(q, p, t)."""
     model, algebra, rows = system.model, system.algebra, list(system.facts.rows)
     parameters = dict(zip(model.parameter_values, algebra.symbols(list(model.parameter_values)), strict=True))
@@ -203,11 +203,11 @@ def _given(system: System, can: CanonicalQuantities) -> ConstraintSurface:
     names = (*(system.facts.levels.names[i] for i in rows), *(each.name for each in model.canonical_constraints))
     c = stack(system.phi, vector([lower(each.phi) for each in model.canonical_constraints]))
     n = len(system.q)
-    nothing = ConstraintSurface((), zeros(0), zeros(0, n), zeros(0, n), zeros(0), len(names), on_momenta=True)
-    return _followed(system, can, nothing, names, c)
+    empty = ConstraintSurface((), zeros(0), zeros(0, n), zeros(0, n), zeros(0), len(names), on_momenta=True)
+    return _with_rows(system, can, empty, names, c)
 
 
-def _followed(
+def _with_rows(
     system: System, can: CanonicalQuantities, known: ConstraintSurface, names: tuple[str, ...], c: Array
 ) -> ConstraintSurface:
     return known.followed_by(names, c, system.algebra, stack(system.q, can.p), vector([system.t]))
@@ -215,8 +215,8 @@ def _followed(
 
 def _with_rates(system: System, can: CanonicalQuantities, known: ConstraintSurface, each: Round) -> ConstraintSurface:
     """One round: add the remaining rates of some constraints as constraints."""
-    rates = constrained_rates(system, can, pushed(system, can), known, *each)
-    return _followed(system, can, known, tuple(f"rate of {known.names[i]}" for i in each[2]), rates)
+    rates = constrained_rates(system, can, _forces_in_phase_space(system, can), known, *each)
+    return _with_rows(system, can, known, tuple(f"rate of {known.names[i]}" for i in each[2]), rates)
 
 
 def implied(system: System) -> tuple[Round, ...]:
@@ -228,8 +228,8 @@ def rounds(system: System) -> Iterator[Round]:
     """Return the secondary constraints round by round; raises if multipliers stay undetermined."""
     probe = _Probe.of(system)
     for _ in range(_MAX_ROUNDS):
-        closed, by, rest = probe.parted()
-        fresh = probe.changing((closed, by, rest)) if rest else []
+        closed, by, rest = probe.choose_rows()
+        fresh = probe.nonvanishing_rows((closed, by, rest)) if rest else []
         if not fresh:
             probe.require_determined(by)
             return
@@ -265,7 +265,9 @@ class _Probe:
         slopes = graph.algebra.jacobian(can.momenta, graph.qd)
         M = _numbers(graph, slopes.ravel(), stack(graph.q, graph.qd), np.concatenate([q, qd, t], axis=1))
         root = np.sqrt(np.maximum(M.reshape(_STATES, n, n)[0].diagonal(), 1e-300))
-        probe = cls(graph, can, _given(graph, can), np.concatenate([q, p, t], axis=1), np.append(1 / root, root))
+        probe = cls(
+            graph, can, _primary_surface(graph, can), np.concatenate([q, p, t], axis=1), np.append(1 / root, root)
+        )
         return probe.on_surface()
 
     def evaluate(self, outputs: Array) -> np.ndarray:
@@ -302,7 +304,7 @@ class _Probe:
         D = self.evaluate(self.known.brackets.ravel()).reshape(len(size), size.shape[1], size.shape[1])
         return D / np.maximum(size[:, :, None] * size[:, None, :], 1e-300)
 
-    def parted(self) -> Round:
+    def choose_rows(self) -> Round:
         """Return the rows that determine multipliers, the primary constraints of these multipliers, and the other rows."""
         D = self.brackets()
         rest, open_, closed, by = list(range(D.shape[1])), list(range(self.known.n_primary)), list[int](), list[int]()
@@ -320,7 +322,7 @@ class _Probe:
             D[:, rest] -= factor[:, :, None] * D[:, row][:, None, :]
         return closed, by, rest
 
-    def changing(self, each: Round) -> list[int]:
+    def nonvanishing_rows(self, each: Round) -> list[int]:
         """Return the rows whose rates, without multipliers, do not vanish on the constraints."""
         rest = each[2]
         known = _with_rates(self.system, self.can, self.known, each)

@@ -86,9 +86,9 @@ class Definitions:
         if callable(value):
             self.quantities[key] = Quantity(key, cast("Callable[[], Array]", value), meaning, equation, tuple(of))
             return value
-        whole = np.asarray(value, dtype=object)
-        written = self.notation.short(whole)
-        self.quantities[key] = Quantity(key, whole, meaning, equation, tuple(of), written)
+        array = np.asarray(value, dtype=object)
+        written = self.notation.short(array)
+        self.quantities[key] = Quantity(key, array, meaning, equation, tuple(of), written)
         return cast("Value", written if isinstance(value, np.ndarray) else written[()])
 
     def velocity_terms(self, key: str, value: Array, meaning: str, equation: str) -> Array:

@@ -48,8 +48,8 @@ def stages(system: System, modules: Named | None = None) -> Iterator[Stage]:
     if modules is None:
         yield from links.inverse()
     else:
-        whole = Modular(parts, modules_of(parts, modules))
-        yield from ModuleRecursion(system, parts, rates, accelerations, whole).inverse()
+        modular = Modular(parts, modules_of(parts, modules))
+        yield from ModuleRecursion(system, parts, rates, accelerations, modular).inverse()
     if parts.tree.decoupled:
         yield from links.forward()
     law = "I θ̈ + C θ̇ = τ" + (" + Jᵀλ with J θ̇ = 0" if system.model.loops else "")
@@ -169,12 +169,12 @@ class LinkRecursion(_Recursion):
 class ModuleRecursion(_Recursion):
     """Inverse dynamics module by module."""
 
-    whole: Modular
+    modular: Modular
 
     def inverse(self) -> Iterator[Stage]:
         """Motions outward, wrenches and joint forces inward; forces of a speed that moves two modules are summed."""
         t, td, w = list[Array](), list[Array](), list[Array]()
-        modules = self.whole.modules
+        modules = self.modular.modules
         for m, module in enumerate(modules):
             found = list[Quantity]()
             t.append(self._define(found, "t_bar", m, self._twists(m, t), "twists of its links", "(40)"))
@@ -187,24 +187,24 @@ class ModuleRecursion(_Recursion):
             w.append(self._define(found, "w_bar", m, stack(*wrenches), "inertia wrenches of its links", "(48)"))
             yield Stage(f"Module {module.name}: outward", tuple(found))
         for m in reversed(range(len(modules))):
-            found, parent, own = list[Quantity](), modules[m].parent, self.whole.speeds(m)
+            found, parent, own = list[Quantity](), modules[m].parent, self.modular.speeds(m)
             total = self._define(found, "w_tilde", m, w[m], "wrenches of its subtree", "(25)")
-            tau = self.whole.N_bar(m).T @ total + self.parts.rotors[np.ix_(own, own)] @ self.accelerations[own]
+            tau = self.modular.N_bar(m).T @ total + self.parts.rotors[np.ix_(own, own)] @ self.accelerations[own]
             self._define(found, "tau_bar", m, tau, "joint forces and torques", "(25)")
             if parent >= 0:
-                w[parent] = w[parent] + self.whole.A_bar(m).T @ total
+                w[parent] = w[parent] + self.modular.A_bar(m).T @ total
             yield Stage(f"Module {modules[m].name}: inward", tuple(found))
 
     def _twists(self, m: int, t: list[Array]) -> Array:
-        parent = self.whole.modules[m].parent
-        own = self.whole.N_bar(m) @ self.rates[self.whole.speeds(m)] + self.whole.drift_bar(m)
-        return own if parent < 0 else self.whole.A_bar(m) @ t[parent] + own
+        parent = self.modular.modules[m].parent
+        own = self.modular.N_bar(m) @ self.rates[self.modular.speeds(m)] + self.modular.drift_bar(m)
+        return own if parent < 0 else self.modular.A_bar(m) @ t[parent] + own
 
     def _twist_rates(self, m: int, t: list[Array], td: list[Array]) -> Array:
-        module, speeds, N = self.whole.modules[m], self.whole.speeds(m), self.whole.N_bar(m)
+        module, speeds, N = self.modular.modules[m], self.modular.speeds(m), self.modular.N_bar(m)
         own = N @ self.accelerations[speeds] + rate(self.system, N) @ self.rates[speeds]
-        own = own + rate(self.system, self.whole.drift_bar(m))
+        own = own + rate(self.system, self.modular.drift_bar(m))
         if module.parent < 0:
             return own - stack(*[stack(zeros(3), gravity(self.system))] * len(module.links))  # (26)
-        A = self.whole.A_bar(m)
+        A = self.modular.A_bar(m)
         return own + A @ td[module.parent] + rate(self.system, A) @ t[module.parent]

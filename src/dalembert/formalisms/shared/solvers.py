@@ -178,11 +178,11 @@ def directions(algebra: Algebra, G: Array, x: Array) -> Array:
 
 
 def gram_schmidt(
-    algebra: Algebra, given: list[Array], basis: list[Array], define: Definitions | None = None, key: str = ""
+    algebra: Algebra, vectors: list[Array], basis: list[Array], define: Definitions | None = None, key: str = ""
 ) -> list[Array]:
     """Orthogonalize vectors against the basis and the preceding ones, which `define` may replace by symbols."""
     found: list[Array] = []
-    for x in given:
+    for x in vectors:
         if define is None:
             found.append(_orthogonal(algebra, x, [*basis, *found]))
             continue

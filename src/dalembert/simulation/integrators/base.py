@@ -45,7 +45,7 @@ class Termination(NamedTuple):
 class StepMonitor(ABC):
     """Monitors every step for states where the equations are singular or switch, and changes the step or ends the run."""
 
-    looks_inside: bool = True  # it requires the motion within steps
+    needs_interpolant: bool = True  # it requires the motion within steps
 
     def limit(self, t: float) -> float:
         """The time that a step from `t` must not exceed."""
@@ -60,7 +60,7 @@ class StepMonitor(ABC):
         """True if the last step was cut where the run must end."""
         return False
 
-    def cut(self, burst: Burst) -> tuple[int, Termination] | None:
+    def first_termination(self, burst: Burst) -> tuple[int, Termination] | None:
         """Among accepted steps, the first in which the run must end, and where."""
         return None
 
@@ -178,7 +178,7 @@ class StepParts:
     """The parts that act on accepted steps, independent of each other and of the method."""
 
     projection: Rates | None = None  # maps (t, y) to the nearest state on the constraints
-    guides: tuple[StepMonitor, ...] = ()
+    monitors: tuple[StepMonitor, ...] = ()
     repartition: Callable[[np.ndarray, np.ndarray], int | None] | None = None  # the first of K states to stop at
     clock: Clock | None = None
 
@@ -227,7 +227,9 @@ class Step:
     y1: np.ndarray
     between: Callable[[], Piece]  # called before the next step is taken, if at all
     coefficients: np.ndarray | None = None  # (states, orders) of the powers of t − t0, if the method has them
-    sure: Callable[[float], bool] = lambda _: True  # False where the constraints are too dependent to project onto
+    may_project: Callable[[float], bool] = lambda _: (
+        True
+    )  # False where the constraints are too dependent to project onto
 
     @cached_property
     def piece(self) -> Piece:
@@ -245,7 +247,7 @@ class Burst:
 
     steps: AcceptedSteps
     done: int  # number of written samples
-    left: bool = False  # the last step has not been projected onto the constraints
+    unprojected: bool = False  # the last step has not been projected onto the constraints
     failure: SimulationError | None = None  # the error that ends the run
 
     def __len__(self) -> int:
@@ -339,8 +341,8 @@ class BulkStepper(Method):
         """Let a step end at `end`, and none beyond it."""
 
     @abstractmethod
-    def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
-        """Take up to `most` steps, none that begins after `stop`; writes samples (times, states) from index `done`."""
+    def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, max_steps: int) -> Burst:
+        """Take up to `max_steps` steps, none that begins after `stop`; writes samples (times, states) from index `done`."""
 
 
 def not_finite(problem: InitialValueProblem, t: float, y: np.ndarray, new: np.ndarray) -> SimulationError:

@@ -66,7 +66,7 @@ def first_steps(
         bend = _rms((rates(t + h, y + h * f) - f) / scale) / h
     flat = (pace <= 1e-15) & (bend <= 1e-15)
     steepest = np.where(flat, 1.0, np.maximum(pace, bend))
-    other = [(0.01 / most) ** (1 / 8) for most in steepest.tolist()]
+    other = [(0.01 / steepness) ** (1 / 8) for steepness in steepest.tolist()]
     return np.minimum(np.minimum(100 * h, np.where(flat, np.maximum(1e-6, h * 1e-3), other)), min(span, largest))
 
 

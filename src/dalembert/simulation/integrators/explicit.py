@@ -40,7 +40,7 @@ class Explicit(BulkStepper):
         with np.errstate(all="ignore"):
             h, rule = self.rule(problem, settings, end)
         self._now.clock[loop.H], self.tolerance = h, rule.rtol
-        keep = settings.dense or any(guide.looks_inside for guide in problem.parts.guides)
+        keep = settings.dense or any(monitor.needs_interpolant for monitor in problem.parts.monitors)
         self._control = rule._replace(kind=self.kind, start=problem.t0, end=end, inputs=n, keep=keep)
         self._surface = no_constraints(loop.FREE if problem.parts.projection is None else loop.PROJECT_IN_PYTHON)
         self._burst, self._rates = (
@@ -88,28 +88,28 @@ class Explicit(BulkStepper):
             self._now.clock[loop.H] = max(self._now.clock[loop.H], self._pace)
             self._pace = 0.0
 
-    def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
-        """Take up to `most` steps; write their samples (times, states) from index `done`."""
+    def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, max_steps: int) -> Burst:
+        """Take up to `max_steps` steps; write their samples (times, states) from index `done`."""
         n, orders, now = len(self._now.y), self._scheme.P.shape[1] + 1, self._now
         now.counts[loop.SAMPLE] = done
         taken = AcceptedSteps(
-            np.empty(most),
-            np.empty(most),
-            np.empty(most),
-            np.empty((most, n)),
-            np.empty((most, n)),
-            np.empty((most, n, orders)),
-            np.empty(most, dtype=np.int64),
+            np.empty(max_steps),
+            np.empty(max_steps),
+            np.empty(max_steps),
+            np.empty((max_steps, n)),
+            np.empty((max_steps, n)),
+            np.empty((max_steps, n, orders)),
+            np.empty(max_steps, dtype=np.int64),
         )
         with np.errstate(all="ignore"):  # non-finite values are reported below
             count, why = self._burst(
-                self._scheme, self._control, self._rates, self._surface, now, taken, times, samples, stop, most
+                self._scheme, self._control, self._rates, self._surface, now, taken, times, samples, stop, max_steps
             )
         if self._problem.parts.clock is not None:
             self._pace = max(self._pace, *taken.h[:count].tolist(), 0.0)
         self.evaluations = int(now.counts[loop.CALLS])
         done, failure = int(now.counts[loop.SAMPLE]), self._failure(why, taken, count)
-        return Burst(taken.until(count), done, why == loop.LEFT, failure)
+        return Burst(taken.until(count), done, why == loop.UNPROJECTED, failure)
 
     def _failure(self, why: int, taken: AcceptedSteps, count: int) -> SimulationError | None:
         """The error that ends a burst, or None."""

@@ -18,7 +18,7 @@ from dalembert.codegen.linear_algebra import cholesky_in_place, solve_lower, sol
 
 FIXED, ODE45, HAIRER = 0, 1, 2  # step control: fixed, of MATLAB's ode45, of Hairer, Nørsett and Wanner
 FREE, PROJECT, PROJECT_IN_PYTHON = 0, 1, 2  # projection after a step: none, here, in Python
-WENT, COLLAPSED, NOT_FINITE, LEFT = 0, 1, 2, 3  # how a burst ended
+CONTINUES, COLLAPSED, NOT_FINITE, UNPROJECTED = 0, 1, 2, 3  # how a burst ended
 T, H = 0, 1  # indices of `Now.clock`
 DONE, CALLS, KNOWN, SAMPLE = 0, 1, 2, 3  # indices of `Now.counts`
 _FLOOR = 1e-12  # of the size of its terms: a residual that no longer decreases is rounding
@@ -115,14 +115,14 @@ def burst(
     times: np.ndarray,
     samples: np.ndarray,
     stop: float,
-    most: int,
+    max_steps: int,
 ) -> tuple[int, int]:
-    """Take up to `most` steps, until `stop` is reached; the number of accepted steps, and how the burst ended."""
+    """Take up to `max_steps` steps, until `stop` is reached; the number of accepted steps, and how the burst ended."""
     x, count, n = np.empty(control.inputs + 1), 0, len(now.y)
     y, K, clock, counts = now.y, now.K, now.clock, now.counts
-    while count < most and clock[T] < stop:
+    while count < max_steps and clock[T] < stop:
         new, last, t0 = taken.y1[count], taken.last[count], clock[T]
-        t1, h = _chosen(scheme, control, rates, now, x, new)
+        t1, h = _next_step(scheme, control, rates, now, x, new)
         if t1 != t1:
             clock[H] = h
             return count, COLLAPSED
@@ -140,9 +140,9 @@ def burst(
         counts[KNOWN] = scheme.carried
         taken.calls[count] = counts[CALLS]
         count += 1
-        if surface.mode == PROJECT_IN_PYTHON or not _brought_back(surface, now, taken, count - 1, times, samples):
-            return count, LEFT
-    return count, WENT
+        if surface.mode == PROJECT_IN_PYTHON or not _project_and_sample(surface, now, taken, count - 1, times, samples):
+            return count, UNPROJECTED
+    return count, CONTINUES
 
 
 def _finite(y: np.ndarray) -> bool:
@@ -161,23 +161,23 @@ def _stages(
     h: float,
     now: Now,
     x: np.ndarray,
-    room: np.ndarray,
+    stage_state: np.ndarray,
 ) -> None:
-    """Stages first, ..., after − 1; the state of the last one is returned in `room`."""
+    """Stages first, ..., after − 1; the state of the last one is returned in `stage_state`."""
     A, c, p, tables, y, K = scheme.A, scheme.c, rates.p, rates.tables, now.y, now.K
     n, m = len(y), len(x) - 1
     for i in range(first, after):
         for k in range(n):
-            room[k] = 0.0
+            stage_state[k] = 0.0
         for j in range(i):
             weight = A[i, j]
             if weight != 0.0:
                 for k in range(n):
-                    room[k] += weight * K[j, k]
+                    stage_state[k] += weight * K[j, k]
         for k in range(n):
-            room[k] = y[k] + h * room[k]
+            stage_state[k] = y[k] + h * stage_state[k]
         for k in range(m):
-            x[k] = room[k]
+            x[k] = stage_state[k]
         x[m] = t + c[i] * h
         call(rates.one, x, p, tables, K[i])
     now.counts[CALLS] += after - first
@@ -209,7 +209,7 @@ def _powers(P: np.ndarray, y: np.ndarray, h: float, K: np.ndarray, out: np.ndarr
             out[k, j + 1] = h * total
 
 
-def _chosen(
+def _next_step(
     scheme: Scheme, control: Control, rates: CallableProgram, now: Now, x: np.ndarray, new: np.ndarray
 ) -> tuple[float, float]:
     """The time at the end of the next step and its length; NaN if steps have become too short."""
@@ -309,7 +309,7 @@ def _error_norm(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> 
 # projection onto the constraints
 
 
-def _brought_back(
+def _project_and_sample(
     surface: ProjectionData, now: Now, taken: AcceptedSteps, i: int, times: np.ndarray, samples: np.ndarray
 ) -> bool:
     """Project the samples of step i and its end onto the constraints; False if Python has to continue."""
@@ -344,14 +344,14 @@ def _projected(surface: ProjectionData, t: float, y: np.ndarray) -> bool:
     q, qd, v = here[:n], np.zeros(n), np.empty(surface.started)
     for k in range(n):
         q[k] = y[k]
-    if len(surface.rows_q) and not _settled(surface, t, q, qd, False):
+    if len(surface.rows_q) and not _newton_converges(surface, t, q, qd, False):
         return False
     if not surface.keeps:
         for k in range(n, m):
             here[k] = y[k]
         here[m] = t
         call(surface.velocities.one, here, surface.velocities.p, surface.velocities.tables, qd)
-        if len(surface.rows_v) and not _settled(surface, t, q, qd, True):
+        if len(surface.rows_v) and not _newton_converges(surface, t, q, qd, True):
             return False
         for k in range(n):
             here[n + k] = qd[k]
@@ -364,45 +364,45 @@ def _projected(surface: ProjectionData, t: float, y: np.ndarray) -> bool:
     return True
 
 
-def _settled(surface: ProjectionData, t: float, q: np.ndarray, qd: np.ndarray, moving: bool) -> bool:
+def _newton_converges(surface: ProjectionData, t: float, q: np.ndarray, qd: np.ndarray, moving: bool) -> bool:
     """Newton's method on q, or on q̇ if `moving`, as `mechanics.newton.onto` with good steps; False if it does not converge."""
     n, rounding, good = surface.n, surface.limits[0], surface.limits[1]
     rows, scale, sizes, first = surface.rows_q, surface.scale_q, surface.size_q, 0
     if moving:
         rows, scale, sizes, first = surface.rows_v, surface.scale_v, surface.size_v, surface.n_phi
     slopes, mass = surface.n_phi + surface.n_rows, surface.n_phi + surface.n_rows * (n + 1)
-    place, there, step = np.empty(2 * n + 1), np.empty(mass + n * n), np.zeros(n)
+    point, there, step = np.empty(2 * n + 1), np.empty(mass + n * n), np.zeros(n)
     term, fresh, x, at = np.empty(len(rows)), np.empty(len(rows)), qd if moving else q, n if moving else 0
     worst, before = np.inf, np.inf
     for round in range(surface.rounds + 1):
         for k in range(n):
-            place[k], place[n + k] = q[k], qd[k]
+            point[k], point[n + k] = q[k], qd[k]
         for k in range(n):
-            place[at + k] = x[k] - step[k]
-        place[2 * n] = t
-        call(surface.constraints.one, place, surface.constraints.p, surface.constraints.tables, there)
-        after, most, new = 0.0, 0.0, 0.0
+            point[at + k] = x[k] - step[k]
+        point[2 * n] = t
+        call(surface.constraints.one, point, surface.constraints.p, surface.constraints.tables, there)
+        after, max_steps, new = 0.0, 0.0, 0.0
         for i in range(len(rows)):
             size, left = sizes[i], abs(there[first + rows[i]])
             for k in range(n):
-                size += abs(there[slopes + rows[i] * n + k]) * (abs(place[at + k]) + scale[k])
+                size += abs(there[slopes + rows[i] * n + k]) * (abs(point[at + k]) + scale[k])
             if not (left < np.inf and size < np.inf) or (size <= 0.0 and left > 0.0):
                 return False
             share = left / size if left > 0.0 else 0.0
-            most = max(most, share)
+            max_steps = max(max_steps, share)
             new += share * share
             if round and left > 0.0:
                 after += (left / term[i]) ** 2
             fresh[i] = size
-        if round and most > rounding and not np.sqrt(after) < (good if worst > _FLOOR else 1.0) * before:
+        if round and max_steps > rounding and not np.sqrt(after) < (good if worst > _FLOOR else 1.0) * before:
             return worst <= _FLOOR
         for k in range(n):
-            x[k] = place[at + k]
-        if most <= rounding:
+            x[k] = point[at + k]
+        if max_steps <= rounding:
             return True
         for i in range(len(rows)):
             term[i] = fresh[i]
-        worst, before = most, np.sqrt(new)
+        worst, before = max_steps, np.sqrt(new)
         if round < surface.rounds and not _newton(rows, first, slopes, mass, surface.limits, there, step):
             return False
     return worst <= _FLOOR

@@ -33,7 +33,7 @@ def integrate(problem: InitialValueProblem, method: Method, times: np.ndarray, s
     """The solution at `times` (increasing; the first is the start)."""
     run = _Run(problem, method, np.array(times, dtype=float), settings)
     while run.done < len(times) and run.status is Status.FINISHED:
-        run.go_on()
+        run.advance()
     return run.solution
 
 
@@ -50,7 +50,9 @@ class _Run:
         self._before = (self._start, problem.y0)  # the start of the last step
         self._pieces: list[Piece] = []
         # another crossing may follow soon, and steps beyond it would be discarded
-        self._burst_size = _FIRST_BURST if any(guide.looks_inside for guide in problem.parts.guides) else _BURST
+        self._burst_size = (
+            _FIRST_BURST if any(monitor.needs_interpolant for monitor in problem.parts.monitors) else _BURST
+        )
 
     @property
     def solution(self) -> Solution:
@@ -61,7 +63,7 @@ class _Run:
             self._times[: self.done], y, self.status, self._steps, calls, tuple(self._pieces), end, self._before
         )
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """Take one step, or a burst of steps, after updating constants that change now."""
         clock = self._problem.parts.clock
         if clock is not None and clock.next <= self._t:
@@ -77,7 +79,7 @@ class _Run:
             self.status = Status.STOPPED
 
     @property
-    def _goal(self) -> float:
+    def _next_stop(self) -> float:
         """The time up to which the present constants are valid."""
         clock = self._problem.parts.clock
         return self._end if clock is None else min(self._end, clock.next)
@@ -85,37 +87,40 @@ class _Run:
     def _step(self, stepper: Stepper) -> None:
         problem = self._problem
         with np.errstate(all="ignore"):  # non-finite values are reported below
-            limits = [guide.limit(self._t) for guide in problem.parts.guides]
-            step = stepper.advance(min([self._goal, *limits]) if limits else self._goal)
+            limits = [monitor.limit(self._t) for monitor in problem.parts.monitors]
+            step = stepper.advance(min([self._next_stop, *limits]) if limits else self._next_stop)
         self._steps += 1
         if not np.isfinite(step.y1).all():
             raise not_finite(problem, self._t, self._last, step.y1)
-        self._require_few(step.t1, step.y1)
-        for guide in problem.parts.guides:
-            step = guide.adjust_step(stepper, step, self._end)
+        self._require_max_steps(step.t1, step.y1)
+        for monitor in problem.parts.monitors:
+            step = monitor.adjust_step(stepper, step, self._end)
         self._require_pace(step.t1, step.y1)
         self._sample(step)
         if self._settings.dense:
             self._pieces.append(step.piece)
         self._before = (self._t, self._last)
-        self._settle(step)
-        if any(guide.halted for guide in problem.parts.guides):
+        self._project_end(step)
+        if any(monitor.halted for monitor in problem.parts.monitors):
             self.status = Status.EVENT
-        elif problem.parts.repartition is not None and self._poor(np.array([self._t]), self._last[None]) is not None:
+        elif (
+            problem.parts.repartition is not None
+            and self._first_repartition(np.array([self._t]), self._last[None]) is not None
+        ):
             self.status = Status.REPARTITION
 
     def _run(self, runner: BulkStepper) -> None:
         problem, settings, times = self._problem, self._settings, self._times
-        most = min(self._burst_size, _WINDOW - self._steps % _WINDOW, settings.max_steps - self._steps)
+        max_steps = min(self._burst_size, _WINDOW - self._steps % _WINDOW, settings.max_steps - self._steps)
         self._burst_size = min(2 * self._burst_size, _BURST)
-        stop = goal = self._goal
+        stop = goal = self._next_stop
         if settings.progress is not None:
             stop = min(goal, self._t + (self._end - self._start) / _PROGRESS_REPORTS)
         if problem.parts.clock is not None:
             runner.set_target(goal)
-        burst = runner.burst(times, self._samples, self.done, stop, most)
-        self.done, sure = burst.done, len(burst) - burst.left
-        index = self._poor(burst.steps.t1[:sure], burst.steps.last[:sure])
+        burst = runner.burst(times, self._samples, self.done, stop, max_steps)
+        self.done, n_projected = burst.done, len(burst) - burst.unprojected
+        index = self._first_repartition(burst.steps.t1[:n_projected], burst.steps.last[:n_projected])
         if index is not None:
             steps, self.status = burst.steps.until(index + 1), Status.REPARTITION
             burst = Burst(steps, int(np.searchsorted(times, steps.t1[-1], side="right")))
@@ -123,12 +128,12 @@ class _Run:
         halt = self._halt(burst)
         if halt is not None:
             index, k = None, halt[0]
-            if burst.left and k == len(burst) - 1:  # its samples are not written yet
+            if burst.unprojected and k == len(burst) - 1:  # its samples are not written yet
                 self._sample(replace(burst.step(k), t1=float(np.nextafter(halt[1].t, np.inf))))
             burst = Burst(burst.steps.until(k + 1), int(np.searchsorted(times, halt[1].t, side="right")))
             self.done, self.status, runner.evaluations = burst.done, Status.EVENT, int(burst.steps.calls[-1])
-        for guide in problem.parts.guides:
-            guide.check_steps(runner, burst, self._end)
+        for monitor in problem.parts.monitors:
+            monitor.check_steps(runner, burst, self._end)
         self._steps += len(burst)
         if settings.dense:
             self._pieces += [burst.piece(k) for k in range(len(burst))]
@@ -137,20 +142,22 @@ class _Run:
             return
         if len(burst):
             self._t, self._last = float(burst.steps.t1[-1]), burst.steps.last[-1].copy()
-        if burst.left:
+        if burst.unprojected:
             step = burst.step(len(burst) - 1)
             self._sample(step)
-            self._settle(step)
-            if self._poor(np.array([self._t]), self._last[None]) is not None:
+            self._project_end(step)
+            if self._first_repartition(np.array([self._t]), self._last[None]) is not None:
                 self.status = Status.REPARTITION
         if burst.failure is not None:
             raise burst.failure
-        self._require_few(self._t, self._last)
+        self._require_max_steps(self._t, self._last)
         self._require_pace(self._t, self._last)
 
     def _halt(self, burst: Burst) -> tuple[int, Termination] | None:
-        """The first step of a burst in which a guide ends the run."""
-        found = [halt for guide in self._problem.parts.guides if (halt := guide.cut(burst)) is not None]
+        """The first step of a burst in which a monitor ends the run."""
+        found = [
+            halt for monitor in self._problem.parts.monitors if (halt := monitor.first_termination(burst)) is not None
+        ]
         return min(found, key=lambda halt: halt[1].t, default=None)
 
     def _stop(self, burst: Burst, halt: Termination) -> None:
@@ -163,7 +170,7 @@ class _Run:
             self._pieces[-1] = replace(self._pieces[-1], t1=halt.t)
         self._t, self._last = halt.t, halt.y if project is None else project(halt.t, halt.y)
 
-    def _poor(self, t: np.ndarray, y: np.ndarray) -> int | None:
+    def _first_repartition(self, t: np.ndarray, y: np.ndarray) -> int | None:
         """The first of the ends of steps (steps, states) at which a repartition is required."""
         count = int(np.searchsorted(t, self._end, side="left"))  # no repartition at the end
         repartition = self._problem.parts.repartition
@@ -175,15 +182,15 @@ class _Run:
         while self.done < len(times) and times[self.done] < step.t1:
             t = float(times[self.done])
             y = step.at(t)
-            if project is not None and step.sure(t):  # interpolated states drift too
+            if project is not None and step.may_project(t):  # interpolated states drift too
                 y = project(t, y)
             self._samples[self.done] = y
             self.done += 1
 
-    def _settle(self, step: Step) -> None:
+    def _project_end(self, step: Step) -> None:
         """Project the end of a step onto the constraints, and write the samples there."""
         last = step.y1
-        if self._problem.parts.projection is not None and step.sure(step.t1):
+        if self._problem.parts.projection is not None and step.may_project(step.t1):
             last = self._problem.parts.projection(step.t1, step.y1)
             if self._method.capabilities.restarts:
                 self._method.restart(last)
@@ -192,7 +199,7 @@ class _Run:
             self.done += 1
         self._t, self._last = step.t1, last
 
-    def _require_few(self, t: float, y: np.ndarray) -> None:
+    def _require_max_steps(self, t: float, y: np.ndarray) -> None:
         if self._steps >= self._settings.max_steps:
             raise SimulationError(
                 f"the simulation reached the maximum of {self._steps} steps at t = {t:.9g}. "

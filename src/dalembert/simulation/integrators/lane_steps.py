@@ -3,7 +3,7 @@
 It takes the steps of `explicit_steps` with the same operations in the same order, so a run in a lane equals the single run to the
 last bit, independent of the other lanes. In each round every lane tries a step; a lane whose run has ended takes the next pending
 run. A projection that does not converge, a step that becomes too short, values that are not finite, and constraints that become
-nearly dependent end the run here: it is `LEFT`, to be repeated as a single run.
+nearly dependent end the run here: it is `REPEAT`, to be repeated as a single run.
 
 Arrays over lanes are flat: the values of one state of all lanes are contiguous.
 """
@@ -25,8 +25,8 @@ from dalembert.simulation.integrators.explicit_steps import (
     _projected,
 )
 
-WAITS, DONE, LEFT = 0, 1, 2  # outcome of a run
-_CLOSE = 1e-3  # independence of constraints relative to its maximum, below which a run is repeated as a single run
+WAITS, DONE, REPEAT = 0, 1, 2  # outcome of a run
+_MIN_INDEPENDENCE = 1e-3  # of the constraints, relative to its maximum: below it a run is repeated as a single run
 _INNER = 3  # points within a step at which constraints are checked
 
 
@@ -48,7 +48,7 @@ class Runs(NamedTuple):
     h0: np.ndarray
     atol: np.ndarray
     samples: np.ndarray  # (runs, samples, states), written
-    how: np.ndarray  # written
+    outcome: np.ndarray  # written
     steps: np.ndarray  # written
 
 
@@ -69,16 +69,16 @@ class LaneStates(NamedTuple):
     h: np.ndarray
     sums: np.ndarray  # (4, lanes)
     error: np.ndarray
-    who: np.ndarray  # the run in each lane, −1 for none
+    run: np.ndarray  # the run in each lane, −1 for none
     sample: np.ndarray
     known: np.ndarray  # is the derivative at the start known?
     failed: np.ndarray  # has this step failed before?
     row: np.ndarray  # one state
-    place: np.ndarray  # q, q̇ and t of one state
-    there: np.ndarray  # the constraints there
+    point: np.ndarray  # q, q̇ and t of one state
+    constraints: np.ndarray  # the constraints there
     rows: np.ndarray  # (constraints, coordinates) of one state
     longest: np.ndarray  # (lanes, constraints)
-    usual: np.ndarray  # the maximum independence so far
+    max_independence: np.ndarray  # the maximum independence so far
     before: np.ndarray  # the independence at the start of the step
     seconds: np.ndarray  # rows of the second angles of attitudes
     singular: np.ndarray  # a value of each at gimbal lock, which repeats every π
@@ -94,42 +94,50 @@ def integrate_lanes(
     runs: Runs,
     lanes: LaneStates,
     times: np.ndarray,
-    most: int,
+    max_steps: int,
 ) -> int:
-    """Integrate all runs to their ends, each with at most `most` steps; the number of rounds."""
+    """Integrate all runs to their ends, each with at most `max_steps` steps; the number of rounds."""
     waiting, active, rounds, count = 0, 0, 0, len(lanes.t)
     for b in range(count):
-        lanes.who[b] = -1
+        lanes.run[b] = -1
         if waiting < len(runs.h0):
-            _board(surface, guarded, runs, lanes, times, b, waiting)
+            _start_run(surface, guarded, runs, lanes, times, b, waiting)
             waiting += 1
             active += 1
         else:
-            _board(surface, False, runs, lanes, times, b, 0)
-            lanes.who[b] = -1
+            _start_run(surface, False, runs, lanes, times, b, 0)
+            lanes.run[b] = -1
     while active > 0:
         rounds += 1
-        _aim(control, lanes)
+        _set_step_ends(control, lanes)
         _attempt(scheme, rates, lanes)
-        _weigh(scheme, control, lanes)
+        _estimate_errors(scheme, control, lanes)
         if _ends_behind_samples(lanes, times):
             for i in range(scheme.ends + 1, len(scheme.c)):
                 _stage(scheme, rates, lanes, i)
             _powers(scheme, lanes)
         for b in range(count):
-            if lanes.who[b] < 0 or not _landed(scheme, control, surface, guarded, runs, lanes, times, b, most):
+            if lanes.run[b] < 0 or not _accept_step(
+                scheme, control, surface, guarded, runs, lanes, times, b, max_steps
+            ):
                 continue
-            lanes.who[b] = -1
+            lanes.run[b] = -1
             if waiting < len(runs.h0):
-                _board(surface, guarded, runs, lanes, times, b, waiting)
+                _start_run(surface, guarded, runs, lanes, times, b, waiting)
                 waiting += 1
             else:
                 active -= 1
     return rounds
 
 
-def _board(
-    surface: ProjectionData, guarded: bool, runs: Runs, lanes: LaneStates, times: np.ndarray, b: int, run: int
+def _start_run(
+    surface: ProjectionData,
+    guarded: bool,
+    runs: Runs,
+    lanes: LaneStates,
+    times: np.ndarray,
+    b: int,
+    run: int,
 ) -> None:
     """Start a run in a lane."""
     count = len(lanes.t)
@@ -138,31 +146,31 @@ def _board(
         lanes.atol[k * count + b] = runs.atol[run, k]
     for k in range(runs.constants.shape[1]):
         lanes.p[k * count + b] = runs.constants[run, k]
-    lanes.who[b], lanes.sample[b], lanes.known[b], lanes.failed[b] = run, 1, 0, 0
+    lanes.run[b], lanes.sample[b], lanes.known[b], lanes.failed[b] = run, 1, 0, 0
     lanes.t[b], lanes.h[b] = times[0], runs.h0[run]
     if guarded:
         _load(surface, lanes, b)
         for i in range(lanes.longest.shape[1]):
             lanes.longest[b, i] = 0.0
         for k in range(2 * surface.n):
-            lanes.place[k] = 0.0
+            lanes.point[k] = 0.0
         for k in range(surface.n):
-            lanes.place[k] = runs.y0[run, k]
-        lanes.place[2 * surface.n] = times[0]
-        lanes.usual[b] = 0.0
+            lanes.point[k] = runs.y0[run, k]
+        lanes.point[2 * surface.n] = times[0]
+        lanes.max_independence[b] = 0.0
         lanes.before[b] = _independence(surface, lanes, b)
 
 
 def _load(surface: ProjectionData, lanes: LaneStates, b: int) -> None:
     """Load the constants of a lane, for functions of one state."""
-    count, held, whole, start = len(lanes.t), surface.constraints.p, surface.velocities.p, surface.start.p
-    for k in range(len(whole)):
-        whole[k] = lanes.p[k * count + b]
-    for k in range(len(held)):
-        held[k] = start[k] = whole[k]
+    count, own, p, start = len(lanes.t), surface.constraints.p, surface.velocities.p, surface.start.p
+    for k in range(len(p)):
+        p[k] = lanes.p[k * count + b]
+    for k in range(len(own)):
+        own[k] = start[k] = p[k]
 
 
-def _aim(control: Control, lanes: LaneStates) -> None:
+def _set_step_ends(control: Control, lanes: LaneStates) -> None:
     """The end of the next step of every lane."""
     for b in range(len(lanes.t)):
         t = lanes.t[b]
@@ -185,9 +193,9 @@ def _stage(scheme: Scheme, rates: BatchRates, lanes: LaneStates, i: int) -> None
             for k in range(len(stage)):
                 stage[k] += weight * slopes[k]
     for k in range(len(lanes.row)):
-        y, room = lanes.y[k * count : (k + 1) * count], stage[k * count : (k + 1) * count]
+        y, stage_state = lanes.y[k * count : (k + 1) * count], stage[k * count : (k + 1) * count]
         for b in range(count):
-            room[b] = y[b] + lanes.h[b] * room[b]
+            stage_state[b] = y[b] + lanes.h[b] * stage_state[b]
     for b in range(count):
         lanes.clock[b] = lanes.t[b] + scheme.c[i] * lanes.h[b]
     call_many(rates.many, rates.inputs, rates.none, rates.tables, rates.outputs[i], count)
@@ -215,7 +223,7 @@ def _attempt(scheme: Scheme, rates: BatchRates, lanes: LaneStates) -> None:
         lanes.new[k] = lanes.stage[k]
 
 
-def _weigh(scheme: Scheme, control: Control, lanes: LaneStates) -> None:
+def _estimate_errors(scheme: Scheme, control: Control, lanes: LaneStates) -> None:
     """|e₅|² / √(n (|e₅|² + |e₃|²/100)) h relative to the tolerances, of every lane."""
     count, h, error = len(lanes.t), lanes.h, lanes.error
     n, first, second, fifth, third = len(lanes.row), lanes.sums[0], lanes.sums[1], lanes.sums[2], lanes.sums[3]
@@ -246,7 +254,7 @@ def _ends_behind_samples(lanes: LaneStates, times: np.ndarray) -> bool:
     """True if an accepted step of a lane contains samples."""
     found = False
     for b in range(len(lanes.t)):
-        if lanes.who[b] >= 0 and lanes.error[b] < 1 and times[lanes.sample[b]] < lanes.t1[b]:
+        if lanes.run[b] >= 0 and lanes.error[b] < 1 and times[lanes.sample[b]] < lanes.t1[b]:
             found = True
     return found
 
@@ -269,7 +277,7 @@ def _powers(scheme: Scheme, lanes: LaneStates) -> None:
         powers[0, k] = lanes.y[k]
 
 
-def _landed(
+def _accept_step(
     scheme: Scheme,
     control: Control,
     surface: ProjectionData,
@@ -278,36 +286,36 @@ def _landed(
     lanes: LaneStates,
     times: np.ndarray,
     b: int,
-    most: int,
+    max_steps: int,
 ) -> bool:
     """Accept the step of one lane, or shorten it; True if its run has ended."""
-    run, count, h, error, power = lanes.who[b], len(lanes.t), lanes.h[b], lanes.error[b], -1 / 8
+    run, count, h, error, power = lanes.run[b], len(lanes.t), lanes.h[b], lanes.error[b], -1 / 8
     runs.steps[run] += 1
     if not error < 1:
         shrink = 0.9 * error**power
         lanes.h[b] = h * (shrink if shrink > 0.2 else 0.2)
         lanes.failed[b] = 1
-        if lanes.h[b] >= 10 * np.spacing(abs(lanes.t[b])) and runs.steps[run] < most:
+        if lanes.h[b] >= 10 * np.spacing(abs(lanes.t[b])) and runs.steps[run] < max_steps:
             return False
-        runs.how[run] = LEFT
+        runs.outcome[run] = REPEAT
         return True
     for k in range(len(lanes.row)):
         lanes.row[k] = lanes.new[k * count + b]
-    runs.how[run] = LEFT
-    if not _finite(lanes.row) or runs.steps[run] >= most:
+    runs.outcome[run] = REPEAT
+    if not _finite(lanes.row) or runs.steps[run] >= max_steps:
         return True
     if not _away_from_gimbal_lock(lanes, b):
         return True
     if surface.mode == PROJECT or guarded:
         _load(surface, lanes, b)
-    if guarded and not _clear(scheme, surface, lanes, b):
+    if guarded and not _stays_independent(scheme, surface, lanes, b):
         return True
     if not _sampled(surface, runs, lanes, times, b):
         return True
     factor = min(10.0, 0.9 * error**power) if error > 0 else 10.0
     lanes.h[b] = h * (min(1.0, factor) if lanes.failed[b] else factor)
     lanes.failed[b] = 0
-    return _moved_on(scheme, runs, lanes, times, b)
+    return _continue_run(scheme, runs, lanes, times, b)
 
 
 def _away_from_gimbal_lock(lanes: LaneStates, b: int) -> bool:
@@ -321,9 +329,9 @@ def _away_from_gimbal_lock(lanes: LaneStates, b: int) -> bool:
     return True
 
 
-def _moved_on(scheme: Scheme, runs: Runs, lanes: LaneStates, times: np.ndarray, b: int) -> bool:
+def _continue_run(scheme: Scheme, runs: Runs, lanes: LaneStates, times: np.ndarray, b: int) -> bool:
     """Continue from the end of the step; True at the end of the run."""
-    run, count, first, last = lanes.who[b], len(lanes.t), lanes.K[0], lanes.K[scheme.ends]
+    run, count, first, last = lanes.run[b], len(lanes.t), lanes.K[0], lanes.K[scheme.ends]
     lanes.known[b] = 1
     for k in range(len(lanes.row)):
         first[k * count + b] = last[k * count + b]
@@ -337,13 +345,13 @@ def _moved_on(scheme: Scheme, runs: Runs, lanes: LaneStates, times: np.ndarray, 
         lanes.sample[b] += 1
     if lanes.sample[b] < len(times):
         return False
-    runs.how[run] = DONE
+    runs.outcome[run] = DONE
     return True
 
 
 def _sampled(surface: ProjectionData, runs: Runs, lanes: LaneStates, times: np.ndarray, b: int) -> bool:
     """Project the samples within a step, and its end, onto the constraints; False if this does not converge."""
-    run, count, t0, t1, h, powers = lanes.who[b], len(lanes.t), lanes.t[b], lanes.t1[b], lanes.h[b], lanes.powers
+    run, count, t0, t1, h, powers = lanes.run[b], len(lanes.t), lanes.t[b], lanes.t1[b], lanes.h[b], lanes.powers
     while lanes.sample[b] < len(times) and times[lanes.sample[b]] < t1:
         t, sample = float(times[lanes.sample[b]]), runs.samples[run, lanes.sample[b]]
         for k in range(len(sample)):
@@ -359,24 +367,24 @@ def _sampled(surface: ProjectionData, runs: Runs, lanes: LaneStates, times: np.n
 # independence of the constraints
 
 
-def _clear(scheme: Scheme, surface: ProjectionData, lanes: LaneStates, b: int) -> bool:
+def _stays_independent(scheme: Scheme, surface: ProjectionData, lanes: LaneStates, b: int) -> bool:
     """True if the constraints stay independent along a step, where q is the cubic Hermite interpolant."""
     n, count, t0, h = surface.n, len(lanes.t), lanes.t[b], lanes.h[b]
-    first, last, place = lanes.K[0], lanes.K[scheme.ends], lanes.place
+    first, last, point = lanes.K[0], lanes.K[scheme.ends], lanes.point
     older, old, dips = lanes.before[b], lanes.before[b], False
     for i in range(1, _INNER + 2):
         x = i / (_INNER + 1)
         for k in range(n):
             at = k * count + b
             a, z, u, w = lanes.y[at], lanes.new[at], h * first[at], h * last[at]
-            place[k] = a + x * (u + x * (3 * (z - a) - 2 * u - w + x * (u + w - 2 * (z - a))))
-            place[n + k] = (1 - x) * first[at] + x * last[at]
-        place[2 * n] = t0 + x * h
+            point[k] = a + x * (u + x * (3 * (z - a) - 2 * u - w + x * (u + w - 2 * (z - a))))
+            point[n + k] = (1 - x) * first[at] + x * last[at]
+        point[2 * n] = t0 + x * h
         now = _independence(surface, lanes, b)
         if i > 1 and old <= older and old <= now and 2 * old <= 1.1 * max(older, now):
             dips = True
         older, old = old, now
-        if not now > _CLOSE * max(lanes.usual[b], _CLOSE):
+        if not now > _MIN_INDEPENDENCE * max(lanes.max_independence[b], _MIN_INDEPENDENCE):
             return False
     lanes.before[b] = old
     return not dips
@@ -387,17 +395,17 @@ def _independence(surface: ProjectionData, lanes: LaneStates, b: int) -> float:
 
     Columns are scaled by diag(M)^(−1/2), rows by their maximum norm so far, as in `Independence`.
     """
-    n, there, Q, heaviest = surface.n, lanes.there, lanes.rows, 0.0
+    n, constraints, Q, heaviest = surface.n, lanes.constraints, lanes.rows, 0.0
     slopes, mass = surface.n_phi + surface.n_rows, surface.n_phi + surface.n_rows * (n + 1)
-    call(surface.constraints.one, lanes.place, surface.constraints.p, surface.constraints.tables, there)
+    call(surface.constraints.one, lanes.point, surface.constraints.p, surface.constraints.tables, constraints)
     for k in range(n):
-        heaviest = max(heaviest, there[mass + k * n + k])
-    floor, least = 1e-8 * np.sqrt(heaviest) if heaviest > 0 else 1.0, 1.0
+        heaviest = max(heaviest, constraints[mass + k * n + k])
+    floor, minimum = 1e-8 * np.sqrt(heaviest) if heaviest > 0 else 1.0, 1.0
     for i in range(len(surface.rows_v)):
         size, rest = 0.0, 0.0
         for k in range(n):
-            weight = max(np.sqrt(max(there[mass + k * n + k], 0.0)), floor)
-            Q[i, k] = there[slopes + surface.rows_v[i] * n + k] / weight
+            weight = max(np.sqrt(max(constraints[mass + k * n + k], 0.0)), floor)
+            Q[i, k] = constraints[slopes + surface.rows_v[i] * n + k] / weight
             size += Q[i, k] * Q[i, k]
         lanes.longest[b, i] = max(lanes.longest[b, i], np.sqrt(size))
         for _ in range(2):
@@ -412,11 +420,11 @@ def _independence(surface: ProjectionData, lanes: LaneStates, b: int) -> float:
         rest = np.sqrt(rest)
         if not 0.0 < rest < np.inf:
             return 0.0
-        least = min(least, rest / lanes.longest[b, i])
+        minimum = min(minimum, rest / lanes.longest[b, i])
         for k in range(n):
             Q[i, k] /= rest
-    lanes.usual[b] = max(lanes.usual[b], least)
-    return least
+    lanes.max_independence[b] = max(lanes.max_independence[b], minimum)
+    return minimum
 
 
 compiled = CompiledLoop(integrate_lanes)  # the same in machine code

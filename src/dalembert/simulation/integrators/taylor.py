@@ -44,7 +44,7 @@ class Taylor(Stepper):
         self._machine.pars[:] = self._problem.system.constants[: len(self._machine.pars)]
         self.restart(y)
 
-    def go_on(self, step: Step, s: float, y: np.ndarray | None = None, order: int | None = None) -> Step:
+    def resize_step(self, step: Step, s: float, y: np.ndarray | None = None, order: int | None = None) -> Step:
         """The same step with another length s, and optionally another end y or fewer orders; the next step begins there."""
         assert step.coefficients is not None
         full = Polynomial(step.coefficients)

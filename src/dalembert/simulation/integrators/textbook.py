@@ -13,7 +13,7 @@ from dalembert.simulation.integrators.explicit_steps import Scheme
 from dalembert.symbolic.symbols import SymbolKind, kind_of
 
 
-class _Printed(FixedStepper):
+class _TextbookMethod(FixedStepper):
     """One evaluation of the rates per step, linear interpolation; for velocity variables of one kind."""
 
     capabilities = Capabilities(adaptive=False, rigid_contacts=False)
@@ -40,7 +40,7 @@ class _Printed(FixedStepper):
         return Scheme(np.array([0.0, 1.0]), along, np.array([[0.0], [1.0]]), np.zeros((2, 2)), 1, False, cls.bend)
 
 
-class Algorithm3(_Printed):
+class Algorithm3(_TextbookMethod):
     """q̇ + q̈Δt and q + q̇Δt + ½q̈Δt²: Algorithm 3, for formalisms whose velocity variables are q̇."""
 
     name = "algorithm3"
@@ -55,7 +55,7 @@ class Algorithm4(Algorithm3):
     name = "algorithm4"
 
 
-class Algorithm5(_Printed):
+class Algorithm5(_TextbookMethod):
     """p + ṗΔt and q + q̇Δt: Algorithm 5, for Hamilton's equations."""
 
     name = "algorithm5"
