@@ -183,7 +183,7 @@ def test_redundant_arms_have_no_branches_and_results_can_be_pickled(arm: dl.Mode
         ({"body": "upper", "target": np.ones((4, 4))}, r"Expected \(0, 0, 0, 1\)"),
         ({"body": "upper", "target": (0, 0, 0, 0)}, "a quaternion has length 0"),
         ({"body": "upper", "target": dl.Target()}, "no position and no orientation"),
-        ({"body": "upper", "target": (1, 0, 0), "keep": ["q3"]}, "there is no coordinate 'q3'"),
+        ({"body": "upper", "target": (1, 0, 0), "fixed": ["q3"]}, "there is no coordinate 'q3'"),
         ({"body": {"upper": np.ones((3, 5)), "lower": np.ones((3, 7))}}, "Expected equal numbers for all bodies"),
     ],
 )

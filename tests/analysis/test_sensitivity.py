@@ -137,8 +137,8 @@ def test_motions_without_derivatives_raise_with_the_reason():
     with pytest.raises(InputError, match="contains a duplicate"):
         dl.sensitivity(pendulum, 1.0, of=["l", "l"])
     with pytest.raises(InputError, match="there is no coordinate 'x'"):
-        dl.sensitivity(pendulum, 1.0, of=["l"], keep=["x"])
-    with pytest.raises(InputError, match="order is 3"):
+        dl.sensitivity(pendulum, 1.0, of=["l"], fixed=["x"])
+    with pytest.raises(InputError, match="order: got 3"):
         dl.sensitivity(pendulum, 1.0, of=["l"], order=3)
     with pytest.raises(InputError, match="first derivatives only"):
         dl.sensitivity(pendulum, 0.1, of=["l"], samples=2)["theta", "l", "l"]

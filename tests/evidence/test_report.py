@@ -39,7 +39,7 @@ def report():
 
 def test_report_has_all_sections(report):
     page = report.html
-    for heading in ("Story", "Equations", "Evidence", "Model", "Sources"):
+    for heading in ("Overview", "Equations", "Evidence", "Model", "Sources"):
         assert f'"title":"{heading}"' in page
     assert "Lagrange" in page
     assert "Hamilton" in page

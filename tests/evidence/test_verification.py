@@ -68,7 +68,7 @@ def test_fewer_states_than_requested_are_reported(monkeypatch):
 
 
 def test_nothing_compared_raises_an_error(monkeypatch):
-    monkeypatch.setattr(catalog, "too_large", lambda about, model: "it is too large")
+    monkeypatch.setattr(catalog, "slow_compilation_reason", lambda about, model: "it is too large")
     with pytest.raises(dl.EngineError, match=r"no formalism could be evaluated \(lagrange: it is too large"):
         dl.verify(three_rails(1.0), states=5, engines=["python"])
 
@@ -90,11 +90,11 @@ def test_lineages_of_a_model_of_bodies():
     agreement = dl.verify(dl.load("cart-pendulum"), states=4, engines=["python"])
     assert (agreement.states, agreement.n_lineages, agreement.agrees) == (4, 4, True)
     names = [name for group in agreement.lineages.values() for name in group]
-    assert set(names) == {*catalog.KEYS, "recursion", "the principle"} - {"dirac"}  # the wheel is nonholonomic
+    assert set(names) == {*catalog.KEYS, "recursion", "d'Alembert's principle"} - {"dirac"}  # the wheel is nonholonomic
     assert len(names) == len(set(names))
     data = agreement.to_dict()
-    assert data["roads"] == 4
-    assert data["recursion"] == data["others"]["recursion"]
+    assert data["n_lineages"] == 4
+    assert data["recursion"] == data["other_methods"]["recursion"]
     assert data["formalisms"]["kane"]["lineage"] == ["bodies", "active forces"]
     assert {"facts": ["recursion"], "by": ["denoc", "recursion"]} in data["lineages"]
 

@@ -115,7 +115,7 @@ def test_a_robot_follows_profiles_by_computed_torque_and_by_a_drive() -> None:
 
 
 def test_hand_follows_the_line_and_the_circle() -> None:
-    way = dl.straight_line("puma560", "flange", (0.5, 0.2, 0.6), 2.0, start=(0.5, -0.2, 0.6), keep=["q4", "q5", "q6"])
+    way = dl.straight_line("puma560", "flange", (0.5, 0.2, 0.6), 2.0, start=(0.5, -0.2, 0.6), fixed=["q4", "q5", "q6"])
     t = np.linspace(0, 2, 57)
     p = dl.position("puma560", way.position(t), "flange")
     share = t / 2 - np.sin(np.pi * t) / (2 * np.pi)
@@ -123,7 +123,7 @@ def test_hand_follows_the_line_and_the_circle() -> None:
     assert way.names == ("q1", "q2", "q3", "q4", "q5", "q6")
     np.testing.assert_allclose(way.rate([0.0, 2.0]), 0, atol=1e-10)
     way = dl.circle(
-        "puma560", "flange", (0.4, 0.0, 0.5), (0, 0, 1), 2.0, start=(0.5, 0.0, 0.6), keep=["q4", "q5", "q6"]
+        "puma560", "flange", (0.4, 0.0, 0.5), (0, 0, 1), 2.0, start=(0.5, 0.0, 0.6), fixed=["q4", "q5", "q6"]
     )
     p = dl.position("puma560", way.position(t), "flange")
     np.testing.assert_allclose(np.hypot(p[0] - 0.4, p[1]), 0.1, atol=2e-6)

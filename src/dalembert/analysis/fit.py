@@ -48,7 +48,7 @@ def fit(
     q0: Start = None,
     qd0: Start = None,
     t0: float | None = None,
-    keep: Sequence[str] = (),
+    fixed: Sequence[str] = (),
     formalism: str = "lagrange",
     integrator: str | None = None,
     rtol: float | None = None,
@@ -72,7 +72,7 @@ def fit(
         Lower and upper bounds by name.
     t0 : float, optional
         Start of the run; the first time of the data if None.
-    most : int, default 100
+    max_runs : int, default 100
         Largest number of runs.
 
     Returns
@@ -108,7 +108,7 @@ def fit(
         raise InputError(f"fit: t0 is {first:g}. Expected at most {found.t[0]:g}, the first time of the data.")
     times = found.t if first == found.t[0] else np.concatenate([[first], found.t])
     settings = Settings(rtol, atol)
-    origin = initial_state_of(equations, directions, q0, qd0, first, keep)
+    origin = initial_state_of(equations, directions, q0, qd0, first, fixed)
     task = RunOptions(None, None, None, first, integrator, None, times.tolist(), True, settings, change_charts=False)
     motion = DifferentiatedTrajectory(equations, directions, origin, task)
     start = _start(motion, {str(name): equations.model.number(x, f"fit, {name}") for name, x in guesses.items()})
@@ -163,7 +163,7 @@ class _Search:
     data: Measured
     start: np.ndarray
     limits: np.ndarray
-    most: int
+    max_runs: int
     evaluations: int = 0
     _last: tuple[bytes, np.ndarray, np.ndarray, Sensitivity] | None = field(default=None, repr=False)
 
@@ -224,13 +224,13 @@ class _Search:
         limits = self.limits / self._scale - x
         bounds = tuple(limits) if np.isfinite(limits).any() else (-np.inf, np.inf)
         search: Any = least_squares  # its stubs do not accept a function for the Jacobian
-        options = {"method": "trf", "ftol": 1e-13, "xtol": 1e-11, "gtol": 1e-13, "max_nfev": self.most}
+        options = {"method": "trf", "ftol": 1e-13, "xtol": 1e-11, "gtol": 1e-13, "max_nfev": self.max_runs}
         start = np.zeros(basis.shape[1])
         found = search(residuals, start, lambda z: self._slopes(x + basis @ z, noise) @ basis, bounds, **options)
         if found.status == 0:
             raise SimulationError(
-                f"fit: no convergence after {self.most} runs; the parameters are {(x + basis @ found.x) * self._scale}. Start "
-                "closer, give bounds, or increase `most`."
+                f"fit: no convergence after {self.max_runs} runs; the parameters are {(x + basis @ found.x) * self._scale}. "
+                "Start closer, give bounds, or increase `max_runs`."
             )
         return found.x
 

@@ -50,7 +50,7 @@ def recut(model: Elements, loop: str, at: str | None = None) -> Model:
 
     Parameters
     ----------
-    given : Model, Description, str or Path
+    model : Model, Description, str or Path
         The model, the name of a gallery example, or the path of a model file.
     loop : str
         The name of the loop.

@@ -166,9 +166,9 @@ def _rotor(rotor: Rotor, model: Elements) -> Row:
     }
 
 
-def _motion(place: tuple[str, int, int], model: Elements) -> str:
+def _motion(key: tuple[str, int, int], model: Elements) -> str:
     """The description of a joint, with the motion if the joint has several."""
-    name, joint, motion = place
+    name, joint, motion = key
     moves = next(body for body in model.bodies if body.name == name).joints[joint].motions
     which = f", {moves[motion]}" if len(moves) > 1 else ""
     return f"joint {joint} of {name}{which}"

@@ -55,7 +55,7 @@ from dalembert.symbolic.prime_field import (
 from dalembert.symbolic.random_points import NoRoot, RandomPoint, Root, root_beyond
 
 _TINY_STEP = 1e-300  # s, a step taken only for its coefficients
-NUMERICALLY_SOLVED = "runs solve these equations numerically at every step: there is no shortened program"
+NUMERICALLY_SOLVED = "runs solve these equations numerically at every step: there is no optimized program"
 _MAX_TRIALS = 20_000
 _PARTIAL_FUNCTIONS = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))
 
@@ -114,48 +114,48 @@ def condition_values(equations: BoundEquations, states: States) -> np.ndarray:
     return np.stack([replace(each, changes=each.changes | pressed).values for each in found], axis=1)
 
 
-def integrated_rates(given: Batch) -> np.ndarray:
+def integrated_rates(batch: Batch) -> np.ndarray:
     """Return ẏ (states, K), state by state, from the function whose machine code the integrators call."""
-    function, columns = given.kernel.rates_function, zip(given.inputs.T, given.constants.T, strict=True)
+    function, columns = batch.kernel.rates_function, zip(batch.inputs.T, batch.constants.T, strict=True)
     return np.stack([function(np.ascontiguousarray(x), np.ascontiguousarray(p)) for x, p in columns], axis=1)
 
 
-def lane_rates(given: Batch) -> np.ndarray:
+def lane_rates(batch: Batch) -> np.ndarray:
     """Return ẏ (states, K) from the SIMD code: a full tile, partial tiles of every size, then the remaining states."""
-    function, x, p = given.kernel.rates_function, given.inputs, given.constants
+    function, x, p = batch.kernel.rates_function, batch.inputs, batch.constants
     if not isinstance(function, NativeFunction):
         raise NotRun("solved numerically, state by state: sweeps integrate them one at a time")
     ends = np.minimum(np.cumsum([0, function.lanes, *range(1, function.lanes), len(x.T)]), len(x.T))
     return np.concatenate([function(x[:, a:b], p[:, a:b]) for a, b in pairwise(ends.tolist()) if b > a], axis=1)
 
 
-def taylor_rates(given: Batch) -> np.ndarray:
+def taylor_rates(batch: Batch) -> np.ndarray:
     """Return ẏ (states, K) by heyoka: the right-hand sides of its integrator, compiled as a function.
 
     For the reference formulation the integrator itself is evaluated: its first-order Taylor coefficients are ẏ.
     """
     if not heyoka_backend.is_installed():
         raise NotInstalled("heyoka is not installed: runs use dop853")
-    if not has_series(given.equations):
+    if not has_series(batch.equations):
         raise NotRun("solved numerically, without a Taylor series: runs use dop853")
-    sizes = unusual_sizes(typical_sizes(given.equations))
-    y = np.concatenate([given.y, np.zeros((len(sizes) - len(given.y), len(given.t)))]) / sizes[:, None]
+    sizes = unusual_sizes(typical_sizes(batch.equations))
+    y = np.concatenate([batch.y, np.zeros((len(sizes) - len(batch.y), len(batch.t)))]) / sizes[:, None]
     try:
-        if given.first:
-            return sizes[:, None] * _coefficients(given, y, sizes)
-        function = given.kernel.taylor.function(sizes)
-        pars, t = np.ascontiguousarray(given.constants[: function.nparams]), np.ascontiguousarray(given.t, dtype=float)
+        if batch.first:
+            return sizes[:, None] * _coefficients(batch, y, sizes)
+        function = batch.kernel.taylor.function(sizes)
+        pars, t = np.ascontiguousarray(batch.constants[: function.nparams]), np.ascontiguousarray(batch.t, dtype=float)
         return sizes[:, None] * function(np.ascontiguousarray(y), pars=pars, time=t)
     except EngineError as error:  # a long table
         raise NotRun(str(error)) from None
 
 
-def _coefficients(given: Batch, y: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    machine = given.kernel.taylor.make(None, given.constants[:, 0], sizes)
+def _coefficients(batch: Batch, y: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    machine = batch.kernel.taylor.make(None, batch.constants[:, 0], sizes)
     out = np.empty_like(y)
-    for k, t in enumerate(given.t):
+    for k, t in enumerate(batch.t):
         machine.time = float(t)
-        machine.pars[:] = given.constants[: len(machine.pars), k]
+        machine.pars[:] = batch.constants[: len(machine.pars), k]
         machine.state[:] = y[:, k]
         machine.step(max_delta_t=_TINY_STEP, write_tc=True)
         out[:, k] = machine.tc[:, 1]
@@ -174,39 +174,39 @@ def _powers(system: System) -> Array:
     return powers_into(system)[1]
 
 
-def difference_of_rates(rates: np.ndarray, given: Batch, states: States, known: Reference) -> float:
+def difference_of_rates(rates: np.ndarray, batch: Batch, states: States, known: Reference) -> float:
     """Return the largest relative difference of ẏ from the known velocities, accelerations and powers."""
-    kernel, space, n, size = given.kernel, given.equations.workspace, len(states.q), len(given.y)
-    qdd = kernel.second_rates(given.y, given.t, given.constants, rates[n:size])
+    kernel, space, n, size = batch.kernel, batch.equations.workspace, len(states.q), len(batch.y)
+    qdd = kernel.second_rates(batch.y, batch.t, batch.constants, rates[n:size])
     speed = np.abs(states.qd / known.unit).max(axis=0, initial=0.0)
-    pace = np.maximum(speed, 1 / space.facts.scales.time)
-    same = np.abs(rates[:n] - states.qd) <= _inconsistency(given, states)
+    rate_scale = np.maximum(speed, 1 / space.facts.scales.time)
+    same = np.abs(rates[:n] - states.qd) <= _inconsistency(batch, states)
     qd = np.where(same, rates[:n], states.qd)
-    if given.equations.about.velocities.are_momenta:
-        pace = pace * known.magnification  # of q̇ = M⁻¹ p
+    if batch.equations.about.velocities.are_momenta:
+        rate_scale = rate_scale * known.magnification  # of q̇ = M⁻¹ p
         second = difference_of_momentum_rates(qdd, states.qd, known)
     else:
         second = difference_of_accelerations(qdd, known)
-    found = [second, largest_ratio((rates[:n] - qd) / known.unit, pace)]
+    found = [second, largest_ratio((rates[:n] - qd) / known.unit, rate_scale)]
     if kernel.working:
         names, state = powers_into(space.system)[0], (states.q, qd, known.qdd)
-        powers = dict(zip(names, space.evaluated(_powers, state, states.t, given.values), strict=True))
+        powers = dict(zip(names, space.evaluated(_powers, state, states.t, batch.values), strict=True))
         for name, rate in zip(kernel.working, rates[size:], strict=True):
             power = powers.get(name, 0.0)  # dirac lists constraints whose power vanishes only if all constraints hold
-            found.append(largest_ratio((rate - power)[None], np.maximum(known.force_scale * pace, np.abs(power))))
+            found.append(largest_ratio((rate - power)[None], np.maximum(known.force_scale * rate_scale, np.abs(power))))
     return max(found)
 
 
-def _inconsistency(given: Batch, states: States) -> np.ndarray:
+def _inconsistency(batch: Batch, states: States) -> np.ndarray:
     """Return the admissible difference of velocities from those of the speeds: they satisfy the constraints to rounding.
 
     If constraints are nearly dependent, a small residual is a large change of velocities, |A⁺ (A q̇ + b)|.
     """
-    space = given.equations.workspace
+    space = batch.equations.workspace
     rows = list(space.facts.rows)
     if not rows:
         return np.zeros(len(states))
-    _, residual, A, _ = space.manifold.evaluate(states.q, states.qd, states.t, given.values)
+    _, residual, A, _ = space.manifold.evaluate(states.q, states.qd, states.t, batch.values)
     off = np.linalg.pinv(np.moveaxis(A[rows], -1, 0)) @ residual[rows].T[..., None]
     return 10 * np.linalg.norm(off[..., 0], axis=1)
 
@@ -242,7 +242,7 @@ class OptimizedRates:
         raw, short = (state.at(part, table, state.point.any_root) for part in (self.raw, self.short))
         names = [str(x) for x in self.kernel.state_symbols]
         if wrong := [name for name, a, b in zip(names, raw, short, strict=True) if a != b]:
-            yield f"the rates of {', '.join(wrong)} in the shortened program differ from the proved ones"
+            yield f"the rates of {', '.join(wrong)} in the optimized program differ from the proved ones"
         if self.fixed_conditions:
             return
         n, m = len(form.system.q), form.n_states
@@ -251,9 +251,9 @@ class OptimizedRates:
         )
         qdd = W @ short[n:m] + bias
         if not (qdd == known.qdd).all():
-            yield "the accelerations of the shortened program differ from the proved ones"
+            yield "the accelerations of the optimized program differ from the proved ones"
         if form.own_multipliers is None and not (short[:n] == as_residues(state.qd)).all():
-            yield "the velocities of the shortened program differ from the proved ones"
+            yield "the velocities of the optimized program differ from the proved ones"
 
 
 def optimized_rates(equations: Equations) -> OptimizedRates | None:

@@ -2,9 +2,9 @@
 
     Σ (F − m r̈)·δr + w·C = 0     for all virtual displacements δr that the constraints admit
 
-r̈ and δr come from numerical differentiation of positions (`move_model`), positions from a separate traversal (`places`), forces
-and constraints from the declarations (`declared_work`, `declared_conditions`). Only the formula parser is shared with
-`kinematics`, the formulations and the recursion, so a wrong Jacobian, load, contact or sign there is detected here.
+r̈ and δr come from numerical differentiation of positions (`move_model`), positions from a separate traversal (`body_poses`),
+forces and constraints from the declarations (`declared_work`, `declared_conditions`). Only the formula parser is
+shared with `mechanics`, the formulations and the recursion, so a wrong Jacobian, load, contact or sign there is detected here.
 The remainder of Σ (F − m r̈)·δr on inadmissible displacements is the constraint reaction with the opposite sign.
 """
 
@@ -160,78 +160,78 @@ def _ratio(value: np.ndarray, size: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(ratio), ratio, np.inf)
 
 
-def declared_conditions(watch: MovingModel) -> list[Condition]:
+def declared_conditions(probe: MovingModel) -> list[Condition]:
     """Return all constraints of the model, including quaternion norms and contacts."""
-    model = watch.model
-    out = [_norm(watch, body.name, joint) for body in model.bodies for joint in body.joints if joint.quaternion]
+    model = probe.model
+    out = [_norm(probe, body.name, joint) for body in model.bodies for joint in body.joints if joint.quaternion]
     for c in model.holonomic_constraints:
-        gap = watch.traced(lambda places, phi=c.phi: vector([places.lower(phi)]))
-        out.append(position_condition(c.name, watch, gap, c.feedback))
-    out += [_loop(watch, loop) for loop in model.loops if loop.row_names]
-    out += [_nonholonomic(watch, c) for c in model.nonholonomic_constraints]
+        gap = probe.traced(lambda poses, phi=c.phi: vector([poses.lower(phi)]))
+        out.append(position_condition(c.name, probe, gap, c.feedback))
+    out += [_loop(probe, loop) for loop in model.loops if loop.row_names]
+    out += [_nonholonomic(probe, c) for c in model.nonholonomic_constraints]
     for contact in model.contacts:
-        out += contact.declared(watch)
+        out += contact.declared(probe)
     return out
 
 
-def _norm(watch: MovingModel, body: str, joint: Joint) -> Condition:
-    def excess(places: BodyPoses) -> Array:
-        parts = places.numbers(joint.values[-4:])
+def _norm(probe: MovingModel, body: str, joint: Joint) -> Condition:
+    def excess(poses: BodyPoses) -> Array:
+        parts = poses.numbers(joint.values[-4:])
         return vector([0.5 * (parts @ parts - 1)])
 
-    return position_condition(f"norm of {body}", watch, watch.traced(excess), ())
+    return position_condition(f"norm of {body}", probe, probe.traced(excess), ())
 
 
-def _nonholonomic(watch: MovingModel, constraint: Nonholonomic) -> Condition:
+def _nonholonomic(probe: MovingModel, constraint: Nonholonomic) -> Condition:
     """Return the condition ψ = 0 and ψ̇ = 0; with a gain α only ψ̇ + α ψ = 0."""
-    along = series(watch.path.lower(constraint.psi))
-    value, rate = (np.broadcast_to(x, watch.K)[None] for x in (along.value, along.rate))
-    slopes = watch.slopes(constraint.psi)[0][None]
+    along = series(probe.path.lower(constraint.psi))
+    value, rate = (np.broadcast_to(x, probe.K)[None] for x in (along.value, along.rate))
+    slopes = probe.slopes(constraint.psi)[0][None]
     zero = np.zeros_like(value)
     if constraint.feedback:
-        pull = watch.number(constraint.feedback[0]) * value
+        pull = probe.number(constraint.feedback[0]) * value
         return Condition(constraint.name, slopes, None, None, Level(rate + pull, np.abs(pull)))
     return Condition(constraint.name, slopes, None, Level(value, zero), Level(rate, zero))
 
 
-def _loop(watch: MovingModel, loop: Loop) -> Condition:
+def _loop(probe: MovingModel, loop: Loop) -> Condition:
     """Return the closure condition of a cut joint."""
 
-    def ends(places: BodyPoses) -> tuple[ReferenceFrame, ReferenceFrame]:
+    def ends(poses: BodyPoses) -> tuple[ReferenceFrame, ReferenceFrame]:
         first, second = loop.bodies
         return (
-            places.fixed_frame(first, loop.joint.position, loop.joint.rotation),
-            places.fixed_frame(second, loop.position, loop.rotation),
+            poses.fixed_frame(first, loop.joint.position, loop.joint.rotation),
+            poses.fixed_frame(second, loop.position, loop.rotation),
         )
 
-    def gap(places: BodyPoses) -> Array:
-        F, M = ends(places)
+    def gap(poses: BodyPoses) -> Array:
+        F, M = ends(poses)
         if loop.feedback:
-            rows = loop.joint.closure(places.algebra, F.R.T @ M.R, F.R.T @ (M.p - F.p))
+            rows = loop.joint.closure(poses.algebra, F.R.T @ M.R, F.R.T @ (M.p - F.p))
             return vector([row.phi for row in rows])
-        lengths, turns = loop.joint.reference_residuals(places.algebra, F, M)
+        lengths, turns = loop.joint.reference_residuals(poses.algebra, F, M)
         return vector([*lengths, *turns])
 
     halves = [
-        (watch.traced(lambda places, i=i: ends(places)[i].p), watch.traced(lambda places, i=i: ends(places)[i].R))
+        (probe.traced(lambda poses, i=i: ends(poses)[i].p), probe.traced(lambda poses, i=i: ends(poses)[i].R))
         for i in (0, 1)
     ]
     return position_condition(
-        loop.name, watch, watch.traced(gap), loop.feedback, _sizes(watch, _are_lengths(loop, watch), *halves)
+        loop.name, probe, probe.traced(gap), loop.feedback, _sizes(probe, _are_lengths(loop, probe), *halves)
     )
 
 
-def _are_lengths(loop: Loop, watch: MovingModel) -> np.ndarray:
+def _are_lengths(loop: Loop, probe: MovingModel) -> np.ndarray:
     """Return for each row whether it measures a length (True) or a direction (False)."""
     if loop.feedback:
         return np.array(loop.joint.holds_lengths)[:, None]
-    world = watch.path.frames[WORLD]
-    lengths, turns = loop.joint.reference_residuals(watch.path.algebra, world, world)
+    world = probe.path.frames[WORLD]
+    lengths, turns = loop.joint.reference_residuals(probe.path.algebra, world, world)
     return np.array([[True]] * len(lengths) + [[False]] * len(turns))
 
 
 def _sizes(
-    watch: MovingModel,
+    probe: MovingModel,
     lengths: np.ndarray,
     first: tuple[Derivatives, Derivatives],
     second: tuple[Derivatives, Derivatives],
@@ -239,8 +239,8 @@ def _sizes(
     """Return the sizes of the terms of the rows on each level: of positions or axes, and of their derivatives."""
     (F, R_F), (M, R_M) = first, second
     apart, reach = length(M.value - F.value), length(F.value) + length(M.value)
-    fast, spin = (sum(_size(x.rate, x, watch.states.qd) for x in pair) for pair in ((F, M), (R_F, R_M)))
-    quick, jerk = (sum(_size(x.second, x, watch.qdd) for x in pair) for pair in ((F, M), (R_F, R_M)))
+    fast, spin = (sum(_size(x.rate, x, probe.states.qd) for x in pair) for pair in ((F, M), (R_F, R_M)))
+    quick, jerk = (sum(_size(x.second, x, probe.qdd) for x in pair) for pair in ((F, M), (R_F, R_M)))
     jerk = jerk + spin**2
     return (
         np.where(lengths, reach, 1.0),
@@ -255,60 +255,60 @@ def _size(rate: np.ndarray, moved: Derivatives, by: np.ndarray) -> np.ndarray:
     return length(rate) + np.sum(parts * np.abs(by), axis=0)
 
 
-def declared_work(watch: MovingModel) -> list[VirtualWork]:
+def declared_work(probe: MovingModel) -> list[VirtualWork]:
     """Return the virtual work of inertia, gravity, rotors and loads, or of the energies that define the model."""
-    if watch.model.energies is not None:
-        return list(_energies(watch))
-    works = [work for body in watch.model.bodies for work in _of_body(watch, body)]
-    works += [load.reference_work(watch) for load in watch.model.loads if not load.in_joints]
-    return works + joint_work(watch)
+    if probe.model.energies is not None:
+        return list(_energies(probe))
+    works = [work for body in probe.model.bodies for work in _of_body(probe, body)]
+    works += [load.reference_work(probe) for load in probe.model.loads if not load.in_joints]
+    return works + joint_work(probe)
 
 
-def joint_work(watch: MovingModel) -> list[VirtualWork]:
+def joint_work(probe: MovingModel) -> list[VirtualWork]:
     """Return the virtual work of joint drives: rotors, torques, springs and friction."""
     works = []
-    for rotor in watch.model.rotors:
-        turn = watch.traced(lambda places, r=rotor: places.value(r.body, r.joint, r.motion))
-        inertia = watch.number(rotor.inertia) * watch.number(rotor.ratio) ** 2
+    for rotor in probe.model.rotors:
+        turn = probe.traced(lambda poses, r=rotor: poses.value(r.body, r.joint, r.motion))
+        inertia = probe.number(rotor.inertia) * probe.number(rotor.ratio) ** 2
         works.append(product(f"inertia of {rotor.name}", -inertia * turn.second, turn))
-    return works + [load.reference_work(watch) for load in watch.model.loads if load.in_joints]
+    return works + [load.reference_work(probe) for load in probe.model.loads if load.in_joints]
 
 
-def non_ideal_work(watch: MovingModel) -> np.ndarray:
+def non_ideal_work(probe: MovingModel) -> np.ndarray:
     """Return C of the virtual work wᵀC of non-ideal constraints (n, K)."""
-    forces = watch.model.non_ideal_forces
-    return watch.numbers([forces.get(name, 0) for name in watch.model.coordinate_names])
+    forces = probe.model.non_ideal_forces
+    return probe.numbers([forces.get(name, 0) for name in probe.model.coordinate_names])
 
 
-def inertias(watch: MovingModel) -> np.ndarray:
+def inertias(probe: MovingModel) -> np.ndarray:
     """Return the diagonal inertia of each coordinate, Σ m |∂r/∂q_i|² over all bodies and rotors, (n, K)."""
-    if watch.model.energies is not None:
-        return watch.slopes(watch.model.energies.kinetic)[1]
-    total = np.zeros((watch.n, watch.K))
-    for body in watch.model.bodies:
-        center, axes = _matter(watch, body)
-        total += watch.number(body.mass) * np.einsum("xnk,xnk->nk", center.change, center.change)
-        total += np.einsum("abk,xank,xbnk->nk", second_moments(watch, body), axes.change, axes.change)
-    for rotor in watch.model.rotors:
-        turn = watch.traced(lambda places, r=rotor: places.value(r.body, r.joint, r.motion))
-        total += watch.number(rotor.inertia) * (watch.number(rotor.ratio) * turn.change) ** 2
+    if probe.model.energies is not None:
+        return probe.slopes(probe.model.energies.kinetic)[1]
+    total = np.zeros((probe.n, probe.K))
+    for body in probe.model.bodies:
+        center, axes = _matter(probe, body)
+        total += probe.number(body.mass) * np.einsum("xnk,xnk->nk", center.change, center.change)
+        total += np.einsum("abk,xank,xbnk->nk", second_moments(probe, body), axes.change, axes.change)
+    for rotor in probe.model.rotors:
+        turn = probe.traced(lambda poses, r=rotor: poses.value(r.body, r.joint, r.motion))
+        total += probe.number(rotor.inertia) * (probe.number(rotor.ratio) * turn.change) ** 2
     return total
 
 
-def _matter(watch: MovingModel, body: Body) -> tuple[Derivatives, Derivatives]:
+def _matter(probe: MovingModel, body: Body) -> tuple[Derivatives, Derivatives]:
     """Return the mass center and the axes of a body."""
-    return point_of(watch, body.name, body.center), axes_of(watch, body.name)
+    return point_of(probe, body.name, body.center), axes_of(probe, body.name)
 
 
-def second_moments(watch: MovingModel, body: Body) -> np.ndarray:
+def second_moments(probe: MovingModel, body: Body) -> np.ndarray:
     """Return S = ½ tr(I) 1 − I about the mass center, (3, 3, K)."""
-    inertia = watch.numbers(body.inertia)
+    inertia = probe.numbers(body.inertia)
     return 0.5 * np.trace(inertia) * np.eye(3)[:, :, None] - inertia
 
 
-def _of_body(watch: MovingModel, body: Body) -> Iterator[VirtualWork]:
-    center, axes = _matter(watch, body)
-    mass, S = watch.number(body.mass), second_moments(watch, body)
+def _of_body(probe: MovingModel, body: Body) -> Iterator[VirtualWork]:
+    center, axes = _matter(probe, body)
+    mass, S = probe.number(body.mass), second_moments(probe, body)
     yield on_point(f"inertia of {body.name}", -mass * center.second, center)
     turning = -np.einsum("abk,xak->xbk", S, axes.second)
     yield on_point(
@@ -316,18 +316,18 @@ def _of_body(watch: MovingModel, body: Body) -> Iterator[VirtualWork]:
         turning.reshape(9, -1),
         Derivatives(*(x.reshape(9, *x.shape[2:]) for x in (axes.value, axes.rate, axes.second, axes.change))),
     )
-    yield on_point(f"gravity on {body.name}", mass * watch.numbers(watch.model.gravity), center)
+    yield on_point(f"gravity on {body.name}", mass * probe.numbers(probe.model.gravity), center)
 
 
-def _energies(watch: MovingModel) -> Iterator[VirtualWork]:
+def _energies(probe: MovingModel) -> Iterator[VirtualWork]:
     """−(d/dt ∂T/∂q̇ − ∂T/∂q) − ∂V/∂q + Q for a model defined by energies: Lagrange's form of the same sum."""
-    energies = watch.model.energies
+    energies = probe.model.energies
     assert energies is not None
-    rates = watch.changes(series(watch.momentum(energies.kinetic)).rate)
+    rates = probe.changes(series(probe.momentum(energies.kinetic)).rate)
     for name, value in (
         ("rate of momentum", -rates),
-        ("kinetic energy", watch.changes(watch.perturbed.lower(energies.kinetic))),
-        ("potential energy", -watch.changes(watch.perturbed.lower(energies.potential))),
-        ("forces", watch.numbers(energies.forces)),
+        ("kinetic energy", probe.changes(probe.perturbed.lower(energies.kinetic))),
+        ("potential energy", -probe.changes(probe.perturbed.lower(energies.potential))),
+        ("forces", probe.numbers(energies.forces)),
     ):
         yield VirtualWork(name, value, np.abs(value))

@@ -143,9 +143,9 @@ def versions() -> dict[str, str]:
 
 
 def tabs_of(contents: Contents, command: str) -> tuple[PageTab, ...]:
-    """Return the tabs in this order: Story, Equations, Evidence, Model and Sources."""
+    """Return the tabs in this order: Overview, Equations, Evidence, Model and Sources."""
     found = {
-        "Story": _story(contents),
+        "Overview": _overview(contents),
         "Equations": (html.page(reading.page) for reading in contents.readings),
         "Evidence": _evidence(contents),
         "Model": _model(contents),
@@ -154,10 +154,10 @@ def tabs_of(contents: Contents, command: str) -> tuple[PageTab, ...]:
     return tuple(PageTab(title, "\n".join(parts)) for title, parts in found.items())
 
 
-def _story(contents: Contents) -> Iterator[str]:
+def _overview(contents: Contents) -> Iterator[str]:
     """Yield the description of the model and the summary of the run."""
     run, moves = contents.run, contents.known.moves
-    yield markdown(contents.story)
+    yield markdown(contents.description)
     yield "<h2>The run</h2>"
     freedoms = _counted(moves.degrees_of_freedom, "degree of freedom", "degrees of freedom")
     coordinates = _counted(moves.coordinates, "coordinate", "coordinates")
@@ -256,8 +256,8 @@ class Contents:
         return self.run.description
 
     @property
-    def story(self) -> str:
-        """Markdown description of a gallery model; otherwise the text of the model."""
+    def description(self) -> str:
+        """Markdown description of a gallery model; otherwise the description in the model."""
         name = self.model.name
         if name in gallery.names() and gallery.load(name).description == self.model.description:
             return gallery.read_description(name)

@@ -145,8 +145,8 @@ def verify(
 
     Models of bodies are also compared with the recursion from body to body, and the accelerations are checked with d'Alembert's
     principle, from positions and declared forces only, with separate tolerances. At the same states the programs that runs
-    integrate are compared, `Agreement.programs`: the right-hand side, SIMD lanes and the Taylor program. `Agreement.roads` is
-    the number of independent lineages that agree.
+    integrate are compared, `Agreement.programs`: the right-hand side, SIMD lanes and the Taylor program. `Agreement.n_lineages`
+    is the number of independent lineages that agree.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def verify(
     --------
     >>> import dalembert as dl
     >>> agreement = verify(dl.load("simple-pendulum"), states=20, engines=["python"])
-    >>> agreement.agrees, agreement.states, agreement.roads
+    >>> agreement.agrees, agreement.states, agreement.n_lineages
     (True, 20, 4)
     """
     if states < 1:
@@ -297,7 +297,7 @@ _BROKEN = {
 # methods that are not formulations: None if not applicable to the model
 OTHER_METHODS: Mapping[str, Callable[[VerificationTask, Reference], Verdict | None]] = {
     "recursion": recursion,
-    "the principle": dalemberts_principle,
+    "d'Alembert's principle": dalemberts_principle,
 }
 
 

@@ -262,7 +262,7 @@ def split_symbol(name: str) -> tuple[SymbolKind | None, str]:
     """The kind and element of a symbol of the library; None and the name itself for a user-defined name.
 
     >>> split_symbol("dot(x)"), split_symbol("x")
-    ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'))
+    ((<SymbolKind.RATE: 'dot'>, 'x'), (None, 'x'))
     """
     match = re.fullmatch(r"(\w+)\((.*)\)", name)
     kind = _KINDS.get(match[1]) if match else None

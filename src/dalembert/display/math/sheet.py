@@ -26,7 +26,7 @@ def notes_of(form: LinearForm) -> tuple[str, ...]:
     """Return the notes on the equations: notes of the derivation, redundant rows, stabilized constraints."""
     notes = list(form.notes)
     if dropped := form.system.facts.dropped:
-        verb = {"drops": "dropped", "takes": "kept"}[catalog.find(form.formalism).ABOUT.redundant]
+        verb = {"drops": "dropped", "takes": "kept"}[catalog.find(form.formalism).ABOUT.dependent_rows]
         notes.append(f"redundant constraints {verb}: {'; '.join(dropped)}; multipliers have minimum norm")
     return (*notes, *_stabilized(form.system.model))
 
@@ -183,7 +183,7 @@ def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
         else:
             short = list(simplify_matrix(np.array(plain, dtype=object), moving, left).expanded)
         entries += short
-    parts, written = _intermediates.name_parts(entries, taken, given=lines)
+    parts, written = _intermediates.name_parts(entries, taken, lines=lines)
     queue = iter(written)
     arrays = {name: np.empty(block.shape, dtype=object) for name, block in blocks.items()}
     for name, array in arrays.items():

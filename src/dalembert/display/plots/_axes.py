@@ -35,17 +35,17 @@ def draw(axis: Axes, t: np.ndarray, panel: Panel, unit_label: UnitLabel) -> None
     if panel.zero:
         _write_zero(axis, panel, unit_label)
         return
-    shown = [line for line in panel.lines if not panel.is_zero(line)]
-    span = float(np.ptp([line.y for line in shown])) if shown else 0.0
-    for index, line in enumerate(shown):
-        below = sum(covers(line.y, other.y, panel.drift, span) for other in shown[:index])
+    visible = [line for line in panel.lines if not panel.is_zero(line)]
+    span = float(np.ptp([line.y for line in visible])) if visible else 0.0
+    for index, line in enumerate(visible):
+        below = sum(covers(line.y, other.y, panel.drift, span) for other in visible[:index])
         style = Style(COLORS[index % len(COLORS)], COVERING[min(below, len(COVERING) - 1)])
         plot(axis, t, line, style, panel.drift)
     if panel.across is not None:
-        for line in shown:
+        for line in visible:
             axis.plot(*start_of(line, t), "o", color=COLORS[0], markersize=3.5)
     scale(axis, t, panel, unit_label)
-    _legend(axis, [line.label for line in panel.lines if panel.is_zero(line)], any(x.label for x in shown))
+    _legend(axis, [line.label for line in panel.lines if panel.is_zero(line)], any(x.label for x in visible))
 
 
 def _write_zero(axis: Axes, panel: Panel, unit_label: UnitLabel) -> None:
@@ -232,7 +232,7 @@ def name_ends(axes: Mapping[Axes, Sequence[Ending]]) -> None:
         for axis, endings in axes.items()
     }
     look = {"fontsize": SMALL, "va": "center", "ha": "left"}
-    texts = {
+    labels = {
         axis: [axis.text(_TEXT, 0.5, name, transform=axis.transAxes, **look) for _, name in each]
         for axis, each in rows.items()
     }
@@ -243,7 +243,7 @@ def name_ends(axes: Mapping[Axes, Sequence[Ending]]) -> None:
         height = LABEL_HEIGHT * figure.dpi / axis.get_window_extent().height
         ends = [_height(axis, ending.y) for ending, _ in each]
         on_axes = {"transform": axis.transAxes, "clip_on": False}
-        for text, (ending, name), end, y in zip(texts[axis], each, ends, spread_labels(ends, height), strict=True):
+        for text, (ending, name), end, y in zip(labels[axis], each, ends, spread_labels(ends, height), strict=True):
             text.set_y(y)
             # line sample before its label
             style = ending.names[name]

@@ -24,10 +24,10 @@ def of_body(index: int, count: int) -> str:
     if count <= 14:
         return BODIES[index % len(BODIES)]
     stops = (BODIES[0], BODIES[6], BODIES[2], BODIES[4], BODIES[1], BODIES[7])
-    place = index / (count - 1) * (len(stops) - 1)
-    k = min(int(place), len(stops) - 2)
+    position = index / (count - 1) * (len(stops) - 1)
+    k = min(int(position), len(stops) - 2)
     mix = zip(rgb(stops[k]), rgb(stops[k + 1]), strict=True)
-    return hexadecimal([a + (b - a) * (place - k) for a, b in mix])
+    return hexadecimal([a + (b - a) * (position - k) for a, b in mix])
 
 
 def rgb(color: str) -> tuple[float, ...]:
