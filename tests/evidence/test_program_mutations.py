@@ -313,7 +313,7 @@ def dropped_root(monkeypatch):
     right = ModeManager.note
 
     def note(self, crossings, state):
-        crossings.noted = crossings.noted[1:]
+        crossings.recorded = crossings.recorded[1:]
         right(self, crossings, state)
 
     monkeypatch.setattr(ModeManager, "note", note)
@@ -328,7 +328,7 @@ def wrong_time(monkeypatch):
     right = ModeManager.note
 
     def note(self, crossings, state):
-        crossings.noted = [halt._replace(t=halt.t + 1e-6) for halt in crossings.noted]
+        crossings.recorded = [halt._replace(t=halt.t + 1e-6) for halt in crossings.recorded]
         right(self, crossings, state)
 
     monkeypatch.setattr(ModeManager, "note", note)
@@ -338,7 +338,7 @@ def wrong_state(monkeypatch):
     right = ModeManager.note
 
     def note(self, crossings, state):
-        crossings.noted = [halt._replace(t=halt.t, y=halt.y + 1e-6) for halt in crossings.noted]
+        crossings.recorded = [halt._replace(t=halt.t, y=halt.y + 1e-6) for halt in crossings.recorded]
         right(self, crossings, state)
 
     monkeypatch.setattr(ModeManager, "note", note)
