@@ -119,8 +119,8 @@ def test_all_forms_of_a_target_are_equivalent() -> None:
     first, *others = (dl.inverse_kinematics(puma, "flange", form).q for form in forms)
     for q in others:
         np.testing.assert_allclose(q, first, atol=1e-9)
-    turned = dl.inverse_kinematics(puma, "flange", pose.quaternion)
-    np.testing.assert_allclose(dl.pose(puma, turned.q, "flange").rotation, pose.rotation, atol=1e-12)
+    found = dl.inverse_kinematics(puma, "flange", pose.quaternion)
+    np.testing.assert_allclose(dl.pose(puma, found.q, "flange").rotation, pose.rotation, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_several_bodies_at_once_and_a_fixed_coordinate(arm: dl.Model) -> None:
 def test_free_bases_with_quaternions_keep_their_norm() -> None:
     from dalembert.io.urdf._urdf_reader import loads_urdf
 
-    text = """<robot name="r"><link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+    urdf = """<robot name="r"><link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
     iyz="0"/></inertial></link></robot>"""
-    model = loads_urdf(text, "r", floating=True)
+    model = loads_urdf(urdf, "r", floating=True)
     R = dl.pose(model, [0, 0, 0, 0.5, 0.5, 0.5, 0.5], "base").rotation
     found = dl.inverse_kinematics(model, "base", dl.Target((1, 2, 3), R))
     assert found.converged

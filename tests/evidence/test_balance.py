@@ -70,11 +70,11 @@ def undriven(model: Elements, states: States, qdd: np.ndarray, reactions: Mappin
 
 def _moved(moving: MovingModel, body: str, parent: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Partial velocities of a body and of its parent at the joint, then partial angular velocities: (3, n, K) each."""
-    hinge = moving.traced(lambda places: places.hinges[body]).value
+    hinge = moving.traced(lambda poses: poses.hinges[body]).value
     shifts, turns = [], []
     for name in (body, parent):
         axes = axes_of(moving, name)
-        origin = moving.traced(lambda places, n=name: places.frames[n].p)
+        origin = moving.traced(lambda poses, n=name: poses.frames[n].p)
         arm = np.einsum("xak,xk->ak", axes.value, hinge - origin.value)
         shifts.append(origin.change + np.einsum("xank,ak->xnk", axes.change, arm))
         turns.append(turn_of(axes))
@@ -84,7 +84,7 @@ def _moved(moving: MovingModel, body: str, parent: str) -> Iterator[tuple[np.nda
 
 def _left(moving: MovingModel, name: str, center: Vector3, actions: list[Action]) -> np.ndarray:
     """Resultants about the mass center, relative to their terms."""
-    at = moving.traced(lambda places: places.point(name, center)).value
+    at = moving.traced(lambda poses: poses.point(name, center)).value
     out = np.zeros(moving.K)
     forces, moments = [], []
     for action in (action for action in actions if action.body == name):
@@ -99,20 +99,20 @@ def _left(moving: MovingModel, name: str, center: Vector3, actions: list[Action]
 
 
 def _inertia_and_gravity(moving: MovingModel) -> Iterator[Action]:
-    still = np.zeros((3, moving.K))
+    zero = np.zeros((3, moving.K))
     for body in moving.model.bodies:
-        center = moving.traced(lambda places, b=body: places.point(b.name, b.center))
+        center = moving.traced(lambda poses, b=body: poses.point(b.name, b.center))
         axes, S, mass = axes_of(moving, body.name), second_moments(moving, body), moving.number(body.mass)
         # ∫ ρ × ρ̈ dm = Σ S_ab R_a × R̈_b
-        turned = np.cross(axes.value[:, :, None, :], axes.second[:, None, :, :], axis=0)
-        yield Action(body.name, -mass * center.second, center.value, -np.einsum("abk,xabk->xk", S, turned))
-        yield Action(body.name, mass * moving.numbers(moving.model.gravity), center.value, still)
+        rotated = np.cross(axes.value[:, :, None, :], axes.second[:, None, :, :], axis=0)
+        yield Action(body.name, -mass * center.second, center.value, -np.einsum("abk,xabk->xk", S, rotated))
+        yield Action(body.name, mass * moving.numbers(moving.model.gravity), center.value, zero)
 
 
 def _joints(moving: MovingModel, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
     """The action of the parent on each body, and the opposite on the parent."""
     for body in moving.model.bodies:
-        hinge = moving.traced(lambda places, b=body: places.hinges[b.name]).value
+        hinge = moving.traced(lambda poses, b=body: poses.hinges[b.name]).value
         found = reactions[body.name]
         yield Action(body.name, found.force, hinge, found.moment)
         yield Action(body.parent, -found.force, hinge, -found.moment)
@@ -122,7 +122,7 @@ def _loops(moving: MovingModel, reactions: Mapping[str, JointReaction]) -> Itera
     """The action of the first body on the second through the cut joint, at the origin of M, and the opposite."""
     for loop in moving.model.loops:
         first, second = loop.bodies
-        at = moving.traced(lambda places, c=loop: places.point(c.bodies[1], c.position)).value
+        at = moving.traced(lambda poses, c=loop: poses.point(c.bodies[1], c.position)).value
         found = reactions[loop.name]
         yield Action(second, found.force, at, found.moment)
         yield Action(first, -found.force, at, -found.moment)

@@ -363,24 +363,24 @@ class EquilibriumSearch:
                 roots.append(self.search.root(self.search.descend(point)))
             for root in roots:
                 if root is not None and self._is_proper(root):
-                    root = replace(root, q=self._near(root))
+                    root = replace(root, q=self._nearest_turns(root))
                     pose = self._pose(root)
                     if all(np.abs(pose - other).max(initial=0.0) > _DISTINCT for other, _ in found):
-                        found.append((pose, self._described(root)))
+                        found.append((pose, self._equilibrium(root)))
         return [
             each for k, (_, each) in enumerate(found) if not any(_of_one_family(each, other) for _, other in found[:k])
         ]
 
-    def _near(self, root: OperatingPoint) -> np.ndarray:
+    def _nearest_turns(self, root: OperatingPoint) -> np.ndarray:
         """The same configuration with angles shifted by full turns toward the start, if that changes nothing."""
         if self.space.model.bodies:
             return self.assembler.without_full_turns(root.q, self.q, self.t)
         q = root.q.copy()
-        for i in self._turning(root):
+        for i in self._periodic_angles(root):
             q[i] -= 2 * np.pi * np.round((q[i] - self.q[i]) / (2 * np.pi))
         return q
 
-    def _turning(self, root: OperatingPoint) -> list[int]:
+    def _periodic_angles(self, root: OperatingPoint) -> list[int]:
         """The angles of a model defined by energies that are periodic in 2π."""
         here, names = self.residuals.at(root), self.space.model.coordinate_names
         shifted = [root.q + 2 * np.pi * row for row in np.eye(len(names))]
@@ -393,12 +393,12 @@ class EquilibriumSearch:
         """The poses of the bodies, with the unknown rates and parameters."""
         unknowns, scales = self.search.unknowns, self.space.facts.scales
         rates = root.qd[list(unknowns.qd)] / scales.velocities[list(unknowns.qd)]
-        values, usual = root.parameters[list(unknowns.parameters)], self.space.values[list(unknowns.parameters)]
+        values, defaults = root.parameters[list(unknowns.parameters)], self.space.values[list(unknowns.parameters)]
         pose = self.assembler.pose(root.q, self.t)
         if not self.space.model.bodies:
-            angles = self._turning(root)
+            angles = self._periodic_angles(root)
             pose = np.concatenate([np.delete(pose, angles), np.cos(root.q[angles]), np.sin(root.q[angles])])
-        return np.concatenate([pose, rates, values / np.maximum(np.abs(usual), 1e-300)])
+        return np.concatenate([pose, rates, values / np.maximum(np.abs(defaults), 1e-300)])
 
     def _is_proper(self, root: OperatingPoint) -> bool:
         try:
@@ -407,7 +407,7 @@ class EquilibriumSearch:
             return False
         return True
 
-    def _described(self, root: OperatingPoint) -> Equilibrium:
+    def _equilibrium(self, root: OperatingPoint) -> Equilibrium:
         model, scales, unknowns = self.space.model, self.space.facts.scales, self.search.unknowns
         names, parameters = model.coordinate_names, list(model.parameter_values)
         r = self.residuals.at(root)[self.residuals.row_slices["dynamics"]]

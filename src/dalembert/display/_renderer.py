@@ -67,22 +67,22 @@ class SceneRenderer:
 
     scene: Scene
 
-    def draw(self, axis: Axes, snapshot: Snapshot) -> None:
+    def draw(self, axis: Axes, frame: Snapshot) -> None:
         """Draw the scene at one time; the axes get the limits of the view."""
-        projection = self._projection(axis, snapshot)
+        camera = self._projection(axis, frame)
         if self.scene.view.planar:
-            self._draw_outlines(axis, projection, snapshot)
+            self._draw_outlines(axis, camera, frame)
         else:
-            self._draw_surfaces(axis, projection, snapshot)
+            self._draw_surfaces(axis, camera, frame)
 
-    def _projection(self, axis: Axes, snapshot: Snapshot) -> Projection:
+    def _projection(self, axis: Axes, frame: Snapshot) -> Projection:
         view = self.scene.view
         toward = (view.eye - view.target) / np.linalg.norm(view.eye - view.target)
         right = np.cross(view.up, toward)
         right = right / np.linalg.norm(right)
         target = view.target
         if view.follow is not None:
-            target = target + snapshot.poses[view.follow][1][:, snapshot.k] - self._followed_start
+            target = target + frame.poses[view.follow][1][:, frame.k] - self._followed_start
         half = view.size / 2
         axis.set_xlim(-half, half)
         axis.set_ylim(-half, half)
@@ -102,27 +102,27 @@ class SceneRenderer:
 
     # planar models: outlines
 
-    def _draw_outlines(self, axis: Axes, projection: Projection, snapshot: Snapshot) -> None:
+    def _draw_outlines(self, axis: Axes, camera: Projection, frame: Snapshot) -> None:
         found = []
         for part in self.scene.bodies:
             for shape in part.shapes:
                 if shape.role != "center":
-                    points = projection(snapshot.points(part.name, _outline(shape)))
+                    points = camera(frame.points(part.name, _outline(shape)))
                     found.append((_ROLES[shape.role], float(points[:, 2].mean()), shape, points[:, :2]))
         for z, (_, _, shape, points) in enumerate(sorted(found, key=lambda each: each[:2])):
-            self._draw_shape(axis, projection, shape, points, 2 + 0.001 * z)
-        for index, path in snapshot.paths.items():
-            across, upwards, _ = projection(path.T).T
+            self._draw_shape(axis, camera, shape, points, 2 + 0.001 * z)
+        for index, path in frame.paths.items():
+            across, upwards, _ = camera(path.T).T
             axis.plot(across, upwards, color=self.scene.trails[index].color, linewidth=0.9, alpha=0.7, zorder=1.9)
         for cord in self.scene.cords:
-            points = self._connector_points(cord, projection, snapshot)
-            axis.plot(*projection(points).T[:2], color=cord.color, linewidth=1.2, solid_joinstyle="round", zorder=1.95)
+            points = self._connector(cord, camera, frame)
+            axis.plot(*camera(points).T[:2], color=cord.color, linewidth=1.2, solid_joinstyle="round", zorder=1.95)
 
-    def _draw_shape(self, axis: Axes, projection: Projection, shape: SceneShape, points: np.ndarray, z: float) -> None:
+    def _draw_shape(self, axis: Axes, camera: Projection, shape: SceneShape, points: np.ndarray, z: float) -> None:
         from matplotlib.patches import Polygon
 
         if shape.kind == "line":
-            width = max(0.5, shape.size[0] * projection.scale)
+            width = max(0.5, shape.size[0] * camera.scale)
             axis.plot(*points.T, color=shape.color, linewidth=width, solid_capstyle="round", zorder=z)
             return
         ring = points[hull(np.round(points / self.scene.view.size, 9))]
@@ -156,21 +156,19 @@ class SceneRenderer:
         found = [(part.name, shape) for part in self.scene.bodies for shape in part.shapes if shape.role != "center"]
         return [(name, shape, surface_of(shape)) for name, shape in found if shape.kind not in ("line", "frame")]
 
-    def _draw_surfaces(self, axis: Axes, projection: Projection, snapshot: Snapshot) -> None:
+    def _draw_surfaces(self, axis: Axes, camera: Projection, frame: Snapshot) -> None:
         box, view = axis.get_window_extent(), self.scene.view
         side = int(min(box.width, box.height))
-        pixels_per_length = _rasterizer.FINE * side / view.size
-        min_width = max(0.0022 * view.size, 1.5 / pixels_per_length)
-        opaque = [self._shaded(projection, snapshot, *each) for each in self._surfaces]
+        fine = _rasterizer.FINE * side / view.size
+        min_width = max(0.0022 * view.size, 1.5 / fine)
+        opaque = [self._shaded(camera, frame, *each) for each in self._surfaces]
         parts = [
             # from lengths about the center to fine pixels from the lower left corner
             _rasterizer.ProjectedTriangles(
-                np.concatenate(
-                    [(lit.corners[..., :2] + view.size / 2) * pixels_per_length, lit.corners[..., 2:]], axis=-1
-                ),
+                np.concatenate([(lit.corners[..., :2] + view.size / 2) * fine, lit.corners[..., 2:]], axis=-1),
                 lit.colors,
             )
-            for lit in [*self._lines(projection, snapshot, min_width), *opaque]
+            for lit in [*self._lines(camera, frame, min_width), *opaque]
         ]
         half = view.size / 2
         axis.imshow(
@@ -181,30 +179,28 @@ class SceneRenderer:
         )
 
     def _shaded(
-        self, projection: Projection, snapshot: Snapshot, body: str, shape: SceneShape, surface: TriangleMesh
+        self, camera: Projection, frame: Snapshot, body: str, shape: SceneShape, surface: TriangleMesh
     ) -> _rasterizer.ProjectedTriangles:
         """Return the triangles that face the viewer, projected, with their colors."""
-        world = snapshot.points(body, surface.corners)
-        normals = surface.normals @ snapshot.poses[body][0][:, :, snapshot.k].T
-        eye = projection.target + (projection.distance or 0.0) * projection.axes[2]
+        world = frame.points(body, surface.corners)
+        normals = surface.normals @ frame.poses[body][0][:, :, frame.k].T
+        eye = camera.target + (camera.distance or 0.0) * camera.axes[2]
         front = np.einsum("ijx,ijx->ij", normals, eye - world).mean(axis=1) > 0
         if shape.kind == "mesh":  # with any orientation of its faces
             normals, front = np.where(front[:, None, None], normals, -normals), np.ones(len(world), dtype=bool)
-        bright = normals[front] @ (_LIGHT @ projection.axes)
+        bright = normals[front] @ (_LIGHT @ camera.axes)
         shine = np.clip(bright, 0, 1) ** 24 * 0.18
         shade = 0.7 + 0.36 * np.clip(bright, -0.6, 1.0)
         color = np.array(_primitives.rgb(shape.color))
         paint = np.clip(shade[..., None] * color + shine[..., None], 0, 1)
         alpha = np.full((*shade.shape, 1), shape.opacity)
-        return _rasterizer.ProjectedTriangles(projection(world[front]), np.concatenate([paint, alpha], axis=-1))
+        return _rasterizer.ProjectedTriangles(camera(world[front]), np.concatenate([paint, alpha], axis=-1))
 
-    def _lines(
-        self, projection: Projection, snapshot: Snapshot, min_width: float
-    ) -> list[_rasterizer.ProjectedTriangles]:
+    def _lines(self, camera: Projection, frame: Snapshot, min_width: float) -> list[_rasterizer.ProjectedTriangles]:
         """Return grids, marks, springs and trails as ribbons that face the viewer."""
         found = [
             (
-                snapshot.points(part.name, shape.points),
+                frame.points(part.name, shape.points),
                 shape.size[0],
                 shape.color,
                 0.6 if shape.role == "ground" else 1.0,
@@ -213,22 +209,16 @@ class SceneRenderer:
             for shape in part.shapes
             if shape.kind == "line" and shape.points is not None
         ]
-        found += [(path.T, 1.6 * min_width, self.scene.trails[k].color, 0.85) for k, path in snapshot.paths.items()]
-        found += [
-            (self._connector_points(cord, projection, snapshot), 2 * min_width, cord.color, 1.0)
-            for cord in self.scene.cords
-        ]
+        found += [(path.T, 1.6 * min_width, self.scene.trails[k].color, 0.85) for k, path in frame.paths.items()]
+        found += [(self._connector(cord, camera, frame), 2 * min_width, cord.color, 1.0) for cord in self.scene.cords]
         return [
-            _colored(ribbon(points, width, min_width, projection), color, alpha)
-            for points, width, color, alpha in found
+            _colored(ribbon(points, width, min_width, camera), color, alpha) for points, width, color, alpha in found
         ]
 
-    def _connector_points(self, cord: Connector, projection: Projection, snapshot: Snapshot) -> np.ndarray:
+    def _connector(self, cord: Connector, camera: Projection, frame: Snapshot) -> np.ndarray:
         """Return the points of a spring or rope in world axes."""
-        a, b = (to_world(snapshot.poses, *end)[:, snapshot.k] for end in zip(cord.bodies, cord.points, strict=True))
-        return (
-            coil(a, b, 0.018 * self.scene.view.size, projection.axes[2]) if cord.kind == "spring" else np.array([a, b])
-        )
+        a, b = (to_world(frame.poses, *end)[:, frame.k] for end in zip(cord.bodies, cord.points, strict=True))
+        return coil(a, b, 0.018 * self.scene.view.size, camera.axes[2]) if cord.kind == "spring" else np.array([a, b])
 
 
 def _colored(triangles: np.ndarray, color: str, alpha: float) -> _rasterizer.ProjectedTriangles:
@@ -252,13 +242,13 @@ def coil(a: np.ndarray, b: np.ndarray, width: float, toward: np.ndarray) -> np.n
     return np.array([a, a + 0.08 * (b - a), *middle, a + 0.92 * (b - a), b])
 
 
-def ribbon(points: np.ndarray, width: float, min_width: float, projection: Projection) -> np.ndarray:
+def ribbon(points: np.ndarray, width: float, min_width: float, camera: Projection) -> np.ndarray:
     """Return a line through world points as projected triangles of at least `min_width`; points behind the viewer are clipped."""
     share = np.linspace(0, 1, _LINE_SEGMENTS + 1 if len(points) <= 3 else 2)
     starts, segments = points[:-1, None], np.diff(points, axis=0)[:, None]
-    a = projection((starts + share[:-1, None] * segments).reshape(-1, 3))
-    b = projection((starts + share[1:, None] * segments).reshape(-1, 3))
-    near = np.ones(len(a)) if projection.distance is None else a[:, 2]
+    a = camera((starts + share[:-1, None] * segments).reshape(-1, 3))
+    b = camera((starts + share[1:, None] * segments).reshape(-1, 3))
+    near = np.ones(len(a)) if camera.distance is None else a[:, 2]
     a, b, near = a[near < 8], b[near < 8], near[near < 8]
     side = np.stack([a[:, 1] - b[:, 1], b[:, 0] - a[:, 0], np.zeros(len(a))], axis=1)
     half = np.maximum(width * near, min_width)[:, None] / 2

@@ -45,17 +45,16 @@ def degrees_of(outputs: Sequence[Node], part: int = 1) -> DegreeBounds:
     common: Denominators = _NONE
     for y in outputs:
         common = _join(common, bounds.denominators[y])
-    numerator_degrees = max(
-        (bounds.numerator_degrees[y] + bounds.size(_cofactor(common, bounds.denominators[y])) for y in outputs),
-        default=0,
+    degrees = max(
+        (bounds.degrees[y] + bounds.size(_cofactor(common, bounds.denominators[y])) for y in outputs), default=0
     )
-    return DegreeBounds(numerator_degrees, bounds.size(common))
+    return DegreeBounds(degrees, bounds.size(common))
 
 
 class _DegreeBounds:
     def __init__(self, part: int) -> None:
         self._part = part
-        self.numerator_degrees: dict[Node, int] = {}
+        self.degrees: dict[Node, int] = {}
         self.denominators: dict[Node, Denominators] = {}
         self._weight: dict[Node, int] = {}  # degrees of denominators
         self._sums: dict[Node, Linear[Node]] = {}
@@ -64,10 +63,10 @@ class _DegreeBounds:
         return sum(k * self._weight[y] for y, k in denominators.items())
 
     def visit(self, y: Node) -> None:
-        self.numerator_degrees[y], self.denominators[y] = self._bounds_of(y)
+        self.degrees[y], self.denominators[y] = self._bounds_of(y)
 
     def _bounds_of(self, y: Node) -> tuple[int, Denominators]:
-        numerator_degrees, denominators, arguments = self.numerator_degrees, self.denominators, y.arguments
+        degrees, denominators, arguments = self.degrees, self.denominators, y.arguments
         match y.operation:
             case "constant" | "pi" | "table":
                 return 0, _NONE
@@ -76,32 +75,28 @@ class _DegreeBounds:
             case "add" | "subtract":
                 a, b = arguments
                 common = _join(denominators[a], denominators[b])
-                degrees = (numerator_degrees[x] + self.size(_cofactor(common, denominators[x])) for x in (a, b))
-                return max(degrees), common
+                totals = (degrees[x] + self.size(_cofactor(common, denominators[x])) for x in (a, b))
+                return max(totals), common
             case "negative":
-                return numerator_degrees[arguments[0]], denominators[arguments[0]]
+                return degrees[arguments[0]], denominators[arguments[0]]
             case "multiply":
                 a, b = arguments
-                return numerator_degrees[a] + numerator_degrees[b], _product(denominators[a], denominators[b])
+                return degrees[a] + degrees[b], _product(denominators[a], denominators[b])
             case "divide":
                 a, b = arguments
-                self._weight[b] = numerator_degrees[b]
-                return numerator_degrees[a] + self.size(denominators[b]), _product(
-                    denominators[a], {b: 1} if numerator_degrees[b] else _NONE
+                self._weight[b] = degrees[b]
+                return degrees[a] + self.size(denominators[b]), _product(
+                    denominators[a], {b: 1} if degrees[b] else _NONE
                 )
             case "select":
                 _, a, b = arguments
                 common = _join(denominators[a], denominators[b])
-                return 1 + max(
-                    numerator_degrees[x] + self.size(_cofactor(common, denominators[x])) for x in (a, b)
-                ), common
+                return 1 + max(degrees[x] + self.size(_cofactor(common, denominators[x])) for x in (a, b)), common
         return self._function(y)
 
     def _function(self, y: Node) -> tuple[int, Denominators]:
         """Return the degrees of a function: an angle or exponent counts twice its argument, part times; others count once."""
-        degree = max(
-            (max(1, self.numerator_degrees[a] + self.size(self.denominators[a])) for a in y.arguments), default=1
-        )
+        degree = max((max(1, self.degrees[a] + self.size(self.denominators[a])) for a in y.arguments), default=1)
         if y.operation in ("sin", "cos", "tan", "exp", "pow"):
             self._weight[y] = 2 * degree * self._part * multiples_in(y.arguments[-1], self._sums)
             return self._weight[y], {y: 1}
@@ -113,11 +108,11 @@ class _DegreeBounds:
     def _block(self, y: Node) -> tuple[int, Denominators]:
         """Return the degrees of a linear system by Cramer's rule: determinants of n rows of the largest entry's degree."""
         if y.operation == "entry":
-            return self.numerator_degrees[y.arguments[0]], self.denominators[y.arguments[0]]
+            return self.degrees[y.arguments[0]], self.denominators[y.arguments[0]]
         common: Denominators = _NONE
         for a in y.arguments:
             common = _join(common, self.denominators[a])
-        degree = max(1, max(self.numerator_degrees[a] for a in y.arguments) + self.size(common))
+        degree = max(1, max(self.degrees[a] for a in y.arguments) + self.size(common))
         factor = y.operation.endswith("_factor")
         rows = isqrt(2 * len(y.arguments)) if factor else len(y.arguments) - 1
         self._weight[y] = degree * rows

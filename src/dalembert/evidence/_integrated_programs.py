@@ -94,24 +94,26 @@ def batch_of(equations: BoundEquations, states: States, values: np.ndarray | Non
     """Return the states in the variables of a formulation; `values` reuses the result of `condition_values`."""
     run = run_equations(equations)
     values = condition_values(equations, states) if values is None else values
-    v, moving = run.kernel.start(states.q, states.qd, states.t, values)
-    return Batch(run, np.concatenate([states.q, v]), states.t, values, np.concatenate([values, moving]), first)
+    v, motion_constants = run.kernel.start(states.q, states.qd, states.t, values)
+    return Batch(
+        run, np.concatenate([states.q, v]), states.t, values, np.concatenate([values, motion_constants]), first
+    )
 
 
 def run_equations(equations: BoundEquations) -> BoundEquations:
     """Return the equations that a run integrates; if conditions switch, each is fixed by a parameter."""
-    board = mode_manager_of(equations)
-    return equations if board is None else board.equations
+    mode_manager = mode_manager_of(equations)
+    return equations if mode_manager is None else mode_manager.equations
 
 
 def condition_values(equations: BoundEquations, states: States) -> np.ndarray:
     """Return the parameter values of `run_equations` at every state, (parameters, K)."""
-    board, model = mode_manager_of(equations), equations.model
-    if board is None:
+    mode_manager, model = mode_manager_of(equations), equations.model
+    if mode_manager is None:
         return np.repeat(equations.values[:, None], len(states), axis=1)
-    found = [board.settle(float(t), q, qd) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]
-    pressed = {name: model.parameter_values[name] for known in model.rigid for name in known.parameters}
-    return np.stack([replace(each, changes=each.changes | pressed).values for each in found], axis=1)
+    found = [mode_manager.settle(float(t), q, qd) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]
+    unit_forces = {name: model.parameter_values[name] for known in model.rigid for name in known.parameters}
+    return np.stack([replace(each, changes=each.changes | unit_forces).values for each in found], axis=1)
 
 
 def integrated_rates(batch: Batch) -> np.ndarray:
@@ -214,10 +216,10 @@ def _inconsistency(batch: Batch, states: States) -> np.ndarray:
 def tree_difference(equations: TreeEquations, states: States, known: Reference) -> float:
     """Return the largest relative difference for a large tree, whose recursion a run calls state by state."""
     plan, n = equations.plan, equations.plan.tree.n
-    at = read_state(plan, states.q, states.qd, states.t)
-    y = np.concatenate([at.q, at.s, np.zeros((len(equations.work_sources), len(states)))])
+    state = read_state(plan, states.q, states.qd, states.t)
+    y = np.concatenate([state.q, state.s, np.zeros((len(equations.work_sources), len(states)))])
     rates = np.stack([equations.rates(float(t), y[:, k]) for k, t in enumerate(states.t)], axis=1)
-    return difference_of_accelerations(at.shaped(at.second_rates(rates[n : equations.n_states])), known)
+    return difference_of_accelerations(state.shaped(state.second_rates(rates[n : equations.n_states])), known)
 
 
 @dataclass(frozen=True)
@@ -226,33 +228,33 @@ class OptimizedRates:
 
     kernel: RightHandSide
     raw: Array
-    short: Array
+    optimized: Array
     fixed_conditions: bool  # conditions are parameters here, selections in the formulations: accelerations differ
 
     @property
     def roots(self) -> list[Node]:
         """Everything that is evaluated."""
         velocity = self.kernel.form.velocity
-        return [y for part in (self.raw, self.short, velocity.W, velocity.qdd_bias) for y in nodes(part)]
+        return [y for part in (self.raw, self.optimized, velocity.W, velocity.qdd_bias) for y in nodes(part)]
 
     def differences(self, state: ExactState, known: FormSolution) -> Iterator[str]:
         """Yield the differences of the optimized rates from the raw ones and from the proved accelerations."""
         form = self.kernel.form
         table = form_symbols(form, state)
-        raw, short = (state.at(part, table, state.point.any_root) for part in (self.raw, self.short))
+        raw, optimized = (state.at(part, table, state.point.any_root) for part in (self.raw, self.optimized))
         names = [str(x) for x in self.kernel.state_symbols]
-        if wrong := [name for name, a, b in zip(names, raw, short, strict=True) if a != b]:
+        if wrong := [name for name, a, b in zip(names, raw, optimized, strict=True) if a != b]:
             yield f"the rates of {', '.join(wrong)} in the optimized program differ from the proved ones"
         if self.fixed_conditions:
             return
         n, m = len(form.system.q), form.n_states
-        short, W, bias = (
-            state.at(part, table, root_beyond) for part in (self.short, form.velocity.W, form.velocity.qdd_bias)
+        optimized, W, bias = (
+            state.at(part, table, root_beyond) for part in (self.optimized, form.velocity.W, form.velocity.qdd_bias)
         )
-        qdd = W @ short[n:m] + bias
+        qdd = W @ optimized[n:m] + bias
         if not (qdd == known.qdd).all():
             yield "the accelerations of the optimized program differ from the proved ones"
-        if form.own_multipliers is None and not (short[:n] == as_residues(state.qd)).all():
+        if form.own_multipliers is None and not (optimized[:n] == as_residues(state.qd)).all():
             yield "the velocities of the optimized program differ from the proved ones"
 
 
@@ -262,8 +264,8 @@ def optimized_rates(equations: Equations) -> OptimizedRates | None:
     kernel = run.kernel
     if not kernel.fused:
         return None
-    short = np.array(kernel.shortened_rates, dtype=object)
-    return OptimizedRates(kernel, kernel.rates, short, fixed_conditions=run is not equations)
+    optimized = np.array(kernel.shortened_rates, dtype=object)
+    return OptimizedRates(kernel, kernel.rates, optimized, fixed_conditions=run is not equations)
 
 
 @dataclass(frozen=True)

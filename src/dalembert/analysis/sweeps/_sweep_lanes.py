@@ -117,21 +117,10 @@ def run_lanes(
     control = Control(rows[2][0], rtol, largest, kind=HAIRER, start=t0, end=float(times[-1]), inputs=size)
     mechanics = mechanics_of(equations, kernel, constants[:, 0].copy(), equations.model.inputs)
     surface, guarded = _surface(mechanics), bool(mechanics.manifold.rows)
-    lanes, batch_rates = _lanes(
-        kernel.rates_function, DormandPrince853.scheme(), surface, runs, size, gimbal_locks(equations)
-    )
+    scheme = DormandPrince853.scheme()
+    lanes, batch = _lanes(kernel.rates_function, scheme, surface, runs, size, gimbal_locks(equations))
     with np.errstate(all="ignore"):
-        lane_steps.compiled(
-            DormandPrince853.scheme(),
-            control,
-            batch_rates,
-            surface,
-            guarded,
-            runs,
-            lanes,
-            np.asarray(times),
-            _MAX_STEPS,
-        )
+        lane_steps.compiled(scheme, control, batch, surface, guarded, runs, lanes, np.asarray(times), _MAX_STEPS)
     return samples, runs.how == lane_steps.DONE
 
 

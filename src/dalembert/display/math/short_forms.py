@@ -157,12 +157,9 @@ class DisplayNotation(Notation):
     def short(self, value: Array) -> Array:
         """Return the value with simplified entries."""
         out = self._each(value)
-        max_operations = _MAX_GROWTH * (operations_of(out) + 1)
-        if (
-            self.has_names(out)
-            and operations_of(value) <= max_operations
-            and length_without_names(value, self._meanings) <= max_operations
-        ):
+        limit = _MAX_GROWTH * (operations_of(out) + 1)
+        named = self.has_names(out) and operations_of(value) <= limit
+        if named and length_without_names(value, self._meanings) <= limit:
             unnamed = self._each(without_names(value, self._meanings))
             out = min(unnamed, out, key=operations_of)  # names can prevent cancellation
         length = operations_of(out)

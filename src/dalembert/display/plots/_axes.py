@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 SMALL = 7.5  # points
-GREY = "#555555"
+GRAY = "#555555"
 _COVER_TOLERANCE = 0.005  # of the range: closer lines cover each other
 _CONSTANT_TOLERANCE = 1e-6  # relative variation of a constant line
 
@@ -57,7 +57,7 @@ def _write_zero(axis: Axes, panel: Panel, unit_label: UnitLabel) -> None:
     more = f" and {len(names) - 2} more" if len(names) > 3 else ""
     text = "zero to rounding" + (f":\n{'; '.join(names[:2] if more else names)}{more}" if names else "")
     alignment = {"transform": axis.transAxes, "ha": "center", "va": "center"}
-    axis.text(0.5, 0.5, text, fontsize=SMALL, color=GREY, **alignment)
+    axis.text(0.5, 0.5, text, fontsize=SMALL, color=GRAY, **alignment)
 
 
 def plot(axis: Axes, t: np.ndarray, line: PlotLine, style: Style, drift: bool) -> None:
@@ -243,14 +243,16 @@ def name_ends(axes: Mapping[Axes, Sequence[Ending]]) -> None:
         height = LABEL_HEIGHT * figure.dpi / axis.get_window_extent().height
         ends = [_height(axis, ending.y) for ending, _ in each]
         on_axes = {"transform": axis.transAxes, "clip_on": False}
-        for text, (ending, name), end, y in zip(labels[axis], each, ends, spread_labels(ends, height), strict=True):
-            text.set_y(y)
+        for label_artist, (ending, name), end, y in zip(
+            labels[axis], each, ends, spread_labels(ends, height), strict=True
+        ):
+            label_artist.set_y(y)
             # line sample before its label
             style = ending.names[name]
             look = {"color": style.color, "linestyle": style.dashes, "linewidth": 1.3}
             axis.add_artist(Line2D([_BEGIN, _END], [y, y], **on_axes, **look))
             if name == next(iter(ending.names)):  # leader from the end of the line to its label
-                axis.add_artist(Line2D([_LEFT, _BEGIN], [end, y], color=GREY, linewidth=0.3, **on_axes))
+                axis.add_artist(Line2D([_LEFT, _BEGIN], [end, y], color=GRAY, linewidth=0.3, **on_axes))
 
 
 def _height(axis: Axes, y: float | None) -> float:

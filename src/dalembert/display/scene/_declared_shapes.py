@@ -45,22 +45,19 @@ def declared_shapes(model: Elements) -> tuple[dict[str, list[SceneShape]], tuple
     return out, tuple(dict.fromkeys(notes))
 
 
-def _shape(declared: Declared, usual: str) -> tuple[SceneShape | None, str]:
-    plain = _primitives.muted(usual) if declared.kind == "mesh" else usual
-    color = plain if declared.color is None else _primitives.hexadecimal(declared.color)
-    opacity = 1.0 if declared.color is None else max(0.15, declared.color[3])
-    at, turn = (
-        np.array(declared.position, dtype=float),
-        np.array(roll_pitch_yaw(FLOATS, declared.rotation), dtype=float),
-    )
-    if declared.kind != "mesh":
-        return SceneShape(declared.kind, declared.size, color, "body", at, turn, opacity=opacity), ""
-    found = mesh_of(declared.mesh, declared.folder)
+def _shape(shape: Declared, usual: str) -> tuple[SceneShape | None, str]:
+    plain = _primitives.muted(usual) if shape.kind == "mesh" else usual
+    color = plain if shape.color is None else _primitives.hexadecimal(shape.color)
+    opacity = 1.0 if shape.color is None else max(0.15, shape.color[3])
+    at, turn = np.array(shape.position, dtype=float), np.array(roll_pitch_yaw(FLOATS, shape.rotation), dtype=float)
+    if shape.kind != "mesh":
+        return SceneShape(shape.kind, shape.size, color, "body", at, turn, opacity=opacity), ""
+    found = mesh_of(shape.mesh, shape.folder)
     if isinstance(found, str):
-        return None, f"The mesh '{declared.mesh}' of '{declared.body}' is not drawn: {found}."
+        return None, f"The mesh '{shape.mesh}' of '{shape.body}' is not drawn: {found}."
     points, faces = found
     return SceneShape(
-        "mesh", (1.0, 1.0, 1.0), color, "body", at, turn, points * np.array(declared.size), faces, opacity
+        "mesh", (1.0, 1.0, 1.0), color, "body", at, turn, points * np.array(shape.size), faces, opacity
     ), ""
 
 

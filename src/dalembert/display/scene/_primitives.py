@@ -72,7 +72,7 @@ def muted(color: str, share: float = 0.72) -> str:
     >>> muted("#3f86c9", 1.0)
     '#cdd2d8'
     """
-    return hexadecimal([x + (grey - x) * share for x, grey in zip(rgb(color), rgb("#cdd2d8"), strict=True)])
+    return hexadecimal([x + (gray - x) * share for x, gray in zip(rgb(color), rgb("#cdd2d8"), strict=True)])
 
 
 def along(direction: np.ndarray) -> np.ndarray:

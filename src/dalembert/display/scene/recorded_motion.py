@@ -43,9 +43,9 @@ def recorded_of(run: TrajectoryData, layout: Layout, poses: Poses, unit: float) 
     """Return the samples of a run, thinned if there are too many."""
     # joint reactions, if the run has them and they are not too many
     reactions = {} if len(run.model.bodies) > _MAX_BODIES else run.joints or {}
-    plain, indices = _samples(run, reactions)
-    at = poses.at(run.q[:, indices], run.t[indices])
-    forces = [*_in_joints(reactions, layout, at, indices), *_weights(layout, at), *_loads(run, layout, at, indices)]
+    plain, rows = _samples(run, reactions)
+    at = poses.at(run.q[:, rows], run.t[rows])
+    forces = [*_in_joints(reactions, layout, at, rows), *_weights(layout, at), *_loads(run, layout, at, rows)]
     return replace(plain, arrows=tuple(_arrows(forces, units_of(run), unit)))
 
 
@@ -64,11 +64,9 @@ def _samples(run: TrajectoryData, reactions: Mapping[str, JointReaction]) -> tup
     """Return the samples without arrows, and their indices in the run."""
     channels = [*_coordinates(run), *_energies(run), *_constraints(run), *_joints(run, reactions), *_efforts(run)]
     every = max(1, -(-len(run.t) * (len(channels) + 3 * len(reactions)) // _MAX_NUMBERS))
-    indices = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
-    thinned = tuple(Channel(*head, values=values[indices]) for *head, values in channels)
-    return Recorded(
-        run.formalism, run.t[indices], run.q[:, indices], run.qd[:, indices], run.qdd[:, indices], thinned, ()
-    ), indices
+    rows = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
+    thinned = tuple(Channel(*head, values=values[rows]) for *head, values in channels)
+    return Recorded(run.formalism, run.t[rows], run.q[:, rows], run.qd[:, rows], run.qdd[:, rows], thinned, ()), rows
 
 
 def recorded_motion(name: str, model: Elements, t: np.ndarray, q: np.ndarray) -> Recorded:
@@ -150,7 +148,7 @@ def _efforts(run: TrajectoryData) -> Iterator[History]:
 
 
 def _in_joints(
-    reactions: Mapping[str, JointReaction], layout: Layout, at: PosesByBody, indices: np.ndarray
+    reactions: Mapping[str, JointReaction], layout: Layout, at: PosesByBody, rows: np.ndarray
 ) -> Iterator[Acting]:
     loops = {loop.name: loop for loop in layout.model.loops}
     for name, found in reactions.items():
@@ -162,18 +160,16 @@ def _in_joints(
             continue
         else:
             body, point = name, layout.placed[name].joint_pose.p
-        yield Acting(name, "reaction", body, to_world(at, body, point), found.force[:, indices])
+        yield Acting(name, "reaction", body, to_world(at, body, point), found.force[:, rows])
 
 
-def _loads(run: TrajectoryData, layout: Layout, at: PosesByBody, indices: np.ndarray) -> Iterator[Acting]:
+def _loads(run: TrajectoryData, layout: Layout, at: PosesByBody, rows: np.ndarray) -> Iterator[Acting]:
     """Yield forces and torques of the loads on bodies."""
     for load in layout.model.loads:
         if isinstance(load, Force | Torque) and run.loads is not None:
             point = load.point if isinstance(load, Force) else None
             point = layout.placed[load.body].center if point is None else layout.vector(point)
-            yield Acting(
-                load.name, load.kind, load.body, to_world(at, load.body, point), run.loads[load.name][:, indices]
-            )
+            yield Acting(load.name, load.kind, load.body, to_world(at, load.body, point), run.loads[load.name][:, rows])
 
 
 def _weights(layout: Layout, at: PosesByBody) -> Iterator[Acting]:

@@ -137,15 +137,16 @@ class _SceneBuilder:
 
     def _reach(self, unit: float) -> float:
         """Size of a view of all joints, ends and mass centers along the samples."""
-        points = {WORLD: self._attachment_points}
+        points = {WORLD: self._attached}
         for name, placed in self.layout.placed.items():
             points[name] = np.array([placed.joint_pose.p, placed.center, *self.layout.ends[name]])
-        clouds = {
-            name: self._in_world(name, each)
-            for name, each in points.items()
-            if each.size and name not in self.beyond_limits
-        }
+        clouds = self._clouds(points)
         return _camera.fitted(clouds, self.poses, self.gravity, self.normal, unit).size
+
+    def _clouds(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Transform points by body to world axes, without bodies beyond their limits."""
+        chosen = {name: each for name, each in points.items() if each.size and name not in self.beyond_limits}
+        return {name: self._in_world(name, each) for name, each in chosen.items()}
 
     def _in_world(self, name: str, points: np.ndarray) -> np.ndarray:
         """Transform points (k, 3) of a body to world axes along the samples, (3, k, samples)."""
@@ -155,7 +156,7 @@ class _SceneBuilder:
         return np.einsum("xyk,iy->xik", R, points) + p[:, None]
 
     @cached_property
-    def declared_shapes_by_body(self) -> tuple[dict[str, list[SceneShape]], tuple[str, ...]]:
+    def drawings(self) -> tuple[dict[str, list[SceneShape]], tuple[str, ...]]:
         """The declared shapes by body, and notes on them."""
         return declared_shapes(self.declared)
 
@@ -163,12 +164,12 @@ class _SceneBuilder:
     def parts(self) -> tuple[tuple[SceneBody, ...], tuple[str, ...]]:
         """The world and the bodies, and notes on them."""
         names = list(self.layout.placed)
-        declared_shapes_by_body, notes = self.declared_shapes_by_body
-        shapes: dict[str, list[SceneShape]] = {WORLD: list(declared_shapes_by_body.get(WORLD, []))}
+        drawings, notes = self.drawings
+        shapes: dict[str, list[SceneShape]] = {WORLD: list(drawings.get(WORLD, []))}
         for k, name in enumerate(names):
             color = _primitives.of_body(k, len(names))
             shapes[name] = [] if self._covered(name) else self.sketch.body(name, color, self.cams.get(name))
-            shapes[name] += declared_shapes_by_body.get(name, [])
+            shapes[name] += drawings.get(name, [])
         for name, placed in self.layout.placed.items():
             if not self._covered(name):
                 shapes[placed.body.parent] += self.sketch.rails(name)
@@ -196,7 +197,7 @@ class _SceneBuilder:
 
     def _covered(self, name: str) -> bool:
         """True if declared shapes reach all joints of a body, and one of them its own, so that no shapes are added."""
-        shapes = self.declared_shapes_by_body[0].get(name, [])
+        shapes = self.drawings[0].get(name, [])
         if not shapes or any(shape.kind == "mesh" for shape in shapes):
             return bool(shapes)
         each, margin = [corners(shape) for shape in shapes], 0.05 * self.sketch.unit
@@ -204,9 +205,9 @@ class _SceneBuilder:
         def reached(points: np.ndarray, place: np.ndarray) -> bool:
             return bool(np.all((points.min(axis=0) - margin <= place) & (place <= points.max(axis=0) + margin)))
 
-        hung, every = self.layout.placed[name].joint_pose.p, np.concatenate(each)
-        return any(reached(points, hung) for points in each) and all(
-            reached(every, place) for place in self.layout.ends[name]
+        origin, all_corners = self.layout.placed[name].joint_pose.p, np.concatenate(each)
+        return any(reached(points, origin) for points in each) and all(
+            reached(all_corners, place) for place in self.layout.ends[name]
         )
 
     @cached_property
@@ -226,15 +227,11 @@ class _SceneBuilder:
     @cached_property
     def clouds(self) -> dict[str, np.ndarray]:
         """Corners of all shapes in world axes along the samples, (3, k, samples); of the world only attachment points."""
-        points = {WORLD: self._attachment_points}
+        points = {WORLD: self._attached}
         for part in self.parts[0][1:]:
             drawn = [corners(shape) for shape in part.shapes if shape.role != "ground"]
             points[part.name] = np.concatenate(drawn or [np.zeros((1, 3))])
-        clouds = {
-            name: self._in_world(name, each)
-            for name, each in points.items()
-            if each.size and name not in self.beyond_limits
-        }
+        clouds = self._clouds(points)
         if self.normal is None and WORLD in clouds and np.any(self.gravity):
             # supports extend down to the lowest point
             up = _camera.upwards(self.gravity, None)
@@ -244,7 +241,7 @@ class _SceneBuilder:
         return clouds
 
     @property
-    def _attachment_points(self) -> np.ndarray:
+    def _attached(self) -> np.ndarray:
         """Attachment points on the world, (k, 3); without the zero position of a slide whose body stays far away."""
         unit, zeros = self.layout.unit, []
         for name, placed in self.layout.placed.items():
@@ -329,7 +326,7 @@ class _SceneBuilder:
                     points - placed.joint_pose.p, axis=1
                 )  # the center of the points at the far end
                 tip = points[distance > distance.max() - 0.06 * self.sketch.unit].mean(axis=0)
-            marks = [] if floating or self._covered(name) else self.declared_shapes_by_body[0].get(name, [])
+            marks = [] if floating or self._covered(name) else self.drawings[0].get(name, [])
             tip = marks[0].at if len(marks) == 1 else tip
             out.append(Trail(name, tip, _primitives.of_body(k, len(names)), self._trail_duration(name, tip)))
         carried = [trail for trail in out if layout.placed[trail.body].floats and trail.body in looped]
