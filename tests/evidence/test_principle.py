@@ -84,22 +84,12 @@ def test_joint_must_define_its_displacement_for_the_principle():
     class Other(Joint):
         kind = "wobble"
         values = motions = ()  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
-        turn, shift, angular, linear, closure, measure, with_values, written, unfulfilled = (
-            getattr(Fixed, name)
-            for name in [
-                "turn",
-                "shift",
-                "angular",
-                "linear",
-                "closure",
-                "measure",
-                "with_values",
-                "written",
-                "unfulfilled",
-            ]
-        )
+        rotation_matrix, translation = Fixed.rotation_matrix, Fixed.translation
+        angular_motion_subspace, linear_motion_subspace = Fixed.angular_motion_subspace, Fixed.linear_motion_subspace
+        closure, measure, with_values = Fixed.closure, Fixed.measure, Fixed.with_values
+        written, reference_residuals = Fixed.written, Fixed.reference_residuals
 
-    with pytest.raises(TypeError, match="displaced"):
+    with pytest.raises(TypeError, match="reference_pose"):
         Other((0, 0, 0), (0, 0, 0))  # type: ignore[abstract]
 
 
