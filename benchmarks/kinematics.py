@@ -37,7 +37,7 @@ SLOW = 200  # poses for methods that take milliseconds each
 Row = dict[str, Any]
 
 
-def text_of(name: str) -> str:
+def urdf_of(name: str) -> str:
     """The robot in URDF; <mimic> is deleted, since only a finger of the gripper has it."""
     if name in robots.ROBOTS:
         return re.sub(r"<mimic[^>]*/>", "", robots.path_of(name).read_text())
@@ -47,12 +47,12 @@ def text_of(name: str) -> str:
     return to_urdf(dl.load(name).description.replaced(loads=(), rotors=()))
 
 
-def documented(model: Any, joint: int, start: np.ndarray, target: Any, dt: float, eps: float, most: int) -> bool:
+def documented(model: Any, joint: int, start: np.ndarray, target: Any, dt: float, eps: float, max_steps: int) -> bool:
     """Pinocchio's example of inverse kinematics; True if it converges."""
     import pinocchio as pin
 
     data, q = model.createData(), start.copy()
-    for _ in range(most):
+    for _ in range(max_steps):
         pin.forwardKinematics(model, data, q)
         off = data.oMi[joint].actInv(target)
         error = pin.log(off).vector
@@ -71,13 +71,13 @@ class Arm:
     theirs: Any
     body: str
     frame: int
-    places: list[int]  # of Pinocchio's coordinates among ours
+    indices: list[int]  # of Pinocchio's coordinates among ours
     limits: np.ndarray  # (2, n) of our coordinates, ± half a turn without limits
     poses: list[Any]
 
     def their_q(self, q: np.ndarray) -> np.ndarray:
         """Our coordinates in Pinocchio's convention: continuous joints are (cos, sin) there."""
-        parts = [q[at] for at in self.places]
+        parts = [q[at] for at in self.indices]
         return np.concatenate(
             [
                 [np.cos(x), np.sin(x)] if joint.nq == 2 else [x]
@@ -105,13 +105,13 @@ def arm_of(name: str, count: int) -> Arm:
     from dalembert.analysis.task_kinematics import limits_of
     from dalembert.io.urdf._urdf_reader import loads_urdf
 
-    text, body = text_of(name), ARMS[name]
-    ours, theirs = loads_urdf(text, name), pin.buildModelFromXML(text)
+    urdf, body = urdf_of(name), ARMS[name]
+    ours, theirs = loads_urdf(urdf, name), pin.buildModelFromXML(urdf)
     names = ours.coordinate_names
-    places = [names.index(label) for label in list(theirs.names)[1:]]
+    indices = [names.index(label) for label in list(theirs.names)[1:]]
     lower, upper = limits_of(ours)
     low, high = np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
-    arm = Arm(ours, theirs, body, theirs.getFrameId(body), places, np.array([low, high]), [])
+    arm = Arm(ours, theirs, body, theirs.getFrameId(body), indices, np.array([low, high]), [])
     rng = np.random.default_rng(SEED)
     postures = [low + (high - low) * rng.uniform(size=len(low)) for _ in range(count)]
     return replace(arm, poses=[arm.pose(q) for q in postures])
@@ -126,24 +126,26 @@ def solved_by_us(arm: Arm) -> Row:
     runs = [timed(lambda: dl.inverse_kinematics(arm.ours, arm.body, T)) for _ in range(ROUNDS)]
     found = runs[0][0]
     good = sum(arm.off(q, pose) <= REACHED for q, pose in zip(found.q.T, arm.poses, strict=True))
-    few = T[:, :, :100]
-    one = best([timed(lambda: [dl.inverse_kinematics(arm.ours, arm.body, each) for each in few.T.swapaxes(1, 2)])[1]])
+    subset = T[:, :, :100]
+    one = best(
+        [timed(lambda: [dl.inverse_kinematics(arm.ours, arm.body, each) for each in subset.T.swapaxes(1, 2)])[1]]
+    )
     return {
         "reached": good / len(arm.poses),
         "steps": float(np.mean(found.iterations)),
         "starts": float(np.mean(found.starts)),
         "batch": best([took for _, took in runs]).cpu / max(good, 1) * 1e6,
-        "single": one.cpu / few.shape[2] * 1e6,
+        "single": one.cpu / subset.shape[2] * 1e6,
     }
 
 
-def solved_by_loop(arm: Arm, dt: float, eps: float, most: int) -> tuple[float, float]:
+def solved_by_loop(arm: Arm, dt: float, eps: float, max_steps: int) -> tuple[float, float]:
     """The fraction of poses that Pinocchio's loop solves, and microseconds per solved pose."""
     frame = arm.theirs.frames[arm.frame]
     start = arm.their_q(arm.ours.initial[0])
     targets = [pose * frame.placement.inverse() for pose in arm.poses[:SLOW]]
     good, took = timed(
-        lambda: sum(documented(arm.theirs, frame.parentJoint, start, each, dt, eps, most) for each in targets)
+        lambda: sum(documented(arm.theirs, frame.parentJoint, start, each, dt, eps, max_steps) for each in targets)
     )
     return good / len(targets), took.cpu / max(good, 1) * 1e6
 
@@ -155,20 +157,20 @@ def solved_by_toolbox(arm: Arm, method: str, poses: Sequence[Any]) -> tuple[floa
     except ImportError:
         return None
     frame = arm.theirs.frames[arm.frame]
-    chain, places, parts = list(arm.theirs.supports[frame.parentJoint])[1:], [], []
+    chain, indices, parts = list(arm.theirs.supports[frame.parentJoint])[1:], [], []
     for joint in chain:
-        places.append(arm.places[joint - 1])
+        indices.append(arm.indices[joint - 1])
         turn = getattr(rtb.ET, "R" + arm.theirs.joints[joint].shortname()[-1].lower())
-        parts += [rtb.ET.SE3(arm.theirs.jointPlacements[joint].homogeneous), turn(qlim=arm.limits[:, places[-1]])]
+        parts += [rtb.ET.SE3(arm.theirs.jointPlacements[joint].homogeneous), turn(qlim=arm.limits[:, indices[-1]])]
     ets, solved = rtb.ETS([*parts, rtb.ET.SE3(frame.placement.homogeneous)]), []
     home = arm.ours.initial[0]
     solve, goals = getattr(ets, method), [pose.homogeneous for pose in poses]
     more = {} if method == "ik_LM" else {"seed": SEED}
-    found, took = timed(lambda: [solve(T, q0=home[places], tol=REACHED**2 / 2, **more).q for T in goals])
+    found, took = timed(lambda: [solve(T, q0=home[indices], tol=REACHED**2 / 2, **more).q for T in goals])
     for q, pose in zip(found, poses, strict=True):
-        whole = home.copy()
-        whole[places] = q
-        solved.append(arm.off(whole, pose) <= REACHED)
+        full = home.copy()
+        full[indices] = q
+        solved.append(arm.off(full, pose) <= REACHED)
     good = sum(solved)
     return good / len(poses), took.cpu / max(good, 1) * 1e6
 

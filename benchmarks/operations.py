@@ -68,13 +68,13 @@ def chain(n: int, sizes: Sequence[int], seed: int = 1) -> dl.Model:
     parent, first = "world", 0
     for index, size in enumerate(cycle(sizes)):
         angles = [f"q{i}" for i in range(first, min(first + size, n))]
-        place = {"position": drawn(1), "rotation": drawn(1)}
+        pose = {"position": drawn(1), "rotation": drawn(1)}
         if len(angles) == 1:
-            joint = model.revolute(drawn(1), angles[0], **place)
+            joint = model.revolute(drawn(1), angles[0], **pose)
         elif len(angles) == 2:
-            joint = model.universal(((1, 0, 0), (0, 1, 0)), angles, **place)
+            joint = model.universal(((1, 0, 0), (0, 1, 0)), angles, **pose)
         else:
-            joint = model.spherical(angles, "xyz", **place)
+            joint = model.spherical(angles, "xyz", **pose)
         a, b, c = (2 + 0.3 * abs(x) for x in drawn(1))
         inertia = (a, b, c, *drawn(0.1))
         body = f"link{index}"

@@ -46,7 +46,7 @@ Row = dict[str, Any]
 Work = Callable[[], Any]
 
 
-def measured(name: str, task: str, cache: str, quick: bool, memory: float, most: int) -> Row:
+def measured(name: str, task: str, cache: str, quick: bool, memory: float, max_states: int) -> Row:
     """One task on one mechanism; with `quick` only the first call, with what `cache` holds."""
     os.environ["DALEMBERT_CACHE"] = cache
     import dalembert as dl
@@ -57,7 +57,7 @@ def measured(name: str, task: str, cache: str, quick: bool, memory: float, most:
         dl.dynamics("simple-pendulum").forward(states, states, states)
     pair = robots.pair_of(name)
     handle, speeds = dl.dynamics(pair.ours), pair.theirs.nv
-    count = min(most, LONG_BATCH) if speeds > 60 else most
+    count = min(max_states, LONG_BATCH) if speeds > 60 else max_states
     x = pair.states(8 if quick else count)
     batch, one = _ours(handle, task, x)
     _, first = timed(batch)
@@ -87,12 +87,12 @@ def measured(name: str, task: str, cache: str, quick: bool, memory: float, most:
 
 def _ours(handle: Any, task: str, x: robots.States) -> tuple[Work, Work]:
     """Times of a batch, written into an array, and of one state."""
-    given = {"mass_matrix": (x.q,), "inverse": (x.q, x.s, x.sd)}.get(task, (x.q, x.s, x.tau))
-    alone = [np.ascontiguousarray(y[:, 0]) for y in given]
+    inputs = {"mass_matrix": (x.q,), "inverse": (x.q, x.s, x.sd)}.get(task, (x.q, x.s, x.tau))
+    alone = [np.ascontiguousarray(y[:, 0]) for y in inputs]
     n, count = len(x.s), x.q.shape[1]
     out = np.empty({"mass_matrix": (n, n, count), "derivatives": (n, 3 * n, count)}.get(task, (n, count)))
     function = getattr(handle, task)
-    return lambda: function(*given, out=out), lambda: function(*alone)
+    return lambda: function(*inputs, out=out), lambda: function(*alone)
 
 
 def _theirs(pair: robots.Pair, task: str, x: robots.States) -> tuple[Work, Work, int]:
@@ -102,13 +102,13 @@ def _theirs(pair: robots.Pair, task: str, x: robots.States) -> tuple[Work, Work,
     model, data = pair.theirs, pair.theirs.createData()
     last = x.their_a if task == "inverse" else x.their_tau
     single = {"inverse": "rnea", "forward": "aba", "mass_matrix": "crba", "derivatives": "computeABADerivatives"}[task]
-    function, given = getattr(pin, single), (x.their_q,) if task == "mass_matrix" else (x.their_q, x.their_v, last)
-    alone = [[np.array(y[:, k]) for y in given] for k in range(LOOP)]
+    function, inputs = getattr(pin, single), (x.their_q,) if task == "mass_matrix" else (x.their_q, x.their_v, last)
+    alone = [[np.array(y[:, k]) for y in inputs] for k in range(LOOP)]
     if task in ("mass_matrix", "derivatives"):
         return lambda: [function(model, data, *y) for y in alone], lambda: function(model, data, *alone[0]), LOOP
     pool, many = pin.ModelPool(model, 1), getattr(pin, f"{single}InParallel")
     out = np.zeros(x.their_v.shape, order="F")
-    return lambda: many(1, pool, *given, out), lambda: function(model, data, *alone[0]), x.q.shape[1]
+    return lambda: many(1, pool, *inputs, out), lambda: function(model, data, *alone[0]), x.q.shape[1]
 
 
 def _difference(pair: robots.Pair, task: str, x: robots.States, found: Any) -> float:
@@ -206,10 +206,10 @@ def all_of(name: str, task: str, limit: float, memory: float, batch: int) -> Row
 
 def target(task: str, speeds: int) -> int:
     """The target ratio."""
-    return next(ratio for most, ratio in TARGETS[task] if speeds <= most)
+    return next(ratio for max_speeds, ratio in TARGETS[task] if speeds <= max_speeds)
 
 
-def show(found: dict[str, dict[str, Row]], most: float) -> None:
+def show(found: dict[str, dict[str, Row]], peak_rate: float) -> None:
     """Print all mechanisms and tasks."""
     table = Table(title="Recursive dynamics, one thread", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("mechanism\n  task", no_wrap=True)
@@ -225,25 +225,30 @@ def show(found: dict[str, dict[str, Row]], most: float) -> None:
             notes += [f"{name}, {task}: {row['note']}"] if "note" in row else []
             deviations |= {f"{name}: {words}": None for words in row.get("deviations", ())}
             if "batch" in row:
-                table.add_row(f"  {task}", *_cells(task, row, most))
+                table.add_row(f"  {task}", *_cells(task, row, peak_rate))
     console = Console(width=130)
     console.print(table)
     for note in [*(f"* {words}" for words in deviations), *notes]:
         console.print(note)
-    console.print(f"Peak: {most:.1f} operations per ns, measured with fused products and sums in every lane.")
+    console.print(f"Peak: {peak_rate:.1f} operations per ns, measured with fused products and sums in every lane.")
 
 
-def _cells(task: str, row: Row, most: float) -> list[str]:
-    def shown(part: str, unit: float, digits: int) -> str:
+def _cells(task: str, row: Row, peak_rate: float) -> list[str]:
+    def formatted(part: str, unit: float, digits: int) -> str:
         return f"{row[part] * unit:.{digits}f}" if part in row else ""
 
     def ratio(part: str) -> str:
         return f"{row[f'pin_{part}'] / row[part]:.1f}" if f"pin_{part}" in row else ""
 
-    cells = [shown("batch", 1e9, 0), shown("pin_batch", 1e9, 0), ratio("batch"), str(target(task, row["speeds"]))]
-    cells += [shown("one", 1e6, 2), shown("pin_one", 1e6, 2), ratio("one")]
-    cells += [shown("compile", 1, 2), shown("cached", 1, 3), str(row["operations"])]
-    used = row["operations"] / (row["batch"] * 1e9) / most
+    cells = [
+        formatted("batch", 1e9, 0),
+        formatted("pin_batch", 1e9, 0),
+        ratio("batch"),
+        str(target(task, row["speeds"])),
+    ]
+    cells += [formatted("one", 1e6, 2), formatted("pin_one", 1e6, 2), ratio("one")]
+    cells += [formatted("compile", 1, 2), formatted("cached", 1, 3), str(row["operations"])]
+    used = row["operations"] / (row["batch"] * 1e9) / peak_rate
     return [*cells, f"{100 * used:.0f}", f"{row['error']:.0e}" if "error" in row else ""]
 
 
@@ -291,7 +296,7 @@ def main() -> None:
         print(absent, file=sys.stderr)
         raise SystemExit(2)
     os.environ["OMP_NUM_THREADS"] = "1"
-    most, found = in_new_process(peak), dict[str, dict[str, Row]]()
+    peak_rate, found = in_new_process(peak), dict[str, dict[str, Row]]()
     for name in chosen.robots:
         # matrices of long chains have no loops, and one program for 100 links takes minutes to compile
         tasks = [task for task in chosen.tasks if name not in robots.CHAINS or task in ("inverse", "forward")]
@@ -299,9 +304,9 @@ def main() -> None:
             print(f"{name}, {task} ...", file=sys.stderr)
             found.setdefault(name, {})[task] = all_of(name, task, chosen.limit, chosen.memory, chosen.batch)
     if chosen.json:
-        print(json.dumps({"peak": most, "rows": found}, indent=2))
+        print(json.dumps({"peak": peak_rate, "rows": found}, indent=2))
     else:
-        show(found, most)
+        show(found, peak_rate)
     if chosen.plot is not None:
         plot(found, chosen.plot)
 

@@ -79,8 +79,8 @@ class States:
 class Follower:
     """A mimic joint: its index and that of its leader among our coordinates and speeds."""
 
-    place: int
-    leading_place: int
+    index: int
+    leading_index: int
     speed: int
     leading_speed: int
     multiplier: float
@@ -93,7 +93,7 @@ class Pair:
 
     ours: Any
     theirs: Any
-    places: list[int]
+    indices: list[int]
     columns: list[int]
     followers: tuple[Follower, ...] = ()
     deviations: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class Pair:
 
         rng, nv = np.random.default_rng(SEED), self.theirs.nv
         v, a = rng.uniform(-1, 1, (2, nv, count)) * min(1.0, 30 / nv)
-        x, theirs = np.empty((len(self.places), count)), np.empty((self.theirs.nq, count), order="F")
+        x, theirs = np.empty((len(self.indices), count)), np.empty((self.theirs.nq, count), order="F")
         turns, at = None, 0
         if self.free:
             x[:3], attitude = rng.uniform(-1, 1, (3, count)), rng.normal(size=(4, count))
@@ -140,9 +140,9 @@ class Pair:
             drifting[:3] += np.cross(v[3:6], v[:3], axis=0)
         s, sd = (self.to_ours(y, turns) for y in (v, drifting))
         q = np.empty((len(x) + len(self.followers), count))
-        q[self.places] = x
+        q[self.indices] = x
         for each in self.followers:
-            q[each.place] = each.multiplier * q[each.leading_place] + each.offset
+            q[each.index] = each.multiplier * q[each.leading_index] + each.offset
         tau = dl.inverse_dynamics(self.ours, q, s, sd)  # not compiled; Pinocchio's forces are compared with them
         return States(q, s, sd, tau, theirs, v, a, np.asfortranarray(self.to_theirs(tau, turns)), turns)
 
@@ -174,56 +174,56 @@ def _robot(name: str) -> Pair:
 
     base, floating = name.removesuffix(FREE).removesuffix(APART), name.endswith(FREE)
     path = path_of(base)
-    text = path.read_text()
+    urdf = path.read_text()
     if apart := APART in name:
-        text = re.sub(r"<mimic[^>]*/>", "", text)
-    model = loads_urdf(text, str(path), floating=floating, merge_fixed=True, friction=False)
-    root, mimics = [pin.JointModelFreeFlyer()] if floating else [], _has_mimics(text)
-    theirs = pin.buildModelFromXML(text, *root, mimic=True) if mimics else pin.buildModelFromXML(text, *root)
+        urdf = re.sub(r"<mimic[^>]*/>", "", urdf)
+    model = loads_urdf(urdf, str(path), floating=floating, merge_fixed=True, friction=False)
+    root, mimics = [pin.JointModelFreeFlyer()] if floating else [], _has_mimics(urdf)
+    theirs = pin.buildModelFromXML(urdf, *root, mimic=True) if mimics else pin.buildModelFromXML(urdf, *root)
     notes = ["dalembert has a speed and a constraint for every mimic joint"] if mimics else []
     notes += ["<mimic> deleted, mimic joints are independent"] if apart else []
-    notes += _left_out(text, theirs)
+    notes += _left_out(urdf, theirs)
     theirs.armature = 0 * theirs.armature
     speeds = dl.dynamics(model).speed_names
-    places, columns = [], []
+    labels, columns = [], []
     for joint, label in zip(list(theirs.joints)[1:], list(theirs.names)[1:], strict=True):
         if joint.nv == 0:
             continue
         if joint.nv == 6:
-            places += [f"base_{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz")]
+            labels += [f"base_{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz")]
             columns += ["dot(base_x)", "dot(base_y)", "dot(base_z)", *(s for s in speeds if s.startswith("omega"))]
         else:
-            places.append(label)
+            labels.append(label)
             columns.append(f"dot({label})")
-    where = [model.coordinate_names.index(place) for place in places]
-    followers = tuple(_followers(text, model.coordinate_names, speeds))
+    where = [model.coordinate_names.index(label) for label in labels]
+    followers = tuple(_followers(urdf, model.coordinate_names, speeds))
     return Pair(model, theirs, where, [speeds.index(column) for column in columns], followers, tuple(notes))
 
 
-def _has_mimics(text: str) -> bool:
+def _has_mimics(urdf: str) -> bool:
     """Whether a joint that moves mimics another; plugins have elements of similar names, and fixed joints may have one, too."""
-    return any(True for _ in _mimics(text))
+    return any(True for _ in _mimics(urdf))
 
 
-def _mimics(text: str) -> Iterator[tuple[str, ElementTree.Element]]:
+def _mimics(urdf: str) -> Iterator[tuple[str, ElementTree.Element]]:
     """The names of mimic joints, with their <mimic> elements."""
-    for joint in ElementTree.fromstring(text).iter("joint"):
+    for joint in ElementTree.fromstring(urdf).iter("joint"):
         mimic = joint.find("mimic")
         if mimic is not None and joint.get("type") != "fixed":
             yield joint.attrib["name"], mimic
 
 
-def _left_out(text: str, theirs: Any) -> Iterator[str]:
+def _left_out(urdf: str, theirs: Any) -> Iterator[str]:
     """Elements of the file that neither program uses here."""
-    if re.search(r"<dynamics[^>]*(?:damping|friction)=\"(?!0(?:\.0*)?\")", text):
+    if re.search(r"<dynamics[^>]*(?:damping|friction)=\"(?!0(?:\.0*)?\")", urdf):
         yield "damping and friction of joints not counted, as in Pinocchio's algorithms"
     if np.any(theirs.armature):
         yield "inertia of rotors not counted"
 
 
-def _followers(text: str, coordinates: Sequence[str], speeds: Sequence[str]) -> Iterator[Follower]:
+def _followers(urdf: str, coordinates: Sequence[str], speeds: Sequence[str]) -> Iterator[Follower]:
     """The mimic joints of a file."""
-    for name, mimic in _mimics(text):
+    for name, mimic in _mimics(urdf):
         both = (name, mimic.attrib["joint"])
         at, rates = [coordinates.index(each) for each in both], [speeds.index(f"dot({each})") for each in both]
         yield Follower(*at, *rates, float(mimic.get("multiplier", 1)), float(mimic.get("offset", 0)))

@@ -132,22 +132,22 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     out: dict[str, list[Row]] = {"sizes": [], "falls": [], "against": []}
-    tell = sys.stderr if options.json else sys.stdout
+    stream = sys.stderr if options.json else sys.stdout
     for links in options.links:
         with tempfile.TemporaryDirectory() as cache:
             out["sizes"].append(in_new_process(grown, links, cache, limit=LIMIT))
-        print(_line(out["sizes"][-1]), file=tell, flush=True)
+        print(_line(out["sizes"][-1]), file=stream, flush=True)
     if len(out["sizes"]) > 1:
         keys = ("load", "derive", "forward_one", "forward_batch", "inverse_one", "inverse_batch")
-        print("slopes:", _line({key: slope(out["sizes"], key) for key in keys}), file=tell)
+        print("slopes:", _line({key: slope(out["sizes"], key) for key in keys}), file=stream)
     if options.seconds > 0:
         out["falls"].append(in_new_process(fallen, options.fall, options.seconds, limit=LIMIT))
-        print(_line(out["falls"][-1]), file=tell, flush=True)
+        print(_line(out["falls"][-1]), file=stream, flush=True)
     for pair in options.against:
         links, seconds = int(pair.split(":")[0]), float(pair.split(":")[1])
         rows = [in_new_process(work, links, seconds, limit=LIMIT) for work in (fallen, fallen_in_mujoco)]
         out["against"] += [{"by": by, **row} for by, row in zip(("dalembert", "mujoco"), rows, strict=True)]
-        print(*map(_line, out["against"][-2:]), f"ratio {rows[1]['cpu'] / rows[0]['cpu']:.0f}", sep="\n", file=tell)
+        print(*map(_line, out["against"][-2:]), f"ratio {rows[1]['cpu'] / rows[0]['cpu']:.0f}", sep="\n", file=stream)
     if options.json:
         print(json.dumps(out, indent=1))
 

@@ -150,8 +150,8 @@ def show(result: Result, console: Console) -> None:
         f"Before that: ours, deriving {setup['dalembert'].cpu:.2f} s; SymPy, deriving and lambdify {setup['sympy'].cpu:.2f} s."
     )
     for key, found in ratios(result).items():
-        text = ", ".join(f"{ratio:.1f} at {level:.0e}" for level, ratio in found.items())
-        console.print(f"CPU time of SymPy + SciPy over {TITLES[key]}, at equal errors: {text}.")
+        line = ", ".join(f"{ratio:.1f} at {level:.0e}" for level, ratio in found.items())
+        console.print(f"CPU time of SymPy + SciPy over {TITLES[key]}, at equal errors: {line}.")
 
 
 def plot(results: list[Result], path: Path) -> None:

@@ -52,7 +52,7 @@ def swept(runs: int, **more: Any) -> Any:
     return dl.sweep(MODEL, VARY, observe=OBSERVE, **options)
 
 
-def question_of(runs: int) -> SweepSpec:
+def spec_of(runs: int) -> SweepSpec:
     """The spec alone, without a run."""
     with mock.patch.object(sweep, "_evaluated", lambda spec, *_: spec):
         return swept(runs)
@@ -64,7 +64,7 @@ def cpu() -> float:
     return time.process_time() + used.ru_utime + used.ru_stime
 
 
-def spent(work: Callable[[], Any]) -> tuple[float, float]:
+def measure_time(work: Callable[[], Any]) -> tuple[float, float]:
     """CPU and wall seconds."""
     wall, before = time.perf_counter(), cpu()
     work()
@@ -72,7 +72,7 @@ def spent(work: Callable[[], Any]) -> tuple[float, float]:
 
 
 def best(work: Callable[[], Any], rounds: int = 3) -> float:
-    return min(spent(work)[0] for _ in range(rounds))
+    return min(measure_time(work)[0] for _ in range(rounds))
 
 
 # parts of the cost model
@@ -80,36 +80,36 @@ def best(work: Callable[[], Any], rounds: int = 3) -> float:
 
 def parts(count: int) -> dict[str, float]:
     """Cost of a chunk, a run, the driver, the checkpoint and the start of a worker."""
-    first = spent(lambda: swept(2, workers=1))[0]  # imports, derivation, machine code
-    spec = question_of(100_000)
+    first = measure_time(lambda: swept(2, workers=1))[0]  # imports, derivation, machine code
+    spec = spec_of(100_000)
     points = Points(spec.variation)(0, CHUNK)
     evaluate_chunk(spec, points[:, :64])  # compiles
     sizes = (64, 256, CHUNK)
-    took = [best(lambda n=n: evaluate_chunk(spec, points[:, :n])) for n in sizes]
-    run, chunk = np.polyfit(sizes, took, 1)
+    times = [best(lambda n=n: evaluate_chunk(spec, points[:, :n])) for n in sizes]
+    run, chunk = np.polyfit(sizes, times, 1)
     steps = dl.derive(MODEL).simulate(DURATION, samples=SAMPLES, integrator="dop853").steps
     found = evaluate_chunk(spec, points)
     with tempfile.TemporaryDirectory() as folder:
-        kept = CheckpointStore(spec, Path(folder) / "sweep")
-        keeping = best(lambda: [kept.store(i, found) for i in range(20)]) / 20
-        kept.close()
+        store = CheckpointStore(spec, Path(folder) / "sweep")
+        store_time = best(lambda: [store.store(i, found) for i in range(20)]) / 20
+        store.close()
         journal = (Path(folder) / "sweep" / "journal.jsonl").stat().st_size / 60
-    many = question_of(100 * CHUNK)
-    with ThreadPoolExecutor(count) as pool, mock.patch.object(worker_pool, "answer", return_value=found):
-        driving = best(lambda: list(worker_pool.chunk_results(many, range(many.chunks), pool, None))) / many.chunks
-    few = question_of(2)
-    starting = spent(lambda: list(worker_pool.by_processes(few, [0], 1)))[0]
+    many = spec_of(100 * CHUNK)
+    with ThreadPoolExecutor(count) as pool, mock.patch.object(worker_pool, "evaluate_chunk", return_value=found):
+        driver_time = best(lambda: list(worker_pool.chunk_results(many, range(many.chunks), pool, None))) / many.chunks
+    two_runs = spec_of(2)
+    start_time = measure_time(lambda: list(worker_pool.by_processes(two_runs, [0], 1)))[0]
     return {
         "s once, the first sweep": first,
         "steps per run": steps,
         "µs per run": run * 1e6,
         "ns per step": run / steps * 1e9,
         "ms per chunk besides": max(chunk, 0.0) * 1e3,
-        "ms per chunk, driver": driving * 1e3,
-        "ms per chunk, checkpoint": keeping * 1e3,
+        "ms per chunk, driver": driver_time * 1e3,
+        "ms per chunk, checkpoint": store_time * 1e3,
         "bytes per run": 8.0 * (spec.numbers + len(VARY)),
         "bytes per chunk, journal": journal,
-        "s per worker started": starting,
+        "s per worker started": start_time,
     }
 
 
@@ -126,7 +126,7 @@ def checked(part: dict[str, float], sizes: list[int], count: int) -> list[dict[s
     rows = []
     for runs in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            took, wall = spent(lambda n=runs, at=folder: swept(n, workers=count, checkpoint=Path(at) / "sweep"))
+            took, wall = measure_time(lambda n=runs, at=folder: swept(n, workers=count, checkpoint=Path(at) / "sweep"))
         rows.append({"runs": runs, "CPU s": took, "predicted": predicted(part, runs, count), "wall s": wall})
     return rows
 
@@ -136,7 +136,7 @@ def checked(part: dict[str, float], sizes: list[int], count: int) -> list[dict[s
 
 def alone(count: int) -> tuple[float, float]:
     """CPU and wall seconds of a run with `simulate`, including its observables."""
-    eom, spec = dl.derive(MODEL), question_of(count + 1)
+    eom, spec = dl.derive(MODEL), spec_of(count + 1)
     points = Points(spec.variation)(0, count + 1).T.tolist()
 
     def one(length: float, mass: float) -> tuple[float, float]:
@@ -145,7 +145,7 @@ def alone(count: int) -> tuple[float, float]:
         return float(run["x"].max()), float(run.energy[-1])
 
     one(*points[0])
-    took, wall = spent(lambda: [one(*point) for point in points[1:]])
+    took, wall = measure_time(lambda: [one(*point) for point in points[1:]])
     return took / count, wall / count
 
 
@@ -170,7 +170,7 @@ def peer(count: int, processes: int) -> tuple[float, float, float]:
     """CPU and wall seconds of a run by SciPy and joblib, and the largest difference from ours."""
     from joblib import Parallel, delayed
 
-    spec = question_of(count)
+    spec = spec_of(count)
     points = Points(spec.variation)(0, count)
     found = Parallel(n_jobs=processes)(delayed(peer_run)(*point) for point in points.T.tolist())
     ours = evaluate_chunk(spec, points).columns["max(x)"]
@@ -192,10 +192,10 @@ def dask_cluster(count: int, settings: dict[str, Any]) -> Iterator[Any]:
         yield client
 
 
-def clocked(work: Callable[..., Any], *given: Any) -> tuple[Any, float]:
+def clocked(work: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
     """The result of `work` and its CPU seconds."""
     begun = time.thread_time()
-    found = work(*given)
+    found = work(*arguments)
     return found, time.thread_time() - begun
 
 
@@ -205,7 +205,7 @@ class Clocked:
     def __init__(self, executor: Any, count: int) -> None:
         self._executor, self._max_workers, self.seconds = executor, count, 0.0
 
-    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """See `concurrent.futures.Executor.submit`."""
         out: Future[Any] = Future()
 
@@ -214,15 +214,15 @@ class Clocked:
             self.seconds += seconds
             out.set_result(found)
 
-        self._executor.submit(clocked, work, *given).add_done_callback(done)
+        self._executor.submit(clocked, work, *arguments).add_done_callback(done)
         return out
 
 
 def own(count: int, chunks: int) -> dict[str, float]:
     """CPU seconds of a sweep with our worker processes, and of their start."""
-    small = replace(question_of(count), chunk_size=1)
-    start, ready = spent(lambda: list(worker_pool.by_processes(small, range(count), count)))
-    took, wall = spent(lambda: swept(chunks * CHUNK, workers=count))
+    small = replace(spec_of(count), chunk_size=1)
+    start, ready = measure_time(lambda: list(worker_pool.by_processes(small, range(count), count)))
+    took, wall = measure_time(lambda: swept(chunks * CHUNK, workers=count))
     return {
         "CPU s to start": start,
         "wall s to start": ready,
@@ -262,17 +262,17 @@ def dask(count: int, chunks: int, settings: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def beside_dask(count: int, chunks: int, rounds: int = 2) -> dict[str, dict[str, float]]:
+def compare_with_dask(count: int, chunks: int, rounds: int = 2) -> dict[str, dict[str, float]]:
     """All variants in turn, with the best round of each; the overhead of Dask is computed from these."""
-    ways = {
+    variants = {
         "workers of our own": lambda: own(count, chunks),
         "Dask as it comes": lambda: dask(count, chunks, {}),
         "Dask with few timers": lambda: dask(count, chunks, FEW_TIMERS),
     }
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in ways}
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
     for _ in range(rounds):
-        for name, way in ways.items():
-            found[name].append(way())
+        for name, variant in variants.items():
+            found[name].append(variant())
     out = {name: min(rows, key=lambda row: row["CPU s per chunk"]) for name, rows in found.items()}
     ours, *others = out.values()
     for row in others:
@@ -283,15 +283,15 @@ def beside_dask(count: int, chunks: int, rounds: int = 2) -> dict[str, dict[str,
 def simulated(part: dict[str, float], count: int, rounds: int = 3) -> dict[str, float]:
     """Wall seconds of this number of simulated workers, compared with the cost model."""
     chunk = (CHUNK * part["µs per run"] + 1e3 * part["ms per chunk besides"]) * 1e-6
-    many = question_of(rounds * count * CHUNK)
+    many = spec_of(rounds * count * CHUNK)
     found = ChunkResult({name: np.zeros(CHUNK) for name in OBSERVE}, {})
 
     def waits(*_: Any) -> ChunkResult:
         time.sleep(chunk)
         return found
 
-    with ThreadPoolExecutor(count) as pool, mock.patch.object(worker_pool, "answer", waits):
-        used, wall = spent(lambda: list(worker_pool.chunk_results(many, range(many.chunks), pool, None)))
+    with ThreadPoolExecutor(count) as pool, mock.patch.object(worker_pool, "evaluate_chunk", waits):
+        used, wall = measure_time(lambda: list(worker_pool.chunk_results(many, range(many.chunks), pool, None)))
     driver = many.chunks * part["ms per chunk, driver"] * 1e-3
     return {"workers": count, "wall s": wall, "predicted": max(rounds * chunk, driver), "driver CPU s": used}
 
@@ -329,7 +329,7 @@ def main() -> None:
             "largest difference of x": off,
         }
     if options.dask:
-        out |= beside_dask(options.workers, options.dask)
+        out |= compare_with_dask(options.workers, options.dask)
     out["simulated workers"] = [simulated(part, count) for count in options.simulated]
     print(json.dumps(out, indent=2) if options.json else format_results(out))
 

@@ -73,12 +73,12 @@ def robot_of(name: str) -> Robot:
     model = from_arrays({key: value for key, value in data.items() if key != "convention"}, name)
     q, qd = model.initial
     model.start(q - DEPTH * np.eye(len(q))[1], qd)
-    legs, joints, turned = GAITS[name]
-    return Robot(name, data, model, tracking(legs, len(model.loads), joints, turned, gait))
+    legs, joints, offset = GAITS[name]
+    return Robot(name, data, model, tracking(legs, len(model.loads), joints, offset, gait))
 
 
 def tracking(
-    legs: tuple[int, ...], feet: int, joints: int, turned: float, gait: dict[str, float]
+    legs: tuple[int, ...], feet: int, joints: int, offset: float, gait: dict[str, float]
 ) -> Callable[..., None]:
     """The controller: hip and knee, the last two joints of each leg, follow the gait, others stay at their initial angle."""
     h, T, a, c, link = (gait[name] for name in ("h", "T", "a", "c", "l"))
@@ -90,11 +90,11 @@ def tracking(
         step = np.floor(t / T)
         s, odd = t - step * T, step % 2
         u = k * (s - T / 2)
-        way, rate = a * np.sinh(u) / np.sinh(k * T / 2), a * k * np.cosh(u) / np.sinh(k * T / 2)
+        stance_x, rate = a * np.sinh(u) / np.sinh(k * T / 2), a * k * np.cosh(u) / np.sinh(k * T / 2)
         w = np.pi / T
         for leg in range(feet):
             swing = odd if stands_first[leg] else 1 - odd
-            x, xd = -way - 2 * a * swing * np.cos(w * s), -rate + 2 * a * swing * w * np.sin(w * s)
+            x, xd = -stance_x - 2 * a * swing * np.cos(w * s), -rate + 2 * a * swing * w * np.sin(w * s)
             y, yd = c * swing * (1 - np.cos(2 * w * s)) - h, 2 * c * swing * w * np.sin(2 * w * s)
             r = np.sqrt(x * x + y * y)
             bend, turn = np.arccos(r / (2 * link)), (x * yd - y * xd) / (r * r)
@@ -103,7 +103,7 @@ def tracking(
             for i in range(joints - 2):
                 out[j + i] = -KP * (q[6 + j + i] + np.pi / 2) - KD * qd[6 + j + i]
             hip, knee = j + joints - 2, j + joints - 1
-            out[hip] = KP * (np.arctan2(y, x) + bend + turned - q[6 + hip]) + KD * (turn + bent - qd[6 + hip])
+            out[hip] = KP * (np.arctan2(y, x) + bend + offset - q[6 + hip]) + KD * (turn + bent - qd[6 + hip])
             out[knee] = KP * (-2 * bend - q[6 + knee]) + KD * (-2 * bent - qd[6 + knee])
 
     return law
@@ -123,7 +123,7 @@ def mjcf(robot: Robot) -> str:
         if parent:
             children[parent - 1].append(i)
 
-    def body(i: int, hinges: str, place: str) -> str:
+    def body(i: int, hinges: str, pose: str) -> str:
         at = number[i]
         if at["m"] == 0:  # its joint becomes the first of its child: the child's frame is rotated about x by alp
             (child,) = children[i]
@@ -133,7 +133,7 @@ def mjcf(robot: Robot) -> str:
             return body(child, hinges + first, f'pos="{at["a"]} 0 {at["b"]}" euler="{turn:.17g} 0 0"')
         inertia = " ".join(f"{at[key] + 1e-11:.17g}" for key in ("Icxx", "Icyy", "Iczz"))
         own = "" if i == 0 else f'<joint name="q{i + 1}" type="hinge" axis="0 0 1"/>'
-        where = place or f'pos="{at["a"]} 0 {at["b"]}" euler="{at["alp"]:.17g} 0 0"'
+        where = pose or f'pos="{at["a"]} 0 {at["b"]}" euler="{at["alp"]:.17g} 0 0"'
         foot = "" if children[i] else f'<site name="foot{i}" pos="{_number(data["alt"][i])} 0 0"/>'
         inside = "".join(body(j, "", "") for j in children[i])
         mass = f'<inertial pos="{at["dx"]} 0 0" mass="{at["m"]}" diaginertia="{inertia}"/>'
@@ -195,8 +195,8 @@ def _time_at(data: Any) -> int:
 @extending.intrinsic  # pyright: ignore[reportArgumentType]
 def _at(context: Any, address: Any) -> Any:
     """A number as an address."""
-    return numba.types.voidptr(numba.types.int64), lambda _, builder, __, given: builder.inttoptr(
-        given[0], cgutils.voidptr_t
+    return numba.types.voidptr(numba.types.int64), lambda _, builder, __, arguments: builder.inttoptr(
+        arguments[0], cgutils.voidptr_t
     )
 
 
@@ -301,7 +301,7 @@ def row(name: str, duration: float, error: float) -> dict[str, Any]:
     exact = dl.derive(robot.driven(), "denoc").simulate(
         times=times.tolist(), integrator="dop853", rtol=EXACT, atol=EXACT
     )
-    mine, other = (way(robot, duration, exact.q, error) for way in (ours, theirs))
+    mine, other = (simulator(robot, duration, exact.q, error) for simulator in (ours, theirs))
     return {
         "robot": name,
         "walked": float(np.linalg.norm(exact.q[:3, -1] - exact.q[:3, 0])),

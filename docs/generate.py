@@ -118,7 +118,10 @@ def handles() -> str:
 
 def lineages() -> str:
     """The shared facts, the formalisms that use them, and the number of independent lineages."""
-    known = {about.key: about.lineage for about in ABOUTS} | {"recursion": RECURSION, "the principle": PRINCIPLE}
+    known = {about.key: about.lineage for about in ABOUTS} | {
+        "recursion": RECURSION,
+        "d'Alembert's principle": PRINCIPLE,
+    }
     energies = [PRINCIPLE, *(about.lineage for about in ABOUTS if about.needs == "energies")]
     sentence = (
         f"The {len(ABOUTS)} formulations, the recursion and the principle form {count_independent_lineages(known.values())} "

@@ -163,7 +163,7 @@ def test_results_are_plain_data_and_progress_is_reported():
         "max_difference",
         "agrees",
     }
-    assert found.keys() >= {"roads", "lineages", "others", "notes"}
+    assert found.keys() >= {"n_lineages", "lineages", "other_methods", "notes"}
     assert found["agrees"] is True
     assert list(found["formalisms"]) == list(catalog.KEYS)
 

@@ -177,7 +177,7 @@ def test_branches_do_not_change_coordinates_outside_loops():
     assert {f.q[3] for f in found} == {0.3}
 
 
-def test_mechanisms_that_can_still_move_have_no_branches():
+def test_mechanisms_with_free_motions_have_no_branches():
     with pytest.raises(dl.InputError) as caught:
         dl.branches(four_bars(), [1.0, 0.1, 0.2])
     assert str(caught.value) == (
@@ -202,7 +202,7 @@ def test_a_rough_guess_closes_four_bars(seed):
         guess = np.array([1.0, *by_circles(1.0)[0]]) + random.uniform(-0.8, 0.8, 3)
         found = dl.assemble_state(four_bars(), guess, random.uniform(-1, 1, 3))
         assert found.residual < 1e-9
-        assert any(same_angles(found.q[1:], way) for way in by_circles(found.q[0]))
+        assert any(same_angles(found.q[1:], solution) for solution in by_circles(found.q[0]))
         np.testing.assert_allclose(found.q - guess, list(found.moved.values()), atol=1e-14)
 
 
@@ -387,7 +387,7 @@ def test_a_file_may_request_assembly(tmp_path):
     wanted.write_text(FILE + "assemble = true\n", encoding="utf-8")
     model = dl.load(wanted)
     q, qd = model.initial
-    assert any(same_angles(q[1:], way) for way in by_circles(q[0]))
+    assert any(same_angles(q[1:], solution) for solution in by_circles(q[0]))
     expected = dl.assemble_state(as_it_is)
     assert np.allclose(q, expected.q, atol=1e-14)
     assert np.allclose(qd, expected.qd, atol=1e-14)

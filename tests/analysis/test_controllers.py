@@ -109,14 +109,14 @@ def test_null_space_motion_is_damped():
     goal = dl.position(model, q, model.bodies[-1].name)
     law = dl.OperationalSpace(model, model.bodies[-1].name, goal, damping=4.0)
     J, M = dl.jacobian(model, q, model.bodies[-1].name)[:3], dl.mass_matrix(model, q)
-    still = np.linalg.svd(J)[2][-1]  # moves without moving the point
-    state = State(state_indices(model.coordinate_names), np.array(q), still)
-    qdd = dl.forward_dynamics(model, q, still, law(0.0, state), friction=True)
+    self_motion = np.linalg.svd(J)[2][-1]  # moves without moving the point
+    state = State(state_indices(model.coordinate_names), np.array(q), self_motion)
+    qdd = dl.forward_dynamics(model, q, self_motion, law(0.0, state), friction=True)
     by_mass = np.linalg.solve(M, J.T)
     own = np.eye(3) - by_mass @ np.linalg.pinv(J @ by_mass, rcond=1e-9) @ J  # projects onto the null space
-    point = dl.acceleration(model, q, still, qdd, model.bodies[-1].name).linear
+    point = dl.acceleration(model, q, self_motion, qdd, model.bodies[-1].name).linear
     assert np.abs(point).max() < 1e-9
-    assert np.abs(own @ (qdd + 4.0 * still)).max() < 1e-9
+    assert np.abs(own @ (qdd + 4.0 * self_motion)).max() < 1e-9
 
 
 def test_the_regulator_of_a_double_integrator_has_its_known_gain():

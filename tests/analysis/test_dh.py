@@ -64,9 +64,9 @@ def test_tables_from_axes_have_the_poses_of_the_model(name: str, convention) -> 
 
 
 def test_a_table_is_printed() -> None:
-    text = str(dl.dh_table("puma560"))
-    assert "row  θ   d        a       α" in text
-    assert "3    q3  0.15005  0.0203  -1.5708" in text
+    printed = str(dl.dh_table("puma560"))
+    assert "row  θ   d        a       α" in printed
+    assert "3    q3  0.15005  0.0203  -1.5708" in printed
 
 
 def test_models_without_a_chain_are_rejected() -> None:

@@ -24,8 +24,8 @@ def cone() -> dl.Model:
 
 def test_the_printed_numbers_of_the_cone_belong_to_its_apex():
     found, rows = kinetic_energy_ellipsoid(APEX, 1.0), papers.printed("desapio").tables["Cone"].rows
-    assert_allclose(found.moments[::-1], [float(text) for text in rows["eigenvalues λ"]], atol=5e-4)
-    assert_allclose(found.semiaxes[::-1], [float(text) for text in rows["semiaxes a"]], atol=6e-4)
+    assert_allclose(found.moments[::-1], [float(cell) for cell in rows["eigenvalues λ"]], atol=5e-4)
+    assert_allclose(found.semiaxes[::-1], [float(cell) for cell in rows["semiaxes a"]], atol=6e-4)
     assert_allclose(np.abs(found.directions[:, 0]), [0, 0, 1])
 
 

@@ -119,8 +119,8 @@ def test_all_forms_of_a_target_are_equivalent() -> None:
     first, *others = (dl.inverse_kinematics(puma, "flange", form).q for form in forms)
     for q in others:
         np.testing.assert_allclose(q, first, atol=1e-9)
-    turned = dl.inverse_kinematics(puma, "flange", pose.quaternion)
-    np.testing.assert_allclose(dl.pose(puma, turned.q, "flange").rotation, pose.rotation, atol=1e-12)
+    found = dl.inverse_kinematics(puma, "flange", pose.quaternion)
+    np.testing.assert_allclose(dl.pose(puma, found.q, "flange").rotation, pose.rotation, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_several_bodies_at_once_and_a_fixed_coordinate(arm: dl.Model) -> None:
 def test_free_bases_with_quaternions_keep_their_norm() -> None:
     from dalembert.io.urdf._urdf_reader import loads_urdf
 
-    text = """<robot name="r"><link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+    urdf = """<robot name="r"><link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
     iyz="0"/></inertial></link></robot>"""
-    model = loads_urdf(text, "r", floating=True)
+    model = loads_urdf(urdf, "r", floating=True)
     R = dl.pose(model, [0, 0, 0, 0.5, 0.5, 0.5, 0.5], "base").rotation
     found = dl.inverse_kinematics(model, "base", dl.Target((1, 2, 3), R))
     assert found.converged
@@ -183,7 +183,7 @@ def test_redundant_arms_have_no_branches_and_results_can_be_pickled(arm: dl.Mode
         ({"body": "upper", "target": np.ones((4, 4))}, r"Expected \(0, 0, 0, 1\)"),
         ({"body": "upper", "target": (0, 0, 0, 0)}, "a quaternion has length 0"),
         ({"body": "upper", "target": dl.Target()}, "no position and no orientation"),
-        ({"body": "upper", "target": (1, 0, 0), "keep": ["q3"]}, "there is no coordinate 'q3'"),
+        ({"body": "upper", "target": (1, 0, 0), "fixed": ["q3"]}, "there is no coordinate 'q3'"),
         ({"body": {"upper": np.ones((3, 5)), "lower": np.ones((3, 7))}}, "Expected equal numbers for all bodies"),
     ],
 )

@@ -46,13 +46,13 @@ def made(first: str, close: str) -> Model:
     model = Model("spatial", gravity=(1.0, 0.5, -G)).parameters(l=0.5)
     model.coordinates("a", "b1", "b2", "c1", "c2", "d").start([0.3, 0.2, -0.4, 0.3, 0.1, 0.2], [1.5, 0.3, 0, 0, 0, 0])
     model.body("crank", joint=model.revolute((0, 0, 1), "a", rotation=(0.2, 0.1, 0)), **ROD)
-    place = {"position": ("l", 0, 0.1), "rotation": (0.1, -0.2, 0.3)}
+    pose = {"position": ("l", 0, 0.1), "rotation": (0.1, -0.2, 0.3)}
     make = {
-        "cylindrical": lambda: model.cylindrical((1, 2, 2), "b1", "b2", **place),
-        "universal": lambda: model.universal(((0, 0, 1), (1, 1, 0)), ("b1", "b2"), **place),
-        "revolute and prismatic": lambda: [model.revolute((0, 1, 0), "b1", **place), model.prismatic((1, 0, 0), "b2")],
-        "screw and revolute": lambda: [model.screw((0, 1, 0), "b1", 0.4, **place), model.revolute((1, 0, 0), "b2")],
-        "prismatic and revolute": lambda: [model.prismatic((0, 1, 0), "b1", **place), model.revolute((1, 0, 0), "b2")],
+        "cylindrical": lambda: model.cylindrical((1, 2, 2), "b1", "b2", **pose),
+        "universal": lambda: model.universal(((0, 0, 1), (1, 1, 0)), ("b1", "b2"), **pose),
+        "revolute and prismatic": lambda: [model.revolute((0, 1, 0), "b1", **pose), model.prismatic((1, 0, 0), "b2")],
+        "screw and revolute": lambda: [model.screw((0, 1, 0), "b1", 0.4, **pose), model.revolute((1, 0, 0), "b2")],
+        "prismatic and revolute": lambda: [model.prismatic((0, 1, 0), "b1", **pose), model.revolute((1, 0, 0), "b2")],
     }
     model.body("link", parent="crank", joint=make[first](), **SOLID)
     other = model.universal(((0, 1, 0), (0, 0, 1)), ("c1", "c2"), position=(0.6, 0.1, 0))
@@ -72,7 +72,10 @@ def made(first: str, close: str) -> Model:
     frames = at_state(model).frames
     R, p = as_floats(frames["rod"].R), as_floats(frames["rod"].p)
     p, R = p + R @ at["position"], R @ Rotation.from_euler("xyz", at["rotation"]).as_matrix()
-    p, R = p + R @ joint.shift(FLOATS, values).astype(float), R @ joint.turn(FLOATS, values).astype(float)
+    p, R = (
+        p + R @ joint.translation(FLOATS, values).astype(float),
+        R @ joint.rotation_matrix(FLOATS, values).astype(float),
+    )
     on = as_floats(frames["rocker"].R)
     half = {
         "position": (on.T @ (p - as_floats(frames["rocker"].p))).tolist(),
@@ -146,7 +149,7 @@ def same_mechanism(model: Model | tuple[dict, dict], other: Model) -> None:
     assert moved.keys() == other_moved.keys()
     for name in moved:
         assert np.allclose(moved[name], other_moved[name], atol=1e-8)
-    assert max(np.ptp(place, axis=0).max() for place in moved.values()) > 0.05
+    assert max(np.ptp(path, axis=0).max() for path in moved.values()) > 0.05
     assert reactions.keys() == other_reactions.keys()
     for ends in reactions:
         on, force, moment, point = reactions[ends]
@@ -361,9 +364,9 @@ def test_loads_in_joints_move_with_their_sign(body, at):
     # at the crank the coupler's joint is reversed; the others are not
     model = loaded(four_bars(), body)
     other: Any = dl.recut(model, "pin", at)
-    turned = body == "coupler"
-    assert {load.body for load in other.loads} == {"crank" if turned else body}
-    assert other.rotors[0].body == ("crank" if turned else body)
+    is_reversed = body == "coupler"
+    assert {load.body for load in other.loads} == {"crank" if is_reversed else body}
+    assert other.rotors[0].body == ("crank" if is_reversed else body)
     same_mechanism(model, other)
     without = four_bars()
     q, qd = model.initial
@@ -555,9 +558,9 @@ def test_messages_of_impossible_cuts():
             "Cut the loop at another body.",
         ),
     ]
-    for given, arguments, sentence in cases:
+    for model, arguments, sentence in cases:
         with pytest.raises(InputError) as caught:
-            dl.recut(given, *arguments)
+            dl.recut(model, *arguments)
         assert str(caught.value) == sentence
 
 

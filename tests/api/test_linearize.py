@@ -90,7 +90,7 @@ def test_linearization_of_more_models_equals_derivatives_of_kanes_equations(name
 def compare_with_kane(name):
     model = dl.load(name)
     start = dl.assemble_state(model, qd=np.linspace(0.3, 0.9, len(model.coordinate_names)))
-    linear = dl.linearize(model, at=start, moving=True)
+    linear = dl.linearize(model, at=start, any_state=True)
     n, c = len(start.q), linear.coordinates
     slopes = by_kane(model, start.q, start.qd)
     # (δq, δu) of the states, and the states of them
@@ -183,7 +183,7 @@ def test_modes_of_two_equal_pendulums_on_a_spring():
 def test_states_without_linearization_are_rejected():
     with pytest.raises(InputError, match=r"neither an equilibrium nor a steady motion: d/dt dot\(theta\) = -4.7"):
         dl.linearize("simple-pendulum", at=[0.5])
-    assert dl.linearize("simple-pendulum", at=[0.5], moving=True).kind == "instant of a motion"
+    assert dl.linearize("simple-pendulum", at=[0.5], any_state=True).kind == "instant of a motion"
     with pytest.raises(InputError, match=r"d/dt theta = 1, not 0"):  # passes the lowest point
         dl.linearize("simple-pendulum", at=([0.0], [1.0]))
     with pytest.raises(InputError, match=r"there is no coordinate, parameter or load 'thta'"):

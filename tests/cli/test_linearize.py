@@ -40,7 +40,7 @@ def test_equilibria_of_a_pendulum(capsys):
     code, found = run_main(
         capsys, "equilibrium", "simple-pendulum", "--fix", "theta", "--start", "theta=pi/6", "--json"
     )
-    assert np.isclose(json.loads(found.out)[0]["holding"]["theta"], 9.81 / 2)
+    assert np.isclose(json.loads(found.out)[0]["holding_forces"]["theta"], 9.81 / 2)
 
 
 @pytest.mark.parametrize(

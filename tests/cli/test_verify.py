@@ -28,7 +28,7 @@ def test_table_is_grouped_by_lineage(run):
 def test_as_json(run):
     found = run("verify", "cart-pendulum", *FEW, "--json").data
     assert found["agrees"] is True
-    assert (found["states"], found["roads"]) == (10, 4)
+    assert (found["states"], found["n_lineages"]) == (10, 4)
     assert {
         "facts": ["T", "V", "free motion"],
         "by": ["maggi", "udwadia_kalaba", "gauss", "phong", "nullspace"],

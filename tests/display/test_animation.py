@@ -38,11 +38,11 @@ def test_snapshots_show_the_mechanism(run, tmp_path):
 
 def test_gif_has_frames_and_duration(run, tmp_path):
     run.animate(tmp_path / "a.gif", fps=5, speed=0.5, pixels=96)
-    film: Any
-    with Image.open(tmp_path / "a.gif") as film:
-        assert film.n_frames == 11
-        assert film.info["duration"] * film.n_frames == pytest.approx(2000, rel=0.1)
-        assert film.size == (96, 96)
+    gif: Any
+    with Image.open(tmp_path / "a.gif") as gif:
+        assert gif.n_frames == 11
+        assert gif.info["duration"] * gif.n_frames == pytest.approx(2000, rel=0.1)
+        assert gif.size == (96, 96)
 
 
 def test_spatial_models_are_lit_surfaces():
@@ -59,7 +59,7 @@ def test_point_is_drawn_at_its_position(run):
     scene = run.scene()
     figure = video.Video(scene).snapshots(1)
     (axis,) = figure.axes
-    lens = SceneRenderer(scene)._lens(axis, next(video.Video(scene).moments(run.t[:1])))
+    lens = SceneRenderer(scene)._projection(axis, next(video.Video(scene).moments(run.t[:1])))
     # from the front, x is to the right and y upwards
     assert np.allclose(lens(scene.view.target + np.array([1.0, 2.0, 0.0]))[:2], [1.0, 2.0])
 

@@ -48,8 +48,8 @@ BLOCKS = {
 
 
 def derive(model: str | Model, key: str) -> LinearForm:
-    given = gallery.load(model) if isinstance(model, str) else model
-    return find(key).derive(system_of(given, "symbolic")).form
+    source = gallery.load(model) if isinstance(model, str) else model
+    return find(key).derive(system_of(source, "symbolic")).form
 
 
 @cache

@@ -60,8 +60,8 @@ def interpreted(form: dict, inputs: list[float]) -> np.ndarray:
     """Evaluate a program as the page does: line by line."""
     assert len(inputs) == form["inputs"]
     values = [*inputs, *form["numbers"], *form.get("tables", [])]
-    for name, *places in form["lines"]:
-        values.append(ONE[name](*(values[a] for a in places)))
+    for name, *operands in form["lines"]:
+        values.append(ONE[name](*(values[a] for a in operands)))
     return np.array([values[a] for a in form["outputs"]])
 
 
@@ -184,9 +184,9 @@ def test_gravity_points_downwards():
 def test_all_moving_points_are_in_view():
     run = dl.simulate("double-pendulum", 2.0, samples=41)
     scene = run.scene()
-    view, places = scene.view, scene.kinematics.at(run.q, run.t)
+    view, poses = scene.view, scene.kinematics.at(run.q, run.t)
     for part in scene.bodies[1:]:
-        R, p = places[part.name]
+        R, p = poses[part.name]
         points = np.concatenate([corners(shape) for shape in part.shapes])
         world = np.einsum("xyk,iy->xik", R, points) + p[:, None] - view.target[:, None, None]
         assert np.abs(world[:2]).max() < view.size / 2
@@ -196,18 +196,18 @@ def test_all_moving_points_are_in_view():
 def test_all_moving_points_are_in_view_in_perspective():
     run = dl.simulate("pendulum-on-balance", 2.0, samples=41)
     scene = run.scene()
-    view, places = scene.view, scene.kinematics.at(run.q, run.t)
+    view, poses = scene.view, scene.kinematics.at(run.q, run.t)
     toward = (view.eye - view.target) / np.linalg.norm(view.eye - view.target)
     right = np.cross(view.up, toward) / np.linalg.norm(np.cross(view.up, toward))
-    axes, most = np.array([right, np.cross(toward, right), toward]), 0.0
+    axes, largest = np.array([right, np.cross(toward, right), toward]), 0.0
     for part in scene.bodies[1:]:
-        R, p = places[part.name]
+        R, p = poses[part.name]
         points = np.concatenate([corners(shape) for shape in part.shapes])
         across, upwards, near = np.einsum(
             "ax,xik->aik", axes, np.einsum("xyk,iy->xik", R, points) + p[:, None] - view.eye[:, None, None]
         )
-        most = max(most, float(np.abs([across / near, upwards / near]).max()))
-    assert 0.85 < most / math.tan(ANGLE / 2) < 1
+        largest = max(largest, float(np.abs([across / near, upwards / near]).max()))
+    assert 0.85 < largest / math.tan(ANGLE / 2) < 1
 
 
 def test_camera_follows_a_long_motion():

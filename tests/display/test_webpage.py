@@ -33,11 +33,11 @@ def scene():
 
 
 def test_model_strings_are_escaped(viewer, scene):
-    text = webpage.page(scene)
-    assert text.lower().count("<script") == 2
-    assert text.lower().count("</script>") == 2
-    assert "alert(1)</script>" not in text
-    data = re.search(r'id="dalembert-data">(.*?)</script>', text, re.S)
+    html = webpage.page(scene)
+    assert html.lower().count("<script") == 2
+    assert html.lower().count("</script>") == 2
+    assert "alert(1)</script>" not in html
+    data = re.search(r'id="dalembert-data">(.*?)</script>', html, re.S)
     assert data is not None
     assert "<" not in data[1]
     assert "\u2028" not in data[1]
@@ -45,24 +45,24 @@ def test_model_strings_are_escaped(viewer, scene):
 
 
 def test_policy_allows_only_the_viewer(viewer, scene):
-    text = webpage.page(scene)
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    html = webpage.page(scene)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
     assert policy is not None
     for element, directive in (("script", "script-src"), ("style", "style-src")):
-        inner = re.findall(rf"<{element}>(.*?)</{element}>", text, re.S)
+        inner = re.findall(rf"<{element}>(.*?)</{element}>", html, re.S)
         (content,) = inner
         digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
         assert f"{directive} 'sha256-{digest}'" in policy[1]
     assert policy[1].startswith("default-src 'none'")
     assert "unsafe" not in policy[1]
-    assert "http" not in text.split("dalembert-data")[0].replace("http-equiv", "")
+    assert "http" not in html.split("dalembert-data")[0].replace("http-equiv", "")
 
 
 def test_tabs_are_templates(viewer, scene):
-    text = webpage.page(scene, tabs=[webpage.PageTab("Equations", "<math><mi>q</mi></math>")], title="<b>")
-    assert '<template id="dalembert-tab-0"><math><mi>q</mi></math></template>' in text
-    assert '"tabs":[{"title":"Equations"}]' in text
-    assert "<title>&lt;b&gt;</title>" in text
+    html = webpage.page(scene, tabs=[webpage.PageTab("Equations", "<math><mi>q</mi></math>")], title="<b>")
+    assert '<template id="dalembert-tab-0"><math><mi>q</mi></math></template>' in html
+    assert '"tabs":[{"title":"Equations"}]' in html
+    assert "<title>&lt;b&gt;</title>" in html
 
 
 def test_missing_viewer_reports_how_to_build_it(tmp_path, monkeypatch, scene):

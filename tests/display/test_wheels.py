@@ -16,9 +16,9 @@ def wheels_of(model: Model) -> Wheels:
     return Wheels(Layout(model, model.parameter_values, model.initial[0], 0.0))
 
 
-def rotated(angle: float, way: np.ndarray) -> np.ndarray:
+def rotated(angle: float, direction: np.ndarray) -> np.ndarray:
     c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ way
+    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ direction
 
 
 def pair(ratio: float, internal: bool = False, axis: tuple[int, ...] = Z) -> Model:
@@ -37,10 +37,13 @@ def test_teeth_mesh_initially_and_during_rotation(ratio, internal, radii):
     assert two.teeth == pytest.approx(ratio * one.teeth)
     assert (one.inside, two.inside) == (False, internal)
     along = np.array([0.6, 0.8, 0]) * (-1 if internal else 1)  # from the first axis to where the pitch circles touch
-    way = 1 if internal else -1
+    direction = 1 if internal else -1
     for step in np.linspace(0, 2, 9):
-        a, b = 0.3 + step, 0.7 + way * step / ratio
-        first, second = one.missed(rotated(-a, along)), two.missed(rotated(-b, -way * -along if internal else -along))
+        a, b = 0.3 + step, 0.7 + direction * step / ratio
+        first, second = (
+            one.missed(rotated(-a, along)),
+            two.missed(rotated(-b, -direction * -along if internal else -along)),
+        )
         # a tooth of one is in a gap of the other
         gap = (first + second if not internal else second - first) % 1.0
         assert gap == pytest.approx(0.5, abs=1e-9)
@@ -65,10 +68,10 @@ def test_a_belt_touches_both_pulleys():
         found = wheels_of(model.copy().belt(("a", "b"), (0.1, 0.3), crossed=crossed)).belts
         assert len(found) == 2
         for cord in found:
-            (p, r), way = cord.points, cord.points[1] - cord.points[0]
+            (p, r), direction = cord.points, cord.points[1] - cord.points[0]
             assert np.linalg.norm(p) == pytest.approx(0.1)
             assert np.linalg.norm(r - [1, 0, 0]) == pytest.approx(0.3)
-            assert (p @ way, (r - [1, 0, 0]) @ way) == pytest.approx((0, 0), abs=1e-12)
+            assert (p @ direction, (r - [1, 0, 0]) @ direction) == pytest.approx((0, 0), abs=1e-12)
             assert (p[1] * r[1] < 0) == crossed
 
 

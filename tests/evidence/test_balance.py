@@ -99,14 +99,14 @@ def _left(moving: MovingModel, name: str, center: Vector3, actions: list[Action]
 
 
 def _inertia_and_gravity(moving: MovingModel) -> Iterator[Action]:
-    still = np.zeros((3, moving.K))
+    zero = np.zeros((3, moving.K))
     for body in moving.model.bodies:
         center = moving.traced(lambda poses, b=body: poses.point(b.name, b.center))
         axes, S, mass = axes_of(moving, body.name), second_moments(moving, body), moving.number(body.mass)
         # ∫ ρ × ρ̈ dm = Σ S_ab R_a × R̈_b
-        turned = np.cross(axes.value[:, :, None, :], axes.second[:, None, :, :], axis=0)
-        yield Action(body.name, -mass * center.second, center.value, -np.einsum("abk,xabk->xk", S, turned))
-        yield Action(body.name, mass * moving.numbers(moving.model.gravity), center.value, still)
+        rotated = np.cross(axes.value[:, :, None, :], axes.second[:, None, :, :], axis=0)
+        yield Action(body.name, -mass * center.second, center.value, -np.einsum("abk,xabk->xk", S, rotated))
+        yield Action(body.name, mass * moving.numbers(moving.model.gravity), center.value, zero)
 
 
 def _joints(moving: MovingModel, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:

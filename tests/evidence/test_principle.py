@@ -263,8 +263,8 @@ def test_command_reports_the_principle(tmp_path, capsys):
     path.write_text(SPRUNG_TOML, encoding="utf-8")
     assert main(["verify", str(path), "--states", "3", "--engine", "python"]) == 1
     out = capsys.readouterr().out
-    assert "the principle" in out
-    assert "The formalisms differ on 'sprung' (the principle)" in " ".join(out.split())
+    assert "d'Alembert's principle" in out
+    assert "The formalisms differ on 'sprung' (d'Alembert's principle)" in " ".join(out.split())
 
 
 SPRUNG_TOML = """

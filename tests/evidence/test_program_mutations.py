@@ -1,6 +1,6 @@
 """Mutation matrix of the programs that runs execute: each entry mutates one and names the check that must detect it.
 
-    optimization the nodes of `Kernel.program`: detected by `prove` (shortened = raw) and by `verify` (integrated right-hand side)
+    optimization the nodes of `Kernel.program`: detected by `prove` (optimized = raw) and by `verify` (integrated right-hand side)
     lanes        the machine code of sweeps: detected by `verify` (SIMD lanes), or by the same run outside a sweep
     Taylor       heyoka's expressions: detected by `verify` (Taylor program)
     events       roots, directions and times: detected by the closed form of the motion, and by the event's formula at its state
@@ -23,8 +23,7 @@ from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import Program
 from dalembert.evidence.verification import ProgramChecks, VerificationTask, _finding, _states
 from dalembert.model.elements import Event
-from dalembert.simulation import _complementarity
-from dalembert.simulation import right_hand_side as kernels
+from dalembert.simulation import _complementarity, right_hand_side
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.workspace import setup, workspace_of
@@ -108,7 +107,15 @@ def wrong_division(outputs: Sequence[Node]) -> list[Node]:
     return changed_graph(outputs, "divide", lambda y: rebuild_node("multiply", y.arguments))
 
 
-SHORTENING = (wrong_rate, wrong_velocity, wrong_power, wrong_coefficient, dropped_term, swapped_operand, wrong_division)
+OPTIMIZATION = (
+    wrong_rate,
+    wrong_velocity,
+    wrong_power,
+    wrong_coefficient,
+    dropped_term,
+    swapped_operand,
+    wrong_division,
+)
 
 
 def test_unmutated_programs_pass_every_check():
@@ -116,20 +123,20 @@ def test_unmutated_programs_pass_every_check():
     assert different_claims() == set()
 
 
-@pytest.mark.parametrize("mutation", SHORTENING)
+@pytest.mark.parametrize("mutation", OPTIMIZATION)
 def test_a_mutated_optimization_is_detected_by_prove_and_verify(monkeypatch, mutation):
-    right = kernels.optimize
-    monkeypatch.setattr(kernels, "shortened", lambda outputs: mutation(right(outputs)))
-    assert different_claims() == {"shortened = raw, lagrange", "shortened = raw, kane"}
+    right = right_hand_side.optimize
+    monkeypatch.setattr(right_hand_side, "optimize", lambda outputs: mutation(right(outputs)))
+    assert different_claims() == {"optimized = raw, lagrange", "optimized = raw, kane"}
     assert differing_programs() == {RIGHT_HAND_SIDE, LANES, TAYLOR}
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("key", ["kane", "hamilton", "gibbs_appell", "udwadia_kalaba", "volterra_reduced", "denoc"])
-@pytest.mark.parametrize("mutation", SHORTENING)
+@pytest.mark.parametrize("mutation", OPTIMIZATION)
 def test_a_mutated_optimization_is_detected_in_other_formalisms(monkeypatch, mutation, key):
-    right = kernels.optimize
-    monkeypatch.setattr(kernels, "shortened", lambda outputs: mutation(right(outputs)))
+    right = right_hand_side.optimize
+    monkeypatch.setattr(right_hand_side, "optimize", lambda outputs: mutation(right(outputs)))
     assert RIGHT_HAND_SIDE in differing_programs(key)
 
 
@@ -137,8 +144,8 @@ def test_a_mutated_optimization_is_detected_in_other_formalisms(monkeypatch, mut
 def test_verify_and_prove_detect_a_rate_that_is_wrong_by_one_percent(monkeypatch):
     assert dl.verify(mechanism(), states=40)
     assert dl.prove(mechanism())
-    right = kernels.optimize
-    monkeypatch.setattr(kernels, "shortened", lambda outputs: wrong_rate(right(outputs)))
+    right = right_hand_side.optimize
+    monkeypatch.setattr(right_hand_side, "optimize", lambda outputs: wrong_rate(right(outputs)))
     model = mechanism().parameters(c=1.0)  # other content: no cached result is reused
     agreement, proof = dl.verify(model, states=40), dl.prove(model)
     assert {name for name, row in agreement.programs.items() if row.status == "differs"} == {
@@ -253,27 +260,27 @@ def runs_in_lanes_equal_single_runs() -> bool:
     return all(found)
 
 
-def wrong_stages(scheme, control, crowd, surface, guarded, runs, *more):
+def wrong_stages(scheme, control, batch_rates, surface, guarded, runs, *more):
     A = scheme.A.copy()
     A[3, 0] *= 1 + 1e-9
-    return scheme._replace(A=A), control, crowd, surface, guarded, runs, *more
+    return scheme._replace(A=A), control, batch_rates, surface, guarded, runs, *more
 
 
-def wrong_start_of_a_lane(scheme, control, crowd, surface, guarded, runs, *more):
+def wrong_start_of_a_lane(scheme, control, batch_rates, surface, guarded, runs, *more):
     runs.constants[7] *= 1 + 1e-9
-    return scheme, control, crowd, surface, guarded, runs, *more
+    return scheme, control, batch_rates, surface, guarded, runs, *more
 
 
-def wrong_last_tile(scheme, control, crowd, surface, guarded, runs, *more):
+def wrong_last_tile(scheme, control, batch_rates, surface, guarded, runs, *more):
     runs.y0[32:] += 1e-9
-    return scheme, control, crowd, surface, guarded, runs, *more
+    return scheme, control, batch_rates, surface, guarded, runs, *more
 
 
 @pytest.mark.parametrize("mutation", [None, wrong_stages, wrong_start_of_a_lane, wrong_last_tile])
 def test_a_mutated_stepper_of_lanes_is_detected_by_a_single_run(monkeypatch, mutation):
-    right = lanes.text.compiled
+    right = lanes.lane_steps.compiled
     if mutation is not None:
-        monkeypatch.setattr(lanes.text, "compiled", lambda *arguments: right(*mutation(*arguments)))
+        monkeypatch.setattr(lanes.lane_steps, "compiled", lambda *arguments: right(*mutation(*arguments)))
     assert runs_in_lanes_equal_single_runs() is (mutation is None)
 
 
@@ -306,7 +313,7 @@ def dropped_root(monkeypatch):
     right = ModeManager.note
 
     def note(self, crossings, state):
-        crossings.noted = crossings.noted[1:]
+        crossings.recorded = crossings.recorded[1:]
         right(self, crossings, state)
 
     monkeypatch.setattr(ModeManager, "note", note)
@@ -321,7 +328,7 @@ def wrong_time(monkeypatch):
     right = ModeManager.note
 
     def note(self, crossings, state):
-        crossings.noted = [halt._replace(t=halt.t + 1e-6) for halt in crossings.noted]
+        crossings.recorded = [halt._replace(t=halt.t + 1e-6) for halt in crossings.recorded]
         right(self, crossings, state)
 
     monkeypatch.setattr(ModeManager, "note", note)
@@ -331,7 +338,7 @@ def wrong_state(monkeypatch):
     right = ModeManager.note
 
     def note(self, crossings, state):
-        crossings.noted = [halt._replace(t=halt.t, y=halt.y + 1e-6) for halt in crossings.noted]
+        crossings.recorded = [halt._replace(t=halt.t, y=halt.y + 1e-6) for halt in crossings.recorded]
         right(self, crossings, state)
 
     monkeypatch.setattr(ModeManager, "note", note)
@@ -405,11 +412,11 @@ def open_contact(monkeypatch):
 
     right = _rigid_contacts.solve_modes
 
-    def decided(problem, *hints):
+    def all_open(problem, *hints):
         found = right(problem, *hints)
         return replace(found, modes=tuple(_rigid_contacts.OPEN for _ in found.modes), forces=0 * found.forces)
 
-    monkeypatch.setattr(_rigid_contacts, "decided", decided)
+    monkeypatch.setattr(_rigid_contacts, "solve_modes", all_open)
 
 
 CONTACT = {

@@ -235,7 +235,7 @@ def test_the_optimized_program_of_every_formalism_is_proved():
     proof = prove(loaded(), seed=2)
     assert {claim.status for claim in proof.programs.values()} == {"proved"}
     assert set(proof.programs) == set(proof.formalisms)
-    assert "shortened = raw, kane" in str(proof)
+    assert "optimized = raw, kane" in str(proof)
 
 
 def test_a_large_factor_of_an_angle_raises_the_bound():

@@ -39,7 +39,7 @@ def report():
 
 def test_report_has_all_sections(report):
     page = report.html
-    for heading in ("Story", "Equations", "Evidence", "Model", "Sources"):
+    for heading in ("Overview", "Equations", "Evidence", "Model", "Sources"):
         assert f'"title":"{heading}"' in page
     assert "Lagrange" in page
     assert "Hamilton" in page
@@ -61,7 +61,7 @@ def test_report_is_self_contained_and_has_a_strict_policy(report):
         assert not {"src", "href"} & set(attributes) or tag == "a", (tag, attributes)
 
 
-def test_text_of_a_model_is_escaped(tmp_path):
+def test_descriptions_of_a_model_are_escaped(tmp_path):
     model = dl.Model(EVIL[:60], gravity=(0, -9.81, 0)).parameters(m=1.0)
     model.text = EVIL
     model.coordinate("x", start=1.0, description=EVIL, unit="m")
@@ -100,7 +100,7 @@ def test_argument_that_is_not_a_run_is_reported():
 
 def test_inapplicable_formalism_is_reported():
     run = dl.simulate("cart-pendulum", 0.1, samples=3)
-    (refused,) = dl.report(run, evidence=False).contents.known.refused
+    (refused,) = dl.report(run, evidence=False).contents.summary.refused
     with pytest.raises(InputError, match=f"{refused} does not apply to 'cart-pendulum'"):
         dl.report(run, formalisms=[refused])
 

@@ -90,11 +90,11 @@ def test_lineages_of_a_model_of_bodies():
     agreement = dl.verify(dl.load("cart-pendulum"), states=4, engines=["python"])
     assert (agreement.states, agreement.n_lineages, agreement.agrees) == (4, 4, True)
     names = [name for group in agreement.lineages.values() for name in group]
-    assert set(names) == {*catalog.KEYS, "recursion", "the principle"} - {"dirac"}  # the wheel is nonholonomic
+    assert set(names) == {*catalog.KEYS, "recursion", "d'Alembert's principle"} - {"dirac"}  # the wheel is nonholonomic
     assert len(names) == len(set(names))
     data = agreement.to_dict()
-    assert data["roads"] == 4
-    assert data["recursion"] == data["others"]["recursion"]
+    assert data["n_lineages"] == 4
+    assert data["recursion"] == data["other_methods"]["recursion"]
     assert data["formalisms"]["kane"]["lineage"] == ["bodies", "active forces"]
     assert {"facts": ["recursion"], "by": ["denoc", "recursion"]} in data["lineages"]
 

@@ -342,7 +342,7 @@ def test_methods_without_rigid_contact_forces_raise():
     "ask",
     [
         dl.equilibrium,
-        lambda m: dl.linearize(m, moving=True),
+        lambda m: dl.linearize(m, any_state=True),
         lambda m: dl.floquet(m, 1.0),
         lambda m: dl.sensitivity(m, 1.0, of=["m"]),
         lambda m: dl.export(dl.derive(m), "numpy", "never.py"),

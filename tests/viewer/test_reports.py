@@ -70,7 +70,7 @@ def looked_at(name, formalism, browser, tmp_path):
             np.testing.assert_allclose(found["rotation"], pose.rotation, atol=1e-6)
     page.frame()
     assert colors(page) > 12  # the canvas is not blank
-    for tab in ("Story", "Equations", "Evidence", "Model", "Sources"):
+    for tab in ("Overview", "Equations", "Evidence", "Model", "Sources"):
         page.value(f"[...document.querySelectorAll('[role=tab]')].find(x => x.textContent.trim() === '{tab}').click()")
         page.frame()
         assert (

@@ -334,11 +334,11 @@ class ConstraintDerivatives:
                     )
         return y
 
-    def free(self, y: np.ndarray, t: float, keep: set[int]) -> np.ndarray:
+    def free(self, y: np.ndarray, t: float, fixed: set[int]) -> np.ndarray:
         """Which coordinates may change to satisfy the constraints; raises if too many are fixed."""
         n, manifold = len(y) // 2, self._manifold
-        free = np.array([i not in keep for i in range(n)])
-        if not self.any or not keep:
+        free = np.array([i not in fixed for i in range(n)])
+        if not self.any or not fixed:
             return free
         facts = manifold.system.facts
         _, _, A, _ = manifold.evaluate(y[:n], y[n:], t, self.equations.values)
@@ -347,7 +347,7 @@ class ConstraintDerivatives:
         if int(rank.numeric_rank(rows[:, free], unit[free])) < len(manifold.rows):
             names = self.equations.model.coordinate_names
             raise InconsistentStateError(
-                f"sensitivity: with fixed initial values of {', '.join(names[i] for i in sorted(keep))}, the other coordinates "
+                f"sensitivity: with fixed initial values of {', '.join(names[i] for i in sorted(fixed))}, the other coordinates "
                 f"cannot satisfy the constraints of model '{self.equations.model.name}'. Name fewer initial values."
             )
         return free
@@ -381,23 +381,23 @@ class InitialState:
 
 
 def initial_state_of(
-    equations: BoundEquations, directions: Directions, q0: Start, qd0: Start, t0: float, keep: Sequence[str]
+    equations: BoundEquations, directions: Directions, q0: Start, qd0: Start, t0: float, fixed: Sequence[str]
 ) -> InitialState:
-    """The initial state of equations; coordinates in `keep` stay fixed, as named initial values do."""
+    """The initial state of equations; coordinates in `fixed` stay unchanged, as named initial values do."""
     model = equations.model
-    for name in keep:
+    for name in fixed:
         if name not in model.coordinate_names:
             raise InputError(
-                f"sensitivity, keep: there is no coordinate '{name}'. {suggest_name(name, model.coordinate_names)}"
+                f"sensitivity, fixed: there is no coordinate '{name}'. {suggest_name(name, model.coordinate_names)}"
             )
     unprojected = _unprojected_start(equations, directions, q0, qd0)
     constrained = ConstraintDerivatives(equations, directions)
     if not constrained.any:
         return InitialState(directions, t0, unprojected, None)
     y = np.concatenate(start_state(model.with_parameters(_changed(equations)), q0, qd0))
-    fixed = directions.fixed_coordinates | {model.coordinate_names.index(name) for name in keep}
+    indices = directions.fixed_coordinates | {model.coordinate_names.index(name) for name in fixed}
     return InitialState(
-        directions, t0, unprojected, constrained.correction_bases(y, t0, constrained.free(y, t0, fixed))
+        directions, t0, unprojected, constrained.correction_bases(y, t0, constrained.free(y, t0, indices))
     )
 
 

@@ -21,13 +21,13 @@ import numpy as np
 from dalembert.codegen.compiled_loop import CallableProgram, CompiledLoop, call
 from dalembert.codegen.linear_algebra import cholesky_in_place, solve_lower, solve_lower_transposed
 
-_LEAST = 1e-15  # relative damping against rounding errors of dependent rows
+_MIN_DAMPING = 1e-15  # relative damping against rounding errors of dependent rows
 _ROUNDING = 1e-15
-_IDLE = 0.99  # a step that leaves more than this fraction of |e|² makes no progress
-_PATIENCE = 4
-_TRIALS = 8  # steps with increasing damping
+_NO_PROGRESS = 0.99  # a step that leaves more than this fraction of |e|² makes no progress
+_MAX_STALLED = 4
+_MAX_TRIALS = 8  # steps with increasing damping
 # near a fold, where two solutions meet, Newton's step overshoots both and then returns to one; damped steps would stagnate
-_LEAPS, _NEAR, _FAR = 3, 1e-4, 1e-1
+_MAX_OVERSHOOTS, _NEAR, _FAR = 3, 1e-4, 1e-1
 
 
 class SearchTask(NamedTuple):
@@ -40,8 +40,8 @@ class SearchTask(NamedTuple):
     lower: np.ndarray
     upper: np.ndarray
     low: np.ndarray  # lower ends and widths of the ranges of the starts
-    wide: np.ndarray
-    spread: np.ndarray  # increment between consecutive starts, as a fraction of `wide`
+    width: np.ndarray
+    spread: np.ndarray  # increment between consecutive starts, as a fraction of `width`
 
 
 class Effort(NamedTuple):
@@ -57,7 +57,7 @@ class WorkArrays(NamedTuple):
 
     x: np.ndarray  # (n + 1,): coordinates and time
     trial: np.ndarray
-    there: np.ndarray  # outputs of the program
+    outputs: np.ndarray  # outputs of the program
     e: np.ndarray
     J: np.ndarray
     new_e: np.ndarray
@@ -76,7 +76,7 @@ def search_configuration(
     starts: np.ndarray,
     t: float,
     out: np.ndarray,
-    left: np.ndarray,
+    residuals: np.ndarray,
     counts: np.ndarray,
 ) -> None:
     """Write the configuration found for each target, the largest entry of |e|, and the numbers of steps and searches.
@@ -84,15 +84,15 @@ def search_configuration(
     `targets` (K, targets · 12) are positions and rotations by rows, `starts` (K, n) the first configuration of each search.
     """
     n, m = len(task.units), len(task.sizes)
-    outputs = m * (n + 1)
+    n_outputs = m * (n + 1)
     for k in range(len(task.kinds)):
         m += 3 * (task.kinds[k, 0] + task.kinds[k, 1])
-        outputs += task.kinds[k, 0] * (3 + 3 * n) + task.kinds[k, 1] * (9 + 3 * n)
+        n_outputs += task.kinds[k, 0] * (3 + 3 * n) + task.kinds[k, 1] * (9 + 3 * n)
     k = min(m, n)
-    room = WorkArrays(
+    work = WorkArrays(
         np.empty(n + 1),
         np.empty(n + 1),
-        np.empty(outputs),
+        np.empty(n_outputs),
         np.empty(m),
         np.empty((m, n)),
         np.empty(m),
@@ -103,18 +103,18 @@ def search_configuration(
         np.empty(n),
     )
     for i in range(len(targets)):
-        left[i], counts[i, 0], counts[i, 1] = np.inf, 0, 0
+        residuals[i], counts[i, 0], counts[i, 1] = np.inf, 0, 0
         for search in range(effort.starts):
-            _start_configuration(task, starts[i], search, room.x)
-            room.x[n] = t
-            rest, steps = _searched(machine, task, effort, targets[i], room)
+            _start_configuration(task, starts[i], search, work.x)
+            work.x[n] = t
+            residual, steps = _search(machine, task, effort, targets[i], work)
             counts[i, 0] += steps
             counts[i, 1] += 1
-            if rest < left[i]:
-                left[i] = rest
+            if residual < residuals[i]:
+                residuals[i] = residual
                 for j in range(n):
-                    out[i, j] = room.x[j]
-            if left[i] <= effort.tolerance:
+                    out[i, j] = work.x[j]
+            if residuals[i] <= effort.tolerance:
                 break
 
 
@@ -124,49 +124,49 @@ def _start_configuration(task: SearchTask, start: np.ndarray, search: int, x: np
         x[j] = start[j]
         if search and task.units[j] > 0.0:
             share = 0.5 + search * task.spread[j]
-            x[j] = task.low[j] + task.wide[j] * (share - np.floor(share))
+            x[j] = task.low[j] + task.width[j] * (share - np.floor(share))
         x[j] = min(max(x[j], task.lower[j]), task.upper[j]) if task.units[j] > 0.0 else x[j]
 
 
-def _searched(
-    machine: CallableProgram, task: SearchTask, effort: Effort, target: np.ndarray, room: WorkArrays
+def _search(
+    machine: CallableProgram, task: SearchTask, effort: Effort, target: np.ndarray, work: WorkArrays
 ) -> tuple[float, int]:
     """The largest entry of |e| after one search and the number of its steps; x, e and J are those at its end."""
-    n, e = len(task.units), room.e
-    rest = _evaluate(machine, task, target, room.x, room.there, e, room.J)
-    size, mu, idle, step, leaps = _squared(e), 0.1, 0, 0, 0
-    while step < effort.steps and rest > _ROUNDING and idle < _PATIENCE:
-        taken, done, new, new_rest = False, rest <= effort.tolerance, size, rest
-        for _ in range(_TRIALS):
+    n, e = len(task.units), work.e
+    residual = _evaluate(machine, task, target, work.x, work.outputs, e, work.J)
+    size, mu, stalled, step, overshoots = _squared(e), 0.1, 0, 0, 0
+    while step < effort.steps and residual > _ROUNDING and stalled < _MAX_STALLED:
+        accepted, done, new, new_residual = False, residual <= effort.tolerance, size, residual
+        for _ in range(_MAX_TRIALS):
             step += 1
-            if not _stepped(task, room, mu * 0.5 * size):
+            if not _write_step(task, work, mu * 0.5 * size):
                 return np.inf, step
-            room.trial[n] = room.x[n]
-            new_rest = _evaluate(machine, task, target, room.trial, room.there, room.new_e, room.new_J)
-            new = _squared(room.new_e)
+            work.trial[n] = work.x[n]
+            new_residual = _evaluate(machine, task, target, work.trial, work.outputs, work.new_e, work.new_J)
+            new = _squared(work.new_e)
             if new < size:
-                taken = True
+                accepted = True
                 break
-            if not done and leaps < _LEAPS and size < _NEAR and new < _FAR:
-                leaps, taken, mu = leaps + 1, True, 1e-3
+            if not done and overshoots < _MAX_OVERSHOOTS and size < _NEAR and new < _FAR:
+                overshoots, accepted, mu = overshoots + 1, True, 1e-3
                 break
             if done:  # one more step, to machine precision
-                return rest, step
+                return residual, step
             mu *= 8.0
-        if not taken:
-            return rest, step
-        idle = idle + 1 if new > _IDLE * size else 0
+        if not accepted:
+            return residual, step
+        stalled = stalled + 1 if new > _NO_PROGRESS * size else 0
         mu = max(mu * (0.25 if new < 0.5 * size else 0.7), 1e-3)
-        size, rest = new, new_rest
+        size, residual = new, new_residual
         for j in range(n):
-            room.x[j] = room.trial[j]
+            work.x[j] = work.trial[j]
         for i in range(len(e)):
-            e[i] = room.new_e[i]
+            e[i] = work.new_e[i]
             for j in range(n):
-                room.J[i, j] = room.new_J[i, j]
+                work.J[i, j] = work.new_J[i, j]
         if done:
-            return rest, step
-    return rest, step
+            return residual, step
+    return residual, step
 
 
 def _squared(e: np.ndarray) -> float:
@@ -181,30 +181,30 @@ def _evaluate(
     task: SearchTask,
     target: np.ndarray,
     x: np.ndarray,
-    there: np.ndarray,
+    outputs: np.ndarray,
     e: np.ndarray,
     J: np.ndarray,
 ) -> float:
     """Write e and J = −∂e/∂q in the units of the coordinates; return the largest entry of |e|, infinite for NaN."""
     n, at, row, length = len(task.units), 0, 0, task.length
-    call(machine.one, x, machine.p, machine.tables, there)
+    call(machine.one, x, machine.p, machine.tables, outputs)
     for k in range(len(task.kinds)):
         if task.kinds[k, 0]:
             for i in range(3):
-                e[row + i] = (target[12 * k + i] - there[at + i]) / length
+                e[row + i] = (target[12 * k + i] - outputs[at + i]) / length
                 for j in range(n):
-                    J[row + i, j] = there[at + 3 + i * n + j] * task.units[j] / length
+                    J[row + i, j] = outputs[at + 3 + i * n + j] * task.units[j] / length
             at, row = at + 3 + 3 * n, row + 3
         if task.kinds[k, 1]:
-            _rotation_error(there[at : at + 9], target[12 * k + 3 : 12 * k + 12], e[row : row + 3])
+            _rotation_error(outputs[at : at + 9], target[12 * k + 3 : 12 * k + 12], e[row : row + 3])
             for i in range(3):
                 for j in range(n):
-                    J[row + i, j] = there[at + 9 + i * n + j] * task.units[j]
+                    J[row + i, j] = outputs[at + 9 + i * n + j] * task.units[j]
             at, row = at + 9 + 3 * n, row + 3
     for i in range(len(task.sizes)):
-        e[row + i] = -there[at + i] / task.sizes[i]
+        e[row + i] = -outputs[at + i] / task.sizes[i]
         for j in range(n):
-            J[row + i, j] = there[at + len(task.sizes) + i * n + j] * task.units[j] / task.sizes[i]
+            J[row + i, j] = outputs[at + len(task.sizes) + i * n + j] * task.units[j] / task.sizes[i]
     largest = 0.0
     for i in range(len(e)):
         largest = max(largest, abs(e[i])) if e[i] == e[i] else np.inf
@@ -223,13 +223,13 @@ def _rotation_error(R: np.ndarray, wanted: np.ndarray, out: np.ndarray) -> None:
     sine = np.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
     cosine = 0.5 * (E[0, 0] + E[1, 1] + E[2, 2] - 1.0)
     if cosine < -0.9999:  # nearly half a turn: the axis is the longest column of E + Eᵀ + (1 − tr E) 1
-        most = 0
+        largest = 0
         for i in range(1, 3):
-            most = i if E[i, i] > E[most, most] else most
+            largest = i if E[i, i] > E[largest, largest] else largest
         length = 0.0
         axis = np.empty(3)
         for i in range(3):
-            axis[i] = E[i, most] + E[most, i] + (1.0 - 2.0 * cosine - 1.0 if i == most else 0.0)
+            axis[i] = E[i, largest] + E[largest, i] + (1.0 - 2.0 * cosine - 1.0 if i == largest else 0.0)
             length += axis[i] * axis[i]
         side = 0.0
         for i in range(3):
@@ -243,31 +243,31 @@ def _rotation_error(R: np.ndarray, wanted: np.ndarray, out: np.ndarray) -> None:
             out[i] *= factor
 
 
-def _stepped(task: SearchTask, room: WorkArrays, damping: float) -> bool:
+def _write_step(task: SearchTask, work: WorkArrays, damping: float) -> bool:
     """Write the trial after one step; coordinates at a limit do not pass it. False if the step cannot be computed."""
-    n, free, x = len(task.units), room.free, room.x
+    n, free, x = len(task.units), work.free, work.x
     for j in range(n):
         free[j] = 1.0 if task.units[j] > 0.0 else 0.0
     for _ in range(n):
-        if not _solved(room, damping):
+        if not _solve_step(work, damping):
             return False
         changed = False
         for j in range(n):
-            move = room.step[j]
+            move = work.step[j]
             if free[j] > 0.0 and ((x[j] <= task.lower[j] and move < 0.0) or (x[j] >= task.upper[j] and move > 0.0)):
                 free[j], changed = 0.0, True
         if not changed:
             break
     for j in range(n):
-        room.trial[j] = x[j]
+        work.trial[j] = x[j]
         if free[j] > 0.0:
-            room.trial[j] = min(max(x[j] + room.step[j] * task.units[j], task.lower[j]), task.upper[j])
+            work.trial[j] = min(max(x[j] + work.step[j] * task.units[j], task.lower[j]), task.upper[j])
     return True
 
 
-def _solved(room: WorkArrays, damping: float) -> bool:
+def _solve_step(work: WorkArrays, damping: float) -> bool:
     """Write the damped step of the free coordinates, using the smaller of J Jᵀ and JᵀJ."""
-    J, e, S, b, free, step = room.J, room.e, room.square, room.right, room.free, room.step
+    J, e, S, b, free, step = work.J, work.e, work.square, work.right, work.free, work.step
     m, n = J.shape
     trace = 0.0
     if m <= n:
@@ -292,7 +292,7 @@ def _solved(room: WorkArrays, damping: float) -> bool:
                 S[i, k] = total * free[i] * free[k]
             trace += S[i, i]
     for i in range(len(b)):
-        S[i, i] += damping + _LEAST * trace + 1e-300
+        S[i, i] += damping + _MIN_DAMPING * trace + 1e-300
     if not cholesky_in_place(S, 0.0, np.inf):  # not positive definite because of rounding errors: no step
         return False
     solve_lower(S, b)

@@ -280,7 +280,7 @@ class SaltationMatrices:
                 )
 
     @cached_property
-    def _held(self) -> FrozenModel:
+    def _frozen_model(self) -> FrozenModel:
         return freeze_conditions(self.equations.derivation.setup.declared.replaced(events=()))
 
     def _instant(self, t: float) -> float:
@@ -349,7 +349,7 @@ class SaltationMatrices:
         system = equations.workspace.system
         rates: list[Scalar] = list(system.qd)
         if record.switching:
-            g = next(each for each in self._held.switches if each.title == record.name).at(system.motion)
+            g = next(each for each in self._frozen_model.switches if each.title == record.name).at(system.motion)
         else:
             event = self._event(record)
             self._require_constant(event)
@@ -374,7 +374,9 @@ class SaltationMatrices:
                 )
 
     def _require_continuous(self, rates: np.ndarray, new: np.ndarray, t: float) -> None:
-        if np.abs(new - rates).max() > _EQUAL * (1.0 + np.abs(rates).max()) or (self.order == 2 and self._held.tables):
+        if np.abs(new - rates).max() > _EQUAL * (1.0 + np.abs(rates).max()) or (
+            self.order == 2 and self._frozen_model.tables
+        ):
             raise NotApplicableError(
                 f"sensitivity: at t = {t:.9g} a table of the model has a corner, where derivatives of this order do not exist. "
                 "Use a smooth profile instead of the table, or end the run before."

@@ -78,7 +78,7 @@ def gradient(
     q0: Start = None,
     qd0: Start = None,
     t0: float = 0.0,
-    keep: Sequence[str] = (),
+    fixed: Sequence[str] = (),
     integrator: str | None = None,
     parameters: Mapping[str, float] | None = None,
 ) -> Gradient:
@@ -128,7 +128,7 @@ def gradient(
     require_differentiable(equations, "gradient")
     directions = directions_of(equations.model, of, "gradient")
     equations.derivation.require_differentiable_by(directions.parameters, "gradient")
-    y = initial_state_of(equations, directions, q0, qd0, t0, keep).at(equations, {}, 1)
+    y = initial_state_of(equations, directions, q0, qd0, t0, fixed).at(equations, {}, 1)
     n = directions.coordinates
     settings = Settings(dense=True)
     found = integrate_segments(

@@ -202,22 +202,22 @@ class DesiredState(NamedTuple):
     acceleration: np.ndarray
 
 
-def gain(given: object, where: str) -> float:
+def gain(value: object, where: str) -> float:
     """Convert a gain to a finite float."""
-    if not is_real(given):
-        raise InputError(f"{where}: got {short_repr(given)}. Expected a number.")
-    return float(cast("float", given))
+    if not is_real(value):
+        raise InputError(f"{where}: got {short_repr(value)}. Expected a number.")
+    return float(cast("float", value))
 
 
-def target_of(given: object, shape: tuple[int, ...], where: str) -> Callable[[float], DesiredState]:
+def target_of(target: object, shape: tuple[int, ...], where: str) -> Callable[[float], DesiredState]:
     """A target as a function of time: a constant, a profile, or a function of time that returns x or (x, ẋ, ẍ)."""
-    if isinstance(given, Profile):
-        profile = given
+    if isinstance(target, Profile):
+        profile = target
         _require(profile.position(0.0), shape, where)
         return lambda t: DesiredState(*profile(t))
-    if callable(given):
-        return lambda t: _desired(given(t), shape, f"{where} at t = {t:.9g}")
-    constant = DesiredState(_require(given, shape, where), np.zeros(shape), np.zeros(shape))
+    if callable(target):
+        return lambda t: _desired(target(t), shape, f"{where} at t = {t:.9g}")
+    constant = DesiredState(_require(target, shape, where), np.zeros(shape), np.zeros(shape))
     return lambda t: constant
 
 
@@ -529,7 +529,7 @@ class LQR:
         names, bodies = actuated_joints(model, actuated, "LQR")
         n = len(model.coordinate_names)
         position = model.initial[0] if q is None else _vector(q, n, "q")
-        about = linearize(_undriven(model), at=position, inputs=names, moving=True)
+        about = linearize(_undriven(model), at=position, inputs=names, any_state=True)
         _require_rest(about, names)
         weights = about.shapes.T @ _weights(Q, 2 * n, "Q") @ about.shapes
         law = cls(about.A, about.B, weights, R, u0=about.u0)
@@ -550,7 +550,7 @@ def _require_rest(about: Linearization, names: Sequence[str]) -> None:
         return
     raise InputError(
         f"LQR: q = {about.q.tolist()} is not an equilibrium for any forces along {', '.join(names)}: {about.reason}. "
-        "Expected a position that the actuated coordinates can hold. Find one with dl.equilibrium(model, keep=[...])."
+        "Expected a position that the actuated coordinates can hold. Find one with dl.equilibrium(model, fixed=[...])."
     )
 
 

@@ -137,8 +137,8 @@ class Equilibrium(FrozenValue, Tabular):
             "stability": self.stability,
             "reason": self.reason,
             "multipliers": dict(self.multipliers),
-            "holding": dict(self.holding_forces),
-            "sought": dict(self.unknowns),
+            "holding_forces": dict(self.holding_forces),
+            "unknowns": dict(self.unknowns),
             "loads": {name: force.tolist() for name, force in self.loads.items()},
         }
 
@@ -154,7 +154,7 @@ class Equilibrium(FrozenValue, Tabular):
         state = Table(head, rows, f"{self.kind.capitalize()} of '{self.model.name}'", (self._verdict,))
         forces = [(f"λ of {name}", x) for name, x in self.multipliers.items()]
         forces += [(f"force that holds {name}", x) for name, x in self.holding_forces.items()]
-        forces += [(f"{name}, sought", x) for name, x in self.unknowns.items()]
+        forces += [(f"{name}, solved for", x) for name, x in self.unknowns.items()]
         found = tuple((name, format_cell(float(x))) for name, x in forces)
         return (state, Table(("what acts", "value"), found, "Forces")) if found else (state,)
 
@@ -317,14 +317,14 @@ def _read(
     space: Workspace, fixed: Sequence[str], speeds: Mapping[str, float] | None, unknowns: Sequence[str]
 ) -> SearchRequest:
     names, parameters = space.model.coordinate_names, space.model.parameter_values
-    for option, names_given, known in (
+    for option, entries, known in (
         ("fixed", fixed, names),
         ("speeds", list(speeds or {}), names),
         ("unknowns", unknowns, [*names, *parameters]),
     ):
-        if not is_str_sequence(names_given):
-            raise InputError(f"equilibrium, {option}: got {short_repr(names_given)}. Expected a list of str.")
-        for name in names_given:
+        if not is_str_sequence(entries):
+            raise InputError(f"equilibrium, {option}: got {short_repr(entries)}. Expected a list of str.")
+        for name in entries:
             if name not in known:
                 raise InputError(f"equilibrium, {option}: there is no '{name}'. {suggest_name(name, known)}")
     if unknowns and len(unknowns) != len(fixed):
@@ -348,14 +348,14 @@ class EquilibriumSearch:
     q: np.ndarray
     qd: np.ndarray
     t: float
-    asked: SearchRequest
+    request: SearchRequest
     seed: int = _SEED
     values: np.ndarray | None = None  # of the parameters; None: those of the model
     tried: int = 0
 
     def __post_init__(self) -> None:
-        self.qd[list(self.asked.speeds)] = list(self.asked.speeds.values())
-        self.residuals: Residuals = residuals_of(self.space, self.asked.parameters)
+        self.qd[list(self.request.speeds)] = list(self.request.speeds.values())
+        self.residuals: Residuals = residuals_of(self.space, self.request.parameters)
         self.search = Search(self.residuals, self._unknowns())
         self._begin_rates()
         self.assembler = Assembler(self.space.model, {}, ())
@@ -382,38 +382,38 @@ class EquilibriumSearch:
     def _rates(self, number: int) -> np.ndarray:
         """Start values of the unknown rates: zero for the first start, then random up to the fastest prescribed rate."""
         out, scales = np.zeros(len(self.q)), self.space.facts.scales.velocities
-        if number and self.asked.rates:
-            rng, rows = np.random.default_rng((self.seed, number)), list(self.asked.rates)
-            fastest = max([1.0, *(abs(x) / scales[i] for i, x in self.asked.speeds.items())])
+        if number and self.request.rates:
+            rng, rows = np.random.default_rng((self.seed, number)), list(self.request.rates)
+            fastest = max([1.0, *(abs(x) / scales[i] for i, x in self.request.speeds.items())])
             out[rows] = scales[rows] * fastest * rng.uniform(-1, 1, len(rows))
         return out
 
     def _unknowns(self) -> Unknowns:
         """Positions that are neither fixed nor decoupled; rates that are unknown, or constrained by prescribed ones."""
-        asked, n, places = self.asked, len(self.q), self.residuals.row_slices
-        driven = np.abs(self.residuals.at(self._point(self.q))[places["velocity"]]).max(initial=0.0) > 0
-        steady = bool(asked.speeds or asked.rates or driven)
+        request, n, slices = self.request, len(self.q), self.residuals.row_slices
+        driven = np.abs(self.residuals.at(self._point(self.q))[slices["velocity"]]).max(initial=0.0) > 0
+        steady = bool(request.speeds or request.rates or driven)
         slopes = self.residuals.slopes(self._point(self.q))
-        acts = np.abs(np.concatenate([slopes.rows(places[x]).q for x in ("dynamics", "velocity")])).max(
+        acts = np.abs(np.concatenate([slopes.rows(slices[x]).q for x in ("dynamics", "velocity")])).max(
             axis=0, initial=0.0
         )
-        positioned = np.abs(slopes.rows(places["position"]).q).max(axis=0, initial=0.0)
-        constrained = np.abs(slopes.rows(places["velocity"]).qd).max(axis=0, initial=0.0)
+        positioned = np.abs(slopes.rows(slices["position"]).q).max(axis=0, initial=0.0)
+        constrained = np.abs(slopes.rows(slices["velocity"]).qd).max(axis=0, initial=0.0)
         ignorable = [i for i in range(n) if steady and not acts[i]]  # constant rates are possible
         decoupled = [i for i in ignorable if not positioned[i]]
-        for i in (*asked.speeds, *asked.rates):
+        for i in (*request.speeds, *request.rates):
             if i not in decoupled:
                 name = self.space.model.coordinate_names[i]
                 raise InputError(
                     f"equilibrium, speeds: the equations depend on '{name}', so its rate cannot be constant. Expected an "
                     f"ignorable coordinate. {self.space.facts.reasons[name].capitalize()}."
                 )
-        rates = [i for i in ignorable if i in asked.rates or (constrained[i] and i not in asked.speeds)]
+        rates = [i for i in ignorable if i in request.rates or (constrained[i] and i not in request.speeds)]
         names = list(self.space.model.parameter_values)
-        free = tuple(i for i in range(n) if i not in asked.fixed and i not in decoupled)
-        has_unknowns = bool(asked.rates or asked.parameters)
-        rows = tuple(i for i in range(n) if has_unknowns or i not in asked.fixed)
-        return Unknowns(free, tuple(rates), tuple(names.index(p) for p in asked.parameters), rows, steady)
+        free = tuple(i for i in range(n) if i not in request.fixed and i not in decoupled)
+        has_unknowns = bool(request.rates or request.parameters)
+        rows = tuple(i for i in range(n) if has_unknowns or i not in request.fixed)
+        return Unknowns(free, tuple(rates), tuple(names.index(p) for p in request.parameters), rows, steady)
 
     def all_from(self, starts: Sequence[np.ndarray]) -> list[Equilibrium]:
         """The distinct equilibria found from all starts."""
@@ -426,24 +426,24 @@ class EquilibriumSearch:
                 roots.append(self.search.root(self.search.descend(point)))
             for root in roots:
                 if root is not None and self._is_proper(root):
-                    root = replace(root, q=self._near(root))
+                    root = replace(root, q=self._nearest_turns(root))
                     pose = self._pose(root)
                     if all(np.abs(pose - other).max(initial=0.0) > _DISTINCT for other, _ in found):
-                        found.append((pose, self._described(root)))
+                        found.append((pose, self._equilibrium(root)))
         return [
             each for k, (_, each) in enumerate(found) if not any(_of_one_family(each, other) for _, other in found[:k])
         ]
 
-    def _near(self, root: OperatingPoint) -> np.ndarray:
+    def _nearest_turns(self, root: OperatingPoint) -> np.ndarray:
         """The same configuration with angles shifted by full turns toward the start, if that changes nothing."""
         if self.space.model.bodies:
             return self.assembler.without_full_turns(root.q, self.q, self.t)
         q = root.q.copy()
-        for i in self._turning(root):
+        for i in self._periodic_angles(root):
             q[i] -= 2 * np.pi * np.round((q[i] - self.q[i]) / (2 * np.pi))
         return q
 
-    def _turning(self, root: OperatingPoint) -> list[int]:
+    def _periodic_angles(self, root: OperatingPoint) -> list[int]:
         """The angles of a model defined by energies that are periodic in 2π."""
         here, names = self.residuals.at(root), self.space.model.coordinate_names
         shifted = [root.q + 2 * np.pi * row for row in np.eye(len(names))]
@@ -456,12 +456,12 @@ class EquilibriumSearch:
         """The poses of the bodies, with the unknown rates and parameters."""
         unknowns, scales = self.search.unknowns, self.space.facts.scales
         rates = root.qd[list(unknowns.qd)] / scales.velocities[list(unknowns.qd)]
-        values, usual = root.parameters[list(unknowns.parameters)], self.space.values[list(unknowns.parameters)]
+        values, defaults = root.parameters[list(unknowns.parameters)], self.space.values[list(unknowns.parameters)]
         pose = self.assembler.pose(root.q, self.t)
         if not self.space.model.bodies:
-            angles = self._turning(root)
+            angles = self._periodic_angles(root)
             pose = np.concatenate([np.delete(pose, angles), np.cos(root.q[angles]), np.sin(root.q[angles])])
-        return np.concatenate([pose, rates, values / np.maximum(np.abs(usual), 1e-300)])
+        return np.concatenate([pose, rates, values / np.maximum(np.abs(defaults), 1e-300)])
 
     def _is_proper(self, root: OperatingPoint) -> bool:
         try:
@@ -470,16 +470,16 @@ class EquilibriumSearch:
             return False
         return True
 
-    def _described(self, root: OperatingPoint) -> Equilibrium:
+    def _equilibrium(self, root: OperatingPoint) -> Equilibrium:
         model, scales, unknowns = self.space.model, self.space.facts.scales, self.search.unknowns
         names, parameters = model.coordinate_names, list(model.parameter_values)
         r = self.residuals.at(root)[self.residuals.row_slices["dynamics"]]
-        holding = {i: float(r[i]) for i in self.asked.fixed if i not in unknowns.rows}
+        holding = {i: float(r[i]) for i in self.request.fixed if i not in unknowns.rows}
         stability = self._stability(root, holding)
         values = dict(zip(parameters, root.parameters.tolist(), strict=True))
         loads = load_forces(model, values, np.array([self.t]), root.q[:, None], root.qd[:, None])
-        unknown = {names[i]: float(root.qd[i]) for i in self.asked.rates}
-        unknown |= {name: values[name] for name in self.asked.parameters}
+        unknown = {names[i]: float(root.qd[i]) for i in self.request.rates}
+        unknown |= {name: values[name] for name in self.request.parameters}
         return Equilibrium(
             self.space.declared,
             root.q,

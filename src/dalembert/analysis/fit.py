@@ -47,7 +47,7 @@ def fit(
     q0: Start = None,
     qd0: Start = None,
     t0: float | None = None,
-    keep: Sequence[str] = (),
+    fixed: Sequence[str] = (),
     formalism: str = "lagrange",
     integrator: str | None = None,
     rtol: float | None = None,
@@ -107,7 +107,7 @@ def fit(
         raise InputError(f"fit: t0 is {first:g}. Expected at most {found.t[0]:g}, the first time of the data.")
     times = found.t if first == found.t[0] else np.concatenate([[first], found.t])
     settings = Settings(rtol, atol)
-    origin = initial_state_of(equations, directions, q0, qd0, first, keep)
+    origin = initial_state_of(equations, directions, q0, qd0, first, fixed)
     task = RunOptions(None, None, None, first, integrator, None, times.tolist(), True, settings, change_charts=False)
     motion = DifferentiatedTrajectory(equations, directions, origin, task)
     start = _start(motion, {str(name): equations.model.number(x, f"fit, {name}") for name, x in guesses.items()})
@@ -162,7 +162,7 @@ class _Search:
     data: Measured
     start: np.ndarray
     limits: np.ndarray
-    most: int
+    max_runs: int
     evaluations: int = 0
     _last: tuple[bytes, np.ndarray, np.ndarray, Sensitivity] | None = field(default=None, repr=False)
 
@@ -209,37 +209,37 @@ class _Search:
         """The least-squares step from x along `basis`, by SciPy."""
         from scipy.optimize import least_squares
 
-        there, penalty = self.data.mask, [1e3 * np.sqrt(self.data.mask.sum())]
+        mask, penalty = self.data.mask, [1e3 * np.sqrt(self.data.mask.sum())]
 
         def residuals(z: np.ndarray) -> np.ndarray:
             try:
                 value = self._run(x + basis @ z)[0]
             except DalembertError:
-                return np.full(int(there.sum()), penalty[0])  # a failed run is rejected as a large residual
-            scaled = ((value - self.data.values) / noise[:, None])[there]
+                return np.full(int(mask.sum()), penalty[0])  # a failed run is rejected as a large residual
+            scaled = ((value - self.data.values) / noise[:, None])[mask]
             penalty[0] = max(penalty[0], 10 * float(np.abs(scaled).max()))
             return scaled
 
         limits = self.limits / self._scale - x
         bounds = tuple(limits) if np.isfinite(limits).any() else (-np.inf, np.inf)
         search: Any = least_squares  # its stubs do not accept a function for the Jacobian
-        options = {"method": "trf", "ftol": 1e-13, "xtol": 1e-11, "gtol": 1e-13, "max_nfev": self.most}
+        options = {"method": "trf", "ftol": 1e-13, "xtol": 1e-11, "gtol": 1e-13, "max_nfev": self.max_runs}
         start = np.zeros(basis.shape[1])
         found = search(residuals, start, lambda z: self._slopes(x + basis @ z, noise) @ basis, bounds, **options)
         if found.status == 0:
             raise SimulationError(
-                f"fit: no convergence after {self.most} runs; the parameters are {(x + basis @ found.x) * self._scale}. Start "
-                "closer, give bounds, or increase `most`."
+                f"fit: no convergence after {self.max_runs} runs; the parameters are {(x + basis @ found.x) * self._scale}. "
+                "Start closer, give bounds, or increase `max_runs`."
             )
         return found.x
 
     def fit(self, noise: np.ndarray | None) -> Fit:
         """The fit with known noise, or with noise estimated from the residuals of each column."""
-        x, there = self.start / self._scale, self.data.mask
-        count, freedom = len(x), int(there.sum()) - len(x)
-        if freedom < 0:
+        x, mask = self.start / self._scale, self.data.mask
+        count, degrees_of_freedom = len(x), int(mask.sum()) - len(x)
+        if degrees_of_freedom < 0:
             raise InputError(
-                f"fit: {count} parameters cannot be identified from {int(there.sum())} measurements. Measure more, or fit fewer."
+                f"fit: {count} parameters cannot be identified from {int(mask.sum())} measurements. Measure more, or fit fewer."
             )
         if noise is not None:
             x = self._solve(x, noise)
@@ -248,17 +248,17 @@ class _Search:
             noise = np.where(spread > 0, spread, 1.0)
             for _ in range(_ROUNDS):
                 x = self._solve(x, noise)
-                noise = self._residual_noise(x, freedom)
-        return self._fit(x, noise, freedom)
+                noise = self._residual_noise(x, degrees_of_freedom)
+        return self._fit(x, noise, degrees_of_freedom)
 
-    def _residual_noise(self, x: np.ndarray, freedom: int) -> np.ndarray:
+    def _residual_noise(self, x: np.ndarray, degrees_of_freedom: int) -> np.ndarray:
         """The noise of each column from its residuals; degrees of freedom are distributed evenly over the measurements."""
         residuals = np.where(self.data.mask, self._run(x)[0] - self.data.values, 0.0)
-        counts = self.data.mask.sum(axis=1) * max(freedom, 1) / max(int(self.data.mask.sum()), 1)
+        counts = self.data.mask.sum(axis=1) * max(degrees_of_freedom, 1) / max(int(self.data.mask.sum()), 1)
         size = np.maximum(np.nanmax(np.abs(self.data.values), axis=1), 1e-300)
         return np.maximum(np.sqrt((residuals**2).sum(axis=1) / np.maximum(counts, 1e-300)), 1e-14 * size)
 
-    def _fit(self, x: np.ndarray, noise: np.ndarray, freedom: int) -> Fit:
+    def _fit(self, x: np.ndarray, noise: np.ndarray, degrees_of_freedom: int) -> Fit:
         value, _, run = self._run(x)
         names = self.motion.directions.names
         covariance, notes = covariance_of(self._slopes(x, noise), self._scale, names)
@@ -269,7 +269,7 @@ class _Search:
             notes += (f"{', '.join(at)} ended at a bound, where the uncertainty is not valid.",)
         sigma = dict(zip(self.data.names, noise.tolist(), strict=True))
         return Fit(
-            names, x * self._scale, covariance, self.start, run, self.data, residuals, sigma, chi2, freedom,
+            names, x * self._scale, covariance, self.start, run, self.data, residuals, sigma, chi2, degrees_of_freedom,
             self.evaluations, notes,
         )  # fmt: skip
 
@@ -338,7 +338,7 @@ class Fit(FrozenValue, Tabular):
     residuals: np.ndarray  # data minus model, (columns, samples)
     sigma: dict[str, float]  # standard deviations of the measurements, by column
     chi2: float  # Σ (residual / σ)²
-    degrees_of_freedom: int  # degrees of freedom: measurements minus parameters
+    degrees_of_freedom: int  # measurements minus parameters
     evaluations: int
     notes: tuple[str, ...] = ()
 
@@ -374,7 +374,7 @@ class Fit(FrozenValue, Tabular):
             "covariance": self.covariance.tolist(),
             "sigma": self.sigma,
             "chi2": self.chi2,
-            "freedom": self.degrees_of_freedom,
+            "degrees_of_freedom": self.degrees_of_freedom,
             "evaluations": self.evaluations,
             "notes": list(self.notes),
         }
@@ -391,15 +391,10 @@ class Fit(FrozenValue, Tabular):
             f"χ² = {self.chi2:.4g} with {self.degrees_of_freedom} degrees of freedom."
         )
         columns = ("parameter", "value", "± σ", "95 %", "before")
-        rms_rows = [
-            (
-                name,
-                format_cell(float(np.sqrt(np.nanmean(row**2)))),
-                format_cell(self.sigma[name]),
-                str(int(np.isfinite(row).sum())),
-            )
-            for name, row in zip(self.data.names, self.residuals, strict=True)
-        ]
+        rms_rows = []
+        for name, row in zip(self.data.names, self.residuals, strict=True):
+            rms, count = float(np.sqrt(np.nanmean(row**2))), int(np.isfinite(row).sum())
+            rms_rows.append((name, format_cell(rms), format_cell(self.sigma[name]), str(count)))
         measured = Table(("measured", "residual (rms)", "σ", "samples"), tuple(rms_rows), "", self.notes)
         return Table(columns, tuple(rows), title), measured
 
@@ -433,18 +428,14 @@ def covariance_of(J: np.ndarray, scale: np.ndarray, names: tuple[str, ...]) -> t
     for direction in Vt[~identifiable]:
         share = np.abs(direction) > 1e-3
         oriented = direction * np.sign(direction[np.argmax(np.abs(direction))])
-        terms = [
-            (f"{c:.3g}·" if share.sum() > 1 else "") + n
-            for c, n, yes in zip(oriented, names, share, strict=True)
-            if yes
-        ]
+        pairs = [(c, n) for c, n, yes in zip(oriented, names, share, strict=True) if yes]
+        terms = [(f"{c:.3g}·" if len(pairs) > 1 else "") + n for c, n in pairs]
         notes.append(
             f"{' + '.join(terms).replace('+ -', '− ')} cannot be identified (in units of the values): no measured value depends "
             "on it. Fit fewer parameters, or measure more."
         )
-        covariance[np.ix_(share, share)] = np.where(
-            np.eye(int(share.sum())) > 0, np.inf, covariance[np.ix_(share, share)]
-        )
+        block = np.ix_(share, share)
+        covariance[block] = np.where(np.eye(len(pairs)) > 0, np.inf, covariance[block])
     size = np.sqrt(np.diag(covariance))
     for i in range(len(names)):
         for j in range(i):

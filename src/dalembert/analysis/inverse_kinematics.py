@@ -42,7 +42,7 @@ class SearchResult:
     """The result of one search: q (K, n), the residuals, and the numbers of steps and searches."""
 
     q: np.ndarray
-    left: np.ndarray
+    residuals: np.ndarray
     counts: np.ndarray
 
 
@@ -223,30 +223,30 @@ class _Search:
     def __init__(
         self,
         model: Elements,
-        asked: tuple[BodyTargets, ...],
+        targets_by_body: tuple[BodyTargets, ...],
         q0: Start,
         t: float,
         limited: bool,
         fixed: Sequence[str],
         engine: str,
     ) -> None:
-        known = tuple((each.body, each.point, *each.kinds) for each in asked)
-        self.places: TaskKinematics = task_kinematics_of(model.description, known, engine)
-        self.asked, self.t, self.limited = asked, float(t), limited
-        many = [each.count for each in asked if not each.single]
-        self.start, several = _starts(self.places.model, q0)
+        known = tuple((each.body, each.point, *each.kinds) for each in targets_by_body)
+        self.task_kinematics: TaskKinematics = task_kinematics_of(model.description, known, engine)
+        self.targets_by_body, self.t, self.limited = targets_by_body, float(t), limited
+        many = [each.count for each in targets_by_body if not each.single]
+        self.start, several = _starts(self.task_kinematics.model, q0)
         if several and many and len(self.start) != many[0]:
             raise InputError(
                 f"inverse_kinematics, q0: got {len(self.start)} starts for {many[0]} targets. Expected equal numbers."
             )
         self.single = not many and not several
         self.K = max([len(self.start), *many])
-        self.targets = np.concatenate([each.numbers(self.K) for each in asked], axis=1)
+        self.targets = np.concatenate([each.numbers(self.K) for each in targets_by_body], axis=1)
         self.moving = self._moving(fixed)
 
     def _moving(self, fixed: Sequence[str]) -> np.ndarray:
         """The coordinates that affect the target, without those in `fixed`."""
-        kinematics, names = self.places, self.places.model.coordinate_names
+        kinematics, names = self.task_kinematics, self.task_kinematics.model.coordinate_names
         for name in fixed:
             if name not in names:
                 raise InputError(
@@ -262,56 +262,56 @@ class _Search:
     @cached_property
     def task(self) -> SearchTask:
         """The task for the compiled search."""
-        return self.places.task(self.start[0], self.moving, limited=self.limited)
+        return self.task_kinematics.task(self.start[0], self.moving, limited=self.limited)
 
     def found(self, effort: Effort, starts: np.ndarray | None = None) -> SearchResult:
         """The configurations found from the starts (K, n)."""
-        K, n = self.K if starts is None else len(starts), self.places.n
+        K, n = self.K if starts is None else len(starts), self.task_kinematics.n
         begin = np.array(np.broadcast_to(self.start if starts is None else starts, (K, n)), order="C")
         targets = np.array(np.broadcast_to(self.targets, (K, self.targets.shape[1])), order="C")
-        q, left, counts = np.empty((K, n)), np.empty(K), np.zeros((K, 2), dtype=np.int64)
+        q, residuals, counts = np.empty((K, n)), np.empty(K), np.zeros((K, 2), dtype=np.int64)
         run = (
             _inverse_kinematics_search.compiled
-            if isinstance(self.places.machine.one, int)
+            if isinstance(self.task_kinematics.machine.one, int)
             else _inverse_kinematics_search.search_configuration
         )
         with np.errstate(all="ignore"):
-            run(self.places.machine, self.task, effort, targets, begin, self.t, q, left, counts)
-        return SearchResult(self._nearest_turns(q, begin), left, counts)
+            run(self.task_kinematics.machine, self.task, effort, targets, begin, self.t, q, residuals, counts)
+        return SearchResult(self._nearest_turns(q, begin), residuals, counts)
 
     def _nearest_turns(self, q: np.ndarray, start: np.ndarray) -> np.ndarray:
         """The same configurations with angles shifted by full turns toward the start, within their limits."""
         task, turn = self.task, 2 * np.pi
-        trial = np.where(self.places.periodic & self.moving, q - turn * np.round((q - start) / turn), q)
+        trial = np.where(self.task_kinematics.periodic & self.moving, q - turn * np.round((q - start) / turn), q)
         return np.where((trial >= task.lower) & (trial <= task.upper), trial, q)
 
     def result(self, found: SearchResult, tolerance: float) -> InverseKinematics:
         """The public result."""
-        kinematics = self.places
-        seen = kinematics.evaluate(found.q.T, self.t)
-        distance, angle = self._distances(seen)
-        parts = (found.left <= tolerance, found.left, distance, angle, found.counts[:, 0], found.counts[:, 1])
-        good, left, distance, angle, steps, starts = [part[0].item() for part in parts] if self.single else parts
+        kinematics = self.task_kinematics
+        outputs = kinematics.evaluate(found.q.T, self.t)
+        distance, angle = self._distances(outputs)
+        parts = (found.residuals <= tolerance, found.residuals, distance, angle, found.counts[:, 0], found.counts[:, 1])
+        good, residuals, distance, angle, steps, starts = [part[0].item() for part in parts] if self.single else parts
         return InverseKinematics(
             kinematics.model.coordinate_names,
             found.q[0] if self.single else found.q.T,
             good,
-            left,
+            residuals,
             distance,
             angle,
             steps,
             starts,
-            _free=kinematics.free_rows(seen, self.moving),
+            _free=kinematics.free_rows(outputs, self.moving),
             _rows=kinematics.rows,
             _about=self._row_names(),
             _usual=kinematics.usual_rank(self.moving),
             _at_limits=self._at_limits(found.q[0]) if self.single else (),
         )
 
-    def _distances(self, seen: TaskOutputs) -> tuple[np.ndarray, np.ndarray]:
+    def _distances(self, outputs: TaskOutputs) -> tuple[np.ndarray, np.ndarray]:
         """The position and orientation errors, (K,) each."""
         distance, angle = np.zeros(self.K), np.zeros(self.K)
-        for each, p, R in zip(self.asked, seen.positions, seen.rotations, strict=True):
+        for each, p, R in zip(self.targets_by_body, outputs.positions, outputs.rotations, strict=True):
             if p is not None and each.position is not None:
                 distance = np.maximum(distance, np.linalg.norm(p - each.position, axis=1))
             if R is not None and each.rotation is not None:
@@ -321,7 +321,7 @@ class _Search:
 
     def _row_names(self) -> tuple[str, ...]:
         out: list[str] = []
-        for each in self.asked:
+        for each in self.targets_by_body:
             if each.kinds[0]:
                 out += [f"a translation of '{each.body}' along the world {axis} axis" for axis in "xyz"]
             if each.kinds[1]:
@@ -332,22 +332,22 @@ class _Search:
         """The coordinates at a limit."""
         if not self.limited:
             return ()
-        lower, upper = self.places.limits
+        lower, upper = self.task_kinematics.limits
         sides = [(q <= lower, "lower", lower), (q >= upper, "upper", upper)]
         return tuple(
             f"{name} is at its {side} limit {limit[i]:.6g}"
-            for i, name in enumerate(self.places.model.coordinate_names)
+            for i, name in enumerate(self.task_kinematics.model.coordinate_names)
             for at, side, limit in sides
             if at[i] and self.moving[i]
         )
 
     def branches(self, effort: Effort) -> tuple[np.ndarray, ...]:
         """All configurations found from many starts, the nearest first."""
-        kinematics, task, home = self.places, self.task, self.start[0]
+        kinematics, task, home = self.task_kinematics, self.task, self.start[0]
         fractions = np.mod(0.5 + np.arange(1, _BRANCH_STARTS + 1)[:, None] * task.spread, 1.0)
-        starts = np.where(self.moving, task.low + task.wide * fractions, home)
+        starts = np.where(self.moving, task.low + task.width * fractions, home)
         found = self.found(effort, np.concatenate([home[None], starts]))
-        good = self._nearest_turns(found.q[found.left <= effort.tolerance], home[None])
+        good = self._nearest_turns(found.q[found.residuals <= effort.tolerance], home[None])
         self._require_separate(good)
         unit, distinct = kinematics.scales.positions, []
         for q in good:
@@ -359,11 +359,11 @@ class _Search:
 
     def _require_separate(self, good: np.ndarray) -> None:
         """Raise if self-motion at the target is possible, so that solutions are not isolated."""
-        kinematics, unit = self.places, self.places.scales.positions
-        seen = kinematics.evaluate(good.T, self.t)
-        jacobians = np.concatenate([seen.J / kinematics.rows[:, None], seen.A / kinematics.sizes[:, None]], axis=1)[
-            :, :, self.moving
-        ]
+        kinematics, unit = self.task_kinematics, self.task_kinematics.scales.positions
+        outputs = kinematics.evaluate(good.T, self.t)
+        jacobians = np.concatenate(
+            [outputs.J / kinematics.rows[:, None], outputs.A / kinematics.sizes[:, None]], axis=1
+        )[:, :, self.moving]
         count = int(self.moving.sum())
         mobility = count - max(int(rank.numeric_rank(each * unit[self.moving])) for each in jacobians)
         if mobility > 0:

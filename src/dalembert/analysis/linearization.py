@@ -573,8 +573,8 @@ class Modes(Tabular, Sequence[VibrationMode]):
         drifts = not mode.shape.any()
         names = self.model.coordinate_names
         share = np.abs(mode.rates if drifts else mode.shape) / self.unit
-        most = [k for k in np.argsort(-np.round(share, 9), kind="stable")[:3] if share[k] > 0.05 * share.max()]
-        moves = ", ".join(SymbolKind.RATE.of(names[k]) if drifts else names[k] for k in most)
+        largest = [k for k in np.argsort(-np.round(share, 9), kind="stable")[:3] if share[k] > 0.05 * share.max()]
+        moves = ", ".join(SymbolKind.RATE.of(names[k]) if drifts else names[k] for k in largest)
         value, numbers = mode.eigenvalue, (mode.frequency, mode.hertz, mode.damping_ratio)
         return str(i), *(format_cell(float(x) + 0.0) for x in (value.real, value.imag, *numbers)), moves
 

@@ -48,7 +48,7 @@ def linearize(
     inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
     t: float = 0.0,
-    moving: bool = False,
+    any_state: bool = False,
 ) -> Linearization:
     """The linear equations ẋ = A x + B u, y = C x + D u of a model about an equilibrium or a steady motion.
 
@@ -63,7 +63,7 @@ def linearize(
         coordinates if None.
     t : float, default 0.0
         Time of the state.
-    moving : bool, default False
+    any_state : bool, default False
         Allow a state that is neither an equilibrium nor a steady motion, where the equations are valid only momentarily.
 
     Returns
@@ -74,7 +74,7 @@ def linearize(
     Raises
     ------
     InputError
-        If the state is not an equilibrium or a steady motion and `moving` is False, or a name is unknown.
+        If the state is not an equilibrium or a steady motion and `any_state` is False, or a name is unknown.
     InconsistentStateError
         If the state violates the constraints.
     NotApplicableError
@@ -98,7 +98,9 @@ def linearize(
     )
     space = workspace_of(setup(model))
     q, qd, time = read_state(space.model, at, t)
-    return linear_at(space, q, qd, time, inputs=inputs, outputs=outputs, moving=moving or isinstance(at, Trajectory))
+    return linear_at(
+        space, q, qd, time, inputs=inputs, outputs=outputs, any_state=any_state or isinstance(at, Trajectory)
+    )
 
 
 def read_state(model: Elements, at: At, t: float, who: str = "linearize") -> tuple[np.ndarray, np.ndarray, float]:
@@ -188,7 +190,7 @@ def linear_at(
     *,
     inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
-    moving: bool = False,
+    any_state: bool = False,
     parameters: np.ndarray | None = None,
 ) -> Linearization:
     """The linear equations at a state of a model with compiled functions."""
@@ -200,17 +202,17 @@ def linear_at(
     require_on_constraints(residuals, found.point, "linearize")
     push = np.eye(len(q))[:, list(drives.along)]
     u0 = _equilibrium_forces(residuals, found, push)
-    held = push @ u0 if len(u0) else None
-    found = found if held is None else solved_at(residuals, q, qd, t, values, held)
+    forces = push @ u0 if len(u0) else None
+    found = found if forces is None else solved_at(residuals, q, qd, t, values, forces)
     _require_smooth(model.name, residuals, found)
     linear = reduced(found)
     names = [*(model.coordinate_names[i] for i in linear.chosen), *speed_names(space)]
-    verdict = classify(residuals, found, linear, held, names)
-    if not (verdict.steady or moving):
+    verdict = classify(residuals, found, linear, forces, names)
+    if not (verdict.steady or any_state):
         raise InputError(
             f"linearize: the state of model '{model.name}' is neither an equilibrium nor a steady motion: {verdict.reason}. "
             "Expected all states but decoupled coordinates to be constant. Find one with dl.equilibrium(model), or use "
-            "moving=True for the linear equations at this instant."
+            "any_state=True for the linear equations at this instant."
         )
     requested = _read_outputs(space.system, outputs)
     here = _Here(space, found, linear, verdict, drives, u0, tuple(names))
@@ -258,7 +260,7 @@ class _Here:
             states=self.names,
             inputs=self.drives.names,
             outputs=outputs,
-            decoupled_states=tuple(self.names[i] for i in self.verdict.followers),
+            decoupled_states=tuple(self.names[i] for i in self.verdict.decoupled),
             A=linear.A,
             B=drive.B,
             C=linear.output_matrix(partials),
@@ -317,10 +319,10 @@ def _descriptor(
     space: Workspace, found: SolvedState, push: np.ndarray, partials: Partials, direct: np.ndarray
 ) -> Descriptor:
     """The descriptor form in all coordinates."""
-    n, k, held = len(found.point.q), len(found.A), space.facts.levels.n_holonomic
+    n, k, holonomic = len(found.point.q), len(found.A), space.facts.levels.n_holonomic
     r, phi, velocity = (found.by_row[name] for name in ("dynamics", "position", "velocity"))
-    rows_q = np.concatenate([phi.q, velocity.q[held:]])
-    rows_qd = np.concatenate([np.zeros((held, n)), velocity.qd[held:]])
+    rows_q = np.concatenate([phi.q, velocity.q[holonomic:]])
+    rows_qd = np.concatenate([np.zeros((holonomic, n)), velocity.qd[holonomic:]])
     E = np.zeros((2 * n + k, 2 * n + k))
     E[:n, :n], E[n : 2 * n, n : 2 * n] = np.eye(n), found.M
     zero = np.zeros((n, n))

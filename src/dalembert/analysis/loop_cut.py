@@ -104,12 +104,12 @@ def _best_cut(model: Model, loop: Loop, chain: list[str]) -> Model:
     out, back = ([name for name in chain if (name in inward) == first] for first in (True, False))
     path = [*reversed(out), None, *reversed(back)]  # from the root to the present cut and back to the root
 
-    def merit(name: str | None) -> tuple[int, float]:
+    def rating(name: str | None) -> tuple[int, float]:
         joint = loop.joint if name is None else _moving(bodies[name])[0]
         return 6 - len(joint.row_names), -abs(path.index(name) - (len(path) - 1) / 2)
 
-    able = [name for name in chain if len(_moving(bodies[name])) == 1 and merit(name) > merit(None)]
-    for name in sorted(able, key=merit, reverse=True):
+    candidates = [name for name in chain if len(_moving(bodies[name])) == 1 and rating(name) > rating(None)]
+    for name in sorted(candidates, key=rating, reverse=True):
         with suppress(InputError):  # a load, a formula or a joint that cannot be reversed prevents it
             return _Recut(model, loop, name).result()
     return model.copy()
@@ -132,24 +132,24 @@ class _Recut:
         old = self.bodies[self.at]
         out = self.model.copy()
         cut = self._cut(old, out)
-        lost = [str(value) for value in cut.joint.values]
+        cut_motions = [str(value) for value in cut.joint.values]
         out.loops = tuple(each for each in self.model.loops if each is not self.loop)
         moves: Moves = {}
-        out.bodies = self._rehung_bodies(out, moves)
+        out.bodies = self._bodies_with_reversed_chain(out, moves)
         names = self._lost_coordinates(old)
         out.generalized_coordinates = tuple(c for c in out.generalized_coordinates if c.name not in names)
         out.loads = tuple(self._load(load, moves) for load in self.model.loads)
-        self._require_untied(moves)
+        self._require_no_couplings(moves)
         out.rotors = tuple(self._in_joint(rotor, moves) for rotor in self.model.rotors)
         if cut.joint.row_names:
             out.loops += (replace(cut, joint=cut.joint.at_zero()),)
-        self._require_unused(out, names, lost)
+        self._require_unused(out, names, cut_motions)
         for name in sorted(names & set(out.limits)):
             out.note(f"{self.where}: the limits of {name} are dropped, since it is no longer a coordinate.")
         out.limits = Frozen({name: limits for name, limits in out.limits.items() if name not in names})
         return out
 
-    def _rehung_bodies(self, out: Model, moves: Moves) -> tuple[Body, ...]:
+    def _bodies_with_reversed_chain(self, out: Model, moves: Moves) -> tuple[Body, ...]:
         """The bodies, with the parents of the chain reversed; the former cut gets coordinates."""
         changed: dict[str, Body] = {}
         near = self.loop.bodies[1] if self.flipped else self.loop.bodies[0]
@@ -282,7 +282,7 @@ class _Recut:
         joint, motion = indices[load.joint, load.motion]
         return replace(load, body=body, joint=joint, motion=motion)
 
-    def _require_untied(self, moves: Moves) -> None:
+    def _require_no_couplings(self, moves: Moves) -> None:
         """Raise if a coupling refers to a changed joint: couplings depend on the sign of joint motions."""
         couplings = [load for load in self.model.loads if len(load.in_joints) > 1]
         for element in (*self.model.contacts, *couplings):
@@ -291,11 +291,11 @@ class _Recut:
                     f"{self.where}: {element.title} couples a joint that would be cut or reversed. Cut the loop at another body."
                 )
 
-    def _require_unused(self, out: Model, names: set[str], lost: list[str]) -> None:
+    def _require_unused(self, out: Model, names: set[str], cut_motions: list[str]) -> None:
         used = {s.name for formula in out.formulas for s in formula.free_symbols} | set(out.non_ideal_forces)
         remaining = sorted(name for name in names if name in used or rate(name).name in used)
         if remaining:
             raise InputError(
-                f"{self.where}: the coordinate {remaining[0]} of that joint ({', '.join(lost)}) is used elsewhere in the model. "
-                "Cut the loop at another body."
+                f"{self.where}: the coordinate {remaining[0]} of that joint ({', '.join(cut_motions)}) is used elsewhere in the "
+                "model. Cut the loop at another body."
             )

@@ -34,8 +34,8 @@ class ModelSummary:
     """A valid model with contacts as constraints, and the facts derived from it."""
 
     model: Elements
-    known: Facts
-    moves: Mobility
+    facts: Facts
+    mobility: Mobility
     refused: dict[str, str]  # the formulations that do not apply, with the reason
 
     @property
@@ -45,17 +45,17 @@ class ModelSummary:
 
     def sections(self) -> dict[str, list[Row]]:
         """All declared elements by section."""
-        model, known = self.model, self.known
+        model, facts = self.model, self.facts
         about = {speed.name: speed.description for speed in model.generalized_speeds}
-        pairs = zip(known.speed_names, known.speeds, strict=True)
+        pairs = zip(facts.speed_names, facts.speeds, strict=True)
         return {
             "parameters": [vars(parameter) for parameter in model.declared_parameters],
-            "coordinates": _coordinates(model, known),
+            "coordinates": _coordinates(model, facts),
             "bodies": [_body(body, model) for body in model.bodies],
-            "loops": [_loop(loop, known) for loop in model.loops],
+            "loops": [_loop(loop, facts) for loop in model.loops],
             "loads": [_load(load, model) for load in model.loads],
             "rotors": [_rotor(rotor, model) for rotor in model.rotors],
-            "constraints": _constraints(model, known),
+            "constraints": _constraints(model, facts),
             "speeds": [{"name": u, "formula": formula_string(f), "description": about.get(u, "")} for u, f in pairs],
             "limits": [{"coordinate": name, **vars(limits)} for name, limits in model.limits.items()],
             "shapes": [vars(shape) for shape in model.shapes],
@@ -63,19 +63,19 @@ class ModelSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
-        model, known, moves = self.model, self.known, self.moves
+        model, facts, moves = self.model, self.facts, self.mobility
         return {
             "model": model.name,
             "description": model.text,
             "gravity": _formula_strings(model.gravity),
             **self.sections(),
-            "speeds_chosen": known.chosen,
+            "speeds_chosen": facts.chosen,
             "energies": _energies(model),
-            "degrees_of_freedom": known.d,
-            "constraint_rows": list(known.levels.names),
+            "degrees_of_freedom": facts.d,
+            "constraint_rows": list(facts.levels.names),
             "independent": list(moves.independent),
             "ignorable": list(moves.ignorable),
-            "redundant": list(known.dropped),
+            "redundant": list(facts.dropped),
             "non_ideal": {name: formula_string(force) for name, force in model.non_ideal_forces.items()},
             "warnings": list(moves.warnings),
             "notes": list(model.notes),
@@ -90,17 +90,17 @@ class ModelSummary:
 def summarize(model: Elements) -> ModelSummary:
     """The summary of a valid model."""
     model = with_contacts(model)
-    known = facts_of(model)
-    refusals = {m.ABOUT.key: formalisms.unsupported_reason(m.ABOUT, model, known) for m in formalisms.FORMALISMS}
+    facts = facts_of(model)
+    refusals = {m.ABOUT.key: formalisms.unsupported_reason(m.ABOUT, model, facts) for m in formalisms.FORMALISMS}
     refused = {key: reason for key, reason in refusals.items() if reason is not None}
-    return ModelSummary(model, known, report(model, known), refused)
+    return ModelSummary(model, facts, mobility_of(model, facts), refused)
 
 
 def _formula_strings(formulas: Iterable[Formula]) -> list[str]:
     return [formula_string(formula) for formula in formulas]
 
 
-def _coordinates(model: Elements, known: Facts) -> list[Row]:
+def _coordinates(model: Elements, facts: Facts) -> list[Row]:
     return [
         {
             "name": c.name,
@@ -108,8 +108,8 @@ def _coordinates(model: Elements, known: Facts) -> list[Row]:
             "rate": c.start_rate,
             "unit": c.unit,
             "description": c.description,
-            "ignorable": i in known.ignorable,
-            "reason": known.reasons[c.name],
+            "ignorable": i in facts.ignorable,
+            "reason": facts.reasons[c.name],
         }
         for i, c in enumerate(model.generalized_coordinates)
     ]
@@ -128,19 +128,19 @@ def _body(body: Body, model: Elements) -> Row:
 
 def _joint(joint: Joint) -> Row:
     axes = getattr(joint, "axes", None) or [getattr(joint, key) for key in ("axis", "normal") if hasattr(joint, key)]
-    moves = zip(joint.motions, joint.values, strict=True)
+    motions = zip(joint.motions, joint.values, strict=True)
     return {
         "kind": joint.kind,
         "axis": [float(a) for a in axes[0]] if len(axes) == 1 else None,
         "axes": [[float(a) for a in axis] for axis in axes],
         "value": ", ".join(_formula_strings(joint.values)),
-        "motions": [{"name": name, "formula": formula_string(formula)} for name, formula in moves],
+        "motions": [{"name": name, "formula": formula_string(formula)} for name, formula in motions],
         "position": _formula_strings(joint.position),
         "rotation": _formula_strings(joint.rotation),
     }
 
 
-def _loop(loop: Loop, known: Facts) -> Row:
+def _loop(loop: Loop, facts: Facts) -> Row:
     """The bodies and the joint of a loop, and its redundant rows."""
     rows = dict(zip(loop.row_names, loop.joint.row_names, strict=True))
     return {
@@ -148,7 +148,7 @@ def _loop(loop: Loop, known: Facts) -> Row:
         "bodies": list(loop.bodies),
         "joint": loop.joint.kind,
         "rows": list(rows.values()),
-        "redundant": [row for name, row in rows.items() if name in known.dropped],
+        "redundant": [row for name, row in rows.items() if name in facts.dropped],
         "position": _formula_strings(loop.position),
         "rotation": _formula_strings(loop.rotation),
         "feedback": _formula_strings(loop.feedback),
@@ -166,11 +166,11 @@ def _rotor(rotor: Rotor, model: Elements) -> Row:
     }
 
 
-def _motion(place: tuple[str, int, int], model: Elements) -> str:
+def _motion(key: tuple[str, int, int], model: Elements) -> str:
     """The description of a joint, with the motion if the joint has several."""
-    name, joint, motion = place
-    moves = next(body for body in model.bodies if body.name == name).joints[joint].motions
-    which = f", {moves[motion]}" if len(moves) > 1 else ""
+    name, joint, motion = key
+    motions = next(body for body in model.bodies if body.name == name).joints[joint].motions
+    which = f", {motions[motion]}" if len(motions) > 1 else ""
     return f"joint {joint} of {name}{which}"
 
 
@@ -181,14 +181,14 @@ def _load(load: Load, model: Elements) -> Row:
     return {"name": load.name, "kind": kind, "on": on, "law": law}
 
 
-def _constraints(model: Elements, known: Facts) -> list[Row]:
+def _constraints(model: Elements, facts: Facts) -> list[Row]:
     return [
         {
             "name": c.name,
             "kind": c.kind,
             "formula": formula_string(c.formula),
             "description": c.description,
-            "redundant": c.name in known.dropped,
+            "redundant": c.name in facts.dropped,
             "feedback": _formula_strings(c.feedback),
         }
         for c in model.formula_constraints
@@ -259,17 +259,17 @@ def mobility(model: Elements) -> Mobility:
     """
     model.require_valid()
     written = with_contacts(model)
-    return report(written, facts_of(written))
+    return mobility_of(written, facts_of(written))
 
 
-def report(model: Elements, known: Facts) -> Mobility:
+def mobility_of(model: Elements, facts: Facts) -> Mobility:
     """The mobility of a model with known structure; contacts must be converted to constraints before."""
-    names = known.levels.names
-    rank, weakest = _at_start(model, known)
+    names = facts.levels.names
+    rank, weakest = _at_start(model, facts)
     warnings = []
-    if rank < len(known.rows):
+    if rank < len(facts.rows):
         warnings.append(
-            f"singular configuration: at the initial state the constraint matrix has rank {rank} instead of {len(known.rows)}, "
+            f"singular configuration: at the initial state the constraint matrix has rank {rank} instead of {len(facts.rows)}, "
             f"so the system has {len(model.generalized_coordinates) - rank} instantaneous degrees of freedom"
         )
     elif weakest < _NEARLY_SINGULAR:
@@ -277,13 +277,13 @@ def report(model: Elements, known: Facts) -> Mobility:
             "nearly singular configuration: at the initial state the independence of the constraints is "
             f"{weakest:.2g} of that at other states"
         )
-    if known.rank_note:
-        warnings.append(known.rank_note)
-    if known.nearly_dependent:
+    if facts.rank_note:
+        warnings.append(facts.rank_note)
+    if facts.nearly_dependent:
         warnings.append(
-            f"the constraints are nearly dependent at all states: their independence is {known.independence:.2g} (at most 1)"
+            f"the constraints are nearly dependent at all states: their independence is {facts.independence:.2g} (at most 1)"
         )
-    if not known.regular_mass:
+    if not facts.regular_mass:
         warnings.append("the mass matrix is singular; only formulations that do not invert it apply")
     warnings += [
         f"the constraint '{c.name}' contains momenta: it restricts states, not velocities, and is not counted here"
@@ -292,23 +292,23 @@ def report(model: Elements, known: Facts) -> Mobility:
     return Mobility(
         len(model.generalized_coordinates),
         len(names),
-        known.d,
-        tuple(names[i] for i in known.rows),
-        known.dropped,
-        tuple(model.coordinate_names[i] for i in known.ignorable),
-        known.regular_mass,
+        facts.d,
+        tuple(names[i] for i in facts.rows),
+        facts.dropped,
+        tuple(model.coordinate_names[i] for i in facts.ignorable),
+        facts.regular_mass,
         rank,
         tuple(warnings),
     )
 
 
-def _at_start(model: Elements, known: Facts) -> tuple[int, float]:
+def _at_start(model: Elements, facts: Facts) -> tuple[int, float]:
     """The rank of A at the initial state, and the independence of its rows relative to other states."""
-    if not known.rows:
+    if not facts.rows:
         return 0, 1.0
     states = concatenate(one_state(*model.initial), random_states.consistent_states(model, _REFERENCE_STATES))
-    A = known.dimensionless(constraint_matrix(model, known.levels, states))[:, known.rows]
-    unit = known.scales.positions
+    A = facts.dimensionless(constraint_matrix(model, facts.levels, states))[:, facts.rows]
+    unit = facts.scales.positions
     # rows are scaled by their typical size, not by their size at the start
     lengths = np.linalg.norm(A * unit, axis=2)
     relative_lengths = lengths[0] / np.median(lengths[1:], axis=0)

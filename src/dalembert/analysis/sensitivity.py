@@ -44,7 +44,9 @@ NAMED = ("kinetic", "potential", "energy", "jacobi", "multipliers", "reactions",
 
 
 @accepts_source
-@takes_options("of order formalism q0 qd0 t0 keep integrator samples times rtol atol max_step step progress parameters")
+@takes_options(
+    "of order formalism q0 qd0 t0 fixed integrator samples times rtol atol max_step step progress parameters"
+)
 def sensitivity(
     model: Elements,
     duration: float | None = None,
@@ -52,13 +54,13 @@ def sensitivity(
     of: Sequence[Any] | str,
     order: int = 1,
     formalism: str = "lagrange",
-    keep: Sequence[str] = (),
+    fixed: Sequence[str] = (),
     **options: Unpack[SimulationOptions],
 ) -> Sensitivity:
     """A trajectory with its derivatives by parameters and initial values, by variational equations of order 1 or 2.
 
-    With constraints, the initial state depends on the parameters: named initial values and coordinates in `keep` stay fixed, the
-    others change by the smallest motion in the mass metric. Initial values may be formulas of parameters.
+    With constraints, the initial state depends on the parameters: named initial values and coordinates in `fixed` stay unchanged;
+    the others change by the smallest motion in the mass metric. Initial values may be formulas of parameters.
 
     Parameters
     ----------
@@ -102,7 +104,7 @@ def sensitivity(
     equations.derivation.require_differentiable_by(directions.parameters, "sensitivity")
     task = task_of(duration, change_charts=False, **options)
     first = float(task.grid(equations.model)[0])
-    origin = initial_state_of(equations, directions, q0, qd0, first, keep)
+    origin = initial_state_of(equations, directions, q0, qd0, first, fixed)
     return DifferentiatedTrajectory(equations, directions, origin, task, order).run({})
 
 

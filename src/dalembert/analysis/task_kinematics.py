@@ -51,7 +51,7 @@ class TaskKinematics:
     """The program of a model and its targets, with scales and constraint rows."""
 
     model: Elements
-    asked: tuple[TargetKey, ...]
+    targets: tuple[TargetKey, ...]
     function: CompiledFunction
     holonomic_rows: tuple[int, ...]  # rows of holonomic constraints
     scales: Scales
@@ -65,7 +65,7 @@ class TaskKinematics:
     @cached_property
     def kinds(self) -> np.ndarray:
         """(targets, 2): whether each has a position and an orientation."""
-        return np.array([[position, orientation] for _, _, position, orientation in self.asked], dtype=np.int64)
+        return np.array([[position, orientation] for _, _, position, orientation in self.targets], dtype=np.int64)
 
     @cached_property
     def machine(self) -> CallableProgram:
@@ -113,8 +113,8 @@ class TaskKinematics:
     @cached_property
     def dependence(self) -> np.ndarray:
         """(m + r, n): whether each row depends on each coordinate."""
-        seen = self._random_outputs
-        return np.abs(np.concatenate([seen.J, seen.A], axis=1)).max(axis=0) > 1e-12
+        outputs = self._random_outputs
+        return np.abs(np.concatenate([outputs.J, outputs.A], axis=1)).max(axis=0) > 1e-12
 
     def coupled_coordinates(self, rows: np.ndarray) -> np.ndarray:
         """The coordinates that some rows depend on, directly or through shared constraints."""
@@ -158,13 +158,13 @@ class TaskKinematics:
             self._ranks[key] = max(int((s > 1e-6 * max(s.max(initial=0.0), 1e-300)).sum()) for s in values)
         return self._ranks[key]
 
-    def free_rows(self, seen: TaskOutputs, moving: np.ndarray) -> np.ndarray:
+    def free_rows(self, outputs: TaskOutputs, moving: np.ndarray) -> np.ndarray:
         """The scaled J, projected onto the free motions of the moving coordinates, for each configuration: (K, m, n)."""
         unit = self.scales.positions * moving
-        J = seen.J / self.rows[:, None] * unit
+        J = outputs.J / self.rows[:, None] * unit
         if not self.holonomic_rows:
             return J
-        A = seen.A / self.sizes[:, None] * unit
+        A = outputs.A / self.sizes[:, None] * unit
         return np.array([j - j @ rank.pseudo_inverse(a) @ a for j, a in zip(J, A, strict=True)])
 
     @cached_property
@@ -201,7 +201,7 @@ def limits_of(model: Elements) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=64)
-def task_kinematics_of(declared: Description, asked: tuple[TargetKey, ...], engine: str | None) -> TaskKinematics:
+def task_kinematics_of(declared: Description, targets: tuple[TargetKey, ...], engine: str | None) -> TaskKinematics:
     """The program for a model and its targets, compiled once."""
     declared.refuse_canonical("inverse_kinematics")
     declared.require_valid()
@@ -211,7 +211,7 @@ def task_kinematics_of(declared: Description, asked: tuple[TargetKey, ...], engi
     holonomic = tuple(i for i in range(known.n_holonomic) if not known.servo[i])
     constraints = Constraints(motion, known)
     parts: list[Array] = []
-    for body, point, position, orientation in asked:
+    for body, point, position, orientation in targets:
         frame = motion.frame(body)
         if position:
             p, J, _ = frame.point(vector(point))
@@ -221,7 +221,7 @@ def task_kinematics_of(declared: Description, asked: tuple[TargetKey, ...], engi
     parts += [_rows(constraints.phi, holonomic), _rows(constraints.A, holonomic).ravel()]
     inputs = vector([*motion.q, motion.t])
     function = compile_function(GRAPH, inputs, np.concatenate(parts), vector([]), engine)
-    return TaskKinematics(model, asked, function, holonomic, scales, row_sizes(model, known, scales)[list(holonomic)])
+    return TaskKinematics(model, targets, function, holonomic, scales, row_sizes(model, known, scales)[list(holonomic)])
 
 
 def _rows(values: Array, which: Sequence[int]) -> Array:
@@ -315,9 +315,9 @@ def read_targets(
     return found
 
 
-def _read_target(body: str, given: TargetLike, point: Sequence[float] | np.ndarray) -> BodyTargets:
+def _read_target(body: str, target: TargetLike, point: Sequence[float] | np.ndarray) -> BodyTargets:
     where = f"inverse_kinematics, target of '{body}'"
-    target = _target(given, where)
+    target = _target(target, where)
     at = as_finite_array(point if target.point is None else target.point, f"{where}, point")
     if at.shape != (3,):
         raise InputError(f"{where}, point: got shape {at.shape}. Expected (3,), in body axes.")
@@ -332,13 +332,13 @@ def _read_target(body: str, given: TargetLike, point: Sequence[float] | np.ndarr
     return BodyTargets(body, (float(at[0]), float(at[1]), float(at[2])), position, rotation, one and single)
 
 
-def _target(given: TargetLike, where: str) -> Target:
+def _target(target: TargetLike, where: str) -> Target:
     """A target from an array, by its shape, or from a pose."""
-    if isinstance(given, Target):
-        return given
-    if isinstance(given, Pose):
-        return Target(given.position, given.rotation)
-    value = as_finite_array(given, where)
+    if isinstance(target, Target):
+        return target
+    if isinstance(target, Pose):
+        return Target(target.position, target.rotation)
+    value = as_finite_array(target, where)
     shape = value.shape
     if shape[:2] == (4, 4) and value.ndim <= 3:
         if value.ndim == 3 or np.abs(value[3] - (0, 0, 0, 1)).max() < _ROTATION_TOLERANCE:
@@ -361,21 +361,21 @@ def _target(given: TargetLike, where: str) -> Target:
     )
 
 
-def _position(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | None, bool]:
+def _position(value: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | None, bool]:
     """Positions (K, 3), and whether the input was a single one."""
-    if given is None:
+    if value is None:
         return None, True
-    value = as_finite_array(given, where)
+    value = as_finite_array(value, where)
     if value.ndim not in (1, 2) or value.shape[0] != 3 or not value.size:
         raise InputError(f"{where}: got shape {value.shape}. Expected (3,) or (3, K).")
     return np.atleast_2d(value.T), value.ndim == 1
 
 
-def _rotation(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | None, bool]:
+def _rotation(value: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | None, bool]:
     """Rotations (K, 3, 3), and whether the input was a single one."""
-    if given is None:
+    if value is None:
         return None, True
-    value = as_finite_array(given, where)
+    value = as_finite_array(value, where)
     if (
         value.ndim in (2, 3)
         and value.shape[:2] == (3, 3)

@@ -108,12 +108,12 @@ class DerivationDisplay(FrozenValue):
             if found.operations > _MAX_OPERATIONS:
                 reason = str(found).rstrip(".")
                 return long_equations_page(self.derivation.machine.form, self.laws, self.blocks, self.letters, reason)
-            return sheet_page(prepare(self.form, self.simplifier.left), self.letters)
+            return sheet_page(prepare(self.form, self.simplifier.remaining_seconds), self.letters)
 
     @property
     def budget_message(self) -> str:
         """Message about an exceeded budget, or an empty str. `block.raw` is the form before simplification."""
-        count, forms = len(self.simplifier.late), "form" if len(self.simplifier.late) == 1 else "forms"
+        count, forms = len(self.simplifier.unfinished), "form" if len(self.simplifier.unfinished) == 1 else "forms"
         return f"the budget of {self.budget:g} s was exceeded; {count} {forms} may not be simplified." if count else ""
 
     def steps(self) -> Iterator[DerivationStep]:

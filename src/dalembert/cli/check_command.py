@@ -89,14 +89,14 @@ def _joint(joint: Joint) -> str:
 
 
 def _summary(found: ModelSummary) -> Iterator[tuple[str, str]]:
-    model, known = found.model, found.known
+    model, known = found.model, found.facts
     yield "gravity", f"({', '.join(map(formula_string, model.gravity))})"
     if model.energies is not None:
         yield "kinetic energy", formula_string(model.energies.kinetic)
         yield "potential energy", formula_string(model.energies.potential)
         yield "forces", ", ".join(map(formula_string, model.energies.forces))
     yield "degrees of freedom", _freedom(found)
-    yield "ignorable coordinates", ", ".join(found.moves.ignorable) or "none"
+    yield "ignorable coordinates", ", ".join(found.mobility.ignorable) or "none"
     if known.dropped:
         yield "redundant constraints", "; ".join(known.dropped)  # names of constraint rows contain commas
     if model.non_ideal_forces:
@@ -107,7 +107,7 @@ def _summary(found: ModelSummary) -> Iterator[tuple[str, str]]:
         yield "shapes", f"{len(model.shapes)} ({', '.join(f'{kind} {count}' for kind, count in kinds.items())})"
     for sentence in model.notes:
         yield "note", sentence
-    for warning in found.moves.warnings:
+    for warning in found.mobility.warnings:
         yield "warning", warning
     if known.chosen:
         yield "speeds", "chosen automatically"
@@ -119,9 +119,9 @@ def _summary(found: ModelSummary) -> Iterator[tuple[str, str]]:
 
 
 def _freedom(found: ModelSummary) -> str:
-    moves, rows = found.moves, len(found.known.levels.names)
+    moves, rows = found.mobility, len(found.facts.levels.names)
     if not rows:
-        return str(found.known.d)
+        return str(found.facts.d)
     return (
-        f"{found.known.d} ({moves.coordinates} coordinates, {len(moves.independent)} independent of {rows} constraints)"
+        f"{found.facts.d} ({moves.coordinates} coordinates, {len(moves.independent)} independent of {rows} constraints)"
     )

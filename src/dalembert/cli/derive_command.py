@@ -58,7 +58,7 @@ def _progress(readings: Sequence[DerivationDisplay]) -> Iterator[None]:
             reading.simplifier.report_progress(lambda share, k=k: advance((k + share) / len(readings)))
         yield
     for reading in readings:
-        if reading.simplifier.late:
+        if reading.simplifier.unfinished:
             output.note(f"{reading.derivation.formalism}: {reading.budget_message} Increase --budget SECONDS.")
 
 

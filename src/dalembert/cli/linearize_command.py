@@ -21,7 +21,7 @@ def run(arguments: Namespace) -> int:
     model = shared.load(arguments)
     at = dl.equilibrium(model) if arguments.equilibrium else None
     linear = dl.linearize(
-        model, at, inputs=arguments.input, outputs=arguments.observe or None, moving=arguments.any_state
+        model, at, inputs=arguments.input, outputs=arguments.observe or None, any_state=arguments.any_state
     )
     for path in animations:
         linear.modes().animate(arguments.mode, path)

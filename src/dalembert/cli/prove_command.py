@@ -25,7 +25,7 @@ def run(arguments: Namespace) -> int:
     tables = (
         _table("formalism", proof.formalisms),
         _table("identity", proof.identities),
-        _table("shortened = raw", proof.programs),
+        _table("optimized = raw", proof.programs),
     )
     output.result(arguments.json, proof.to_dict(), *tables, proof.sentence, *(f"Note: {note}" for note in proof.notes))
     return 0 if all(claim.status in ACCEPTED_STATUSES for claim in proof.claims.values()) else 1

@@ -30,12 +30,12 @@ class ProjectedTriangles:
 def rasterize(parts: list[ProjectedTriangles], width: int, height: int) -> np.ndarray:
     """Return the image (height, width, 4) with values from 0 to 1, first row on top; transparent background."""
     w, h = FINE * width, FINE * height
-    near, paint = np.full(w * h, -np.inf), np.zeros((w * h, 4), dtype=np.float32)
-    for corners, colors in _portions(parts, w, h):
-        _lay(corners, colors, (w, h), near, paint)
+    depths, colors_out = np.full(w * h, -np.inf), np.zeros((w * h, 4), dtype=np.float32)
+    for corners, colors in _chunks(parts, w, h):
+        _draw_triangles(corners, colors, (w, h), depths, colors_out)
     # weight colors by their opacity
-    paint[:, :3] *= paint[:, 3:]
-    fine = paint.reshape(height, FINE, width, FINE, 4)
+    colors_out[:, :3] *= colors_out[:, 3:]
+    fine = colors_out.reshape(height, FINE, width, FINE, 4)
     out = np.zeros((height, width, 4), dtype=np.float32)
     for i, j in product(range(FINE), repeat=2):
         out += fine[:, i, :, j] / FINE**2
@@ -43,7 +43,7 @@ def rasterize(parts: list[ProjectedTriangles], width: int, height: int) -> np.nd
     return np.clip(out[::-1], 0.0, 1.0)
 
 
-def _portions(parts: list[ProjectedTriangles], w: int, h: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def _chunks(parts: list[ProjectedTriangles], w: int, h: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Yield the triangles inside the image, in chunks of bounded work."""
     corners = np.concatenate([part.corners for part in parts])
     colors = np.concatenate([part.colors for part in parts])
@@ -56,7 +56,9 @@ def _portions(parts: list[ProjectedTriangles], w: int, h: int) -> list[tuple[np.
     return list(zip(np.split(corners, cuts), np.split(colors, cuts), strict=True))
 
 
-def _lay(corners: np.ndarray, colors: np.ndarray, size: tuple[int, int], near: np.ndarray, paint: np.ndarray) -> None:
+def _draw_triangles(
+    corners: np.ndarray, colors: np.ndarray, size: tuple[int, int], depths: np.ndarray, colors_out: np.ndarray
+) -> None:
     """Draw triangles on the pixels where they are visible."""
     which, x, y = _pixels(corners, *size)
     a, ab, ac = corners[:, 0, :2], corners[:, 1, :2] - corners[:, 0, :2], corners[:, 2, :2] - corners[:, 0, :2]
@@ -69,13 +71,13 @@ def _lay(corners: np.ndarray, colors: np.ndarray, size: tuple[int, int], near: n
     z = corners[:, :, 2]
     depth = z[which, 0] + second * (z[:, 1] - z[:, 0])[which] + third * (z[:, 2] - z[:, 0])[which]
     pixel = y * size[0] + x
-    order = np.flatnonzero(depth > near[pixel])
+    order = np.flatnonzero(depth > depths[pixel])
     order = order[np.argsort(depth[order], kind="stable")]
     which, pixel, second, third = which[order], pixel[order], second[order, None], third[order, None]
     # the last of several assignments to one pixel is the nearest triangle
-    near[pixel] = depth[order]
+    depths[pixel] = depth[order]
     first = colors[:, 0]
-    paint[pixel] = first[which] + second * (colors[:, 1] - first)[which] + third * (colors[:, 2] - first)[which]
+    colors_out[pixel] = first[which] + second * (colors[:, 1] - first)[which] + third * (colors[:, 2] - first)[which]
 
 
 def _pixels(corners: np.ndarray, w: int, h: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

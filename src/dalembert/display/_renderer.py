@@ -67,22 +67,22 @@ class SceneRenderer:
 
     scene: Scene
 
-    def draw(self, axis: Axes, moment: Snapshot) -> None:
+    def draw(self, axis: Axes, frame: Snapshot) -> None:
         """Draw the scene at one time; the axes get the limits of the view."""
-        lens = self._lens(axis, moment)
+        camera = self._projection(axis, frame)
         if self.scene.view.planar:
-            self._flat(axis, lens, moment)
+            self._draw_outlines(axis, camera, frame)
         else:
-            self._deep(axis, lens, moment)
+            self._draw_surfaces(axis, camera, frame)
 
-    def _lens(self, axis: Axes, moment: Snapshot) -> Projection:
+    def _projection(self, axis: Axes, frame: Snapshot) -> Projection:
         view = self.scene.view
         toward = (view.eye - view.target) / np.linalg.norm(view.eye - view.target)
         right = np.cross(view.up, toward)
         right = right / np.linalg.norm(right)
         target = view.target
         if view.follow is not None:
-            target = target + moment.poses[view.follow][1][:, moment.k] - self._home
+            target = target + frame.poses[view.follow][1][:, frame.k] - self._followed_start
         half = view.size / 2
         axis.set_xlim(-half, half)
         axis.set_ylim(-half, half)
@@ -95,47 +95,47 @@ class SceneRenderer:
         return Projection(np.array([right, np.cross(toward, right), toward]), target, distance, points / view.size)
 
     @cached_property
-    def _home(self) -> np.ndarray:
+    def _followed_start(self) -> np.ndarray:
         """Return the initial position of the body that the camera follows."""
         q, t = self.scene.start
         return self.scene.kinematics.at(q[:, None], t)[str(self.scene.view.follow)][1][:, 0]
 
     # planar models: outlines
 
-    def _flat(self, axis: Axes, lens: Projection, moment: Snapshot) -> None:
+    def _draw_outlines(self, axis: Axes, camera: Projection, frame: Snapshot) -> None:
         found = []
         for part in self.scene.bodies:
             for shape in part.shapes:
                 if shape.role != "center":
-                    points = lens(moment.points(part.name, _outline(shape)))
+                    points = camera(frame.points(part.name, _outline(shape)))
                     found.append((_ROLES[shape.role], float(points[:, 2].mean()), shape, points[:, :2]))
         for z, (_, _, shape, points) in enumerate(sorted(found, key=lambda each: each[:2])):
-            self._filled(axis, lens, shape, points, 2 + 0.001 * z)
-        for index, path in moment.paths.items():
-            across, upwards, _ = lens(path.T).T
+            self._draw_shape(axis, camera, shape, points, 2 + 0.001 * z)
+        for index, path in frame.paths.items():
+            across, upwards, _ = camera(path.T).T
             axis.plot(across, upwards, color=self.scene.trails[index].color, linewidth=0.9, alpha=0.7, zorder=1.9)
         for cord in self.scene.cords:
-            points = self._cord(cord, lens, moment)
-            axis.plot(*lens(points).T[:2], color=cord.color, linewidth=1.2, solid_joinstyle="round", zorder=1.95)
+            points = self._connector(cord, camera, frame)
+            axis.plot(*camera(points).T[:2], color=cord.color, linewidth=1.2, solid_joinstyle="round", zorder=1.95)
 
-    def _filled(self, axis: Axes, lens: Projection, shape: SceneShape, points: np.ndarray, z: float) -> None:
+    def _draw_shape(self, axis: Axes, camera: Projection, shape: SceneShape, points: np.ndarray, z: float) -> None:
         from matplotlib.patches import Polygon
 
         if shape.kind == "line":
-            width = max(0.5, shape.size[0] * lens.scale)
+            width = max(0.5, shape.size[0] * camera.scale)
             axis.plot(*points.T, color=shape.color, linewidth=width, solid_capstyle="round", zorder=z)
             return
         ring = points[hull(np.round(points / self.scene.view.size, 9))]
         if shape.kind == "mesh" and _area(ring) > 1.02 * sum(
             max(0.0, _area(each)) for each in points.reshape(-1, 3, 2)
         ):
-            self._notched(axis, shape, points.reshape(-1, 3, 2), z)
+            self._draw_nonconvex(axis, shape, points.reshape(-1, 3, 2), z)
             return
-        paint = {"facecolor": _primitives.lighter(shape.color), "edgecolor": _primitives.darker(shape.color)}
-        patch = Polygon(ring, closed=True, **paint, linewidth=0.9, joinstyle="round", zorder=z, alpha=shape.opacity)
+        style = {"facecolor": _primitives.lighter(shape.color), "edgecolor": _primitives.darker(shape.color)}
+        patch = Polygon(ring, closed=True, **style, linewidth=0.9, joinstyle="round", zorder=z, alpha=shape.opacity)
         axis.add_patch(patch)
 
-    def _notched(self, axis: Axes, shape: SceneShape, triangles: np.ndarray, z: float) -> None:
+    def _draw_nonconvex(self, axis: Axes, shape: SceneShape, triangles: np.ndarray, z: float) -> None:
         """Draw a nonconvex mesh by its visible faces (k, 3, 2) and the edges that belong to only one of them."""
         from matplotlib.collections import LineCollection, PolyCollection
 
@@ -156,19 +156,19 @@ class SceneRenderer:
         found = [(part.name, shape) for part in self.scene.bodies for shape in part.shapes if shape.role != "center"]
         return [(name, shape, surface_of(shape)) for name, shape in found if shape.kind not in ("line", "frame")]
 
-    def _deep(self, axis: Axes, lens: Projection, moment: Snapshot) -> None:
+    def _draw_surfaces(self, axis: Axes, camera: Projection, frame: Snapshot) -> None:
         box, view = axis.get_window_extent(), self.scene.view
         side = int(min(box.width, box.height))
         fine = _rasterizer.FINE * side / view.size
-        thin = max(0.0022 * view.size, 1.5 / fine)
-        opaque = [self._lit(lens, moment, *each) for each in self._surfaces]
+        min_width = max(0.0022 * view.size, 1.5 / fine)
+        opaque = [self._shaded(camera, frame, *each) for each in self._surfaces]
         parts = [
             # from lengths about the center to fine pixels from the lower left corner
             _rasterizer.ProjectedTriangles(
                 np.concatenate([(lit.corners[..., :2] + view.size / 2) * fine, lit.corners[..., 2:]], axis=-1),
                 lit.colors,
             )
-            for lit in [*self._lines(lens, moment, thin), *opaque]
+            for lit in [*self._lines(camera, frame, min_width), *opaque]
         ]
         half = view.size / 2
         axis.imshow(
@@ -178,43 +178,50 @@ class SceneRenderer:
             zorder=2,
         )
 
-    def _lit(
-        self, lens: Projection, moment: Snapshot, body: str, shape: SceneShape, surface: TriangleMesh
+    def _shaded(
+        self, camera: Projection, frame: Snapshot, body: str, shape: SceneShape, surface: TriangleMesh
     ) -> _rasterizer.ProjectedTriangles:
         """Return the triangles that face the viewer, projected, with their colors."""
-        world = moment.points(body, surface.corners)
-        normals = surface.normals @ moment.poses[body][0][:, :, moment.k].T
-        eye = lens.target + (lens.distance or 0.0) * lens.axes[2]
+        world = frame.points(body, surface.corners)
+        normals = surface.normals @ frame.poses[body][0][:, :, frame.k].T
+        eye = camera.target + (camera.distance or 0.0) * camera.axes[2]
         front = np.einsum("ijx,ijx->ij", normals, eye - world).mean(axis=1) > 0
         if shape.kind == "mesh":  # with any orientation of its faces
             normals, front = np.where(front[:, None, None], normals, -normals), np.ones(len(world), dtype=bool)
-        bright = normals[front] @ (_LIGHT @ lens.axes)
+        bright = normals[front] @ (_LIGHT @ camera.axes)
         shine = np.clip(bright, 0, 1) ** 24 * 0.18
         shade = 0.7 + 0.36 * np.clip(bright, -0.6, 1.0)
         color = np.array(_primitives.rgb(shape.color))
         paint = np.clip(shade[..., None] * color + shine[..., None], 0, 1)
         alpha = np.full((*shade.shape, 1), shape.opacity)
-        return _rasterizer.ProjectedTriangles(lens(world[front]), np.concatenate([paint, alpha], axis=-1))
+        return _rasterizer.ProjectedTriangles(camera(world[front]), np.concatenate([paint, alpha], axis=-1))
 
-    def _lines(self, lens: Projection, moment: Snapshot, thin: float) -> list[_rasterizer.ProjectedTriangles]:
+    def _lines(self, camera: Projection, frame: Snapshot, min_width: float) -> list[_rasterizer.ProjectedTriangles]:
         """Return grids, marks, springs and trails as ribbons that face the viewer."""
         found = [
-            (moment.points(part.name, shape.points), shape.size[0], shape.color, 0.6 if shape.role == "ground" else 1.0)
+            (
+                frame.points(part.name, shape.points),
+                shape.size[0],
+                shape.color,
+                0.6 if shape.role == "ground" else 1.0,
+            )
             for part in self.scene.bodies
             for shape in part.shapes
             if shape.kind == "line" and shape.points is not None
         ]
-        found += [(path.T, 1.6 * thin, self.scene.trails[k].color, 0.85) for k, path in moment.paths.items()]
-        found += [(self._cord(cord, lens, moment), 2 * thin, cord.color, 1.0) for cord in self.scene.cords]
-        return [_painted(ribbon(points, width, thin, lens), color, alpha) for points, width, color, alpha in found]
+        found += [(path.T, 1.6 * min_width, self.scene.trails[k].color, 0.85) for k, path in frame.paths.items()]
+        found += [(self._connector(cord, camera, frame), 2 * min_width, cord.color, 1.0) for cord in self.scene.cords]
+        return [
+            _colored(ribbon(points, width, min_width, camera), color, alpha) for points, width, color, alpha in found
+        ]
 
-    def _cord(self, cord: Connector, lens: Projection, moment: Snapshot) -> np.ndarray:
+    def _connector(self, cord: Connector, camera: Projection, frame: Snapshot) -> np.ndarray:
         """Return the points of a spring or rope in world axes."""
-        a, b = (to_world(moment.poses, *end)[:, moment.k] for end in zip(cord.bodies, cord.points, strict=True))
-        return coil(a, b, 0.018 * self.scene.view.size, lens.axes[2]) if cord.kind == "spring" else np.array([a, b])
+        a, b = (to_world(frame.poses, *end)[:, frame.k] for end in zip(cord.bodies, cord.points, strict=True))
+        return coil(a, b, 0.018 * self.scene.view.size, camera.axes[2]) if cord.kind == "spring" else np.array([a, b])
 
 
-def _painted(triangles: np.ndarray, color: str, alpha: float) -> _rasterizer.ProjectedTriangles:
+def _colored(triangles: np.ndarray, color: str, alpha: float) -> _rasterizer.ProjectedTriangles:
     paint = np.broadcast_to(np.array([*_primitives.rgb(color), alpha]), (len(triangles), 3, 4))
     return _rasterizer.ProjectedTriangles(triangles, paint)
 
@@ -235,16 +242,16 @@ def coil(a: np.ndarray, b: np.ndarray, width: float, toward: np.ndarray) -> np.n
     return np.array([a, a + 0.08 * (b - a), *middle, a + 0.92 * (b - a), b])
 
 
-def ribbon(points: np.ndarray, width: float, least: float, lens: Projection) -> np.ndarray:
-    """Return a line through world points as projected triangles, at least `least` wide; points behind the viewer are clipped."""
+def ribbon(points: np.ndarray, width: float, min_width: float, camera: Projection) -> np.ndarray:
+    """Return a line through world points as projected triangles of at least `min_width`; points behind the viewer are clipped."""
     share = np.linspace(0, 1, _LINE_SEGMENTS + 1 if len(points) <= 3 else 2)
     starts, segments = points[:-1, None], np.diff(points, axis=0)[:, None]
-    a = lens((starts + share[:-1, None] * segments).reshape(-1, 3))
-    b = lens((starts + share[1:, None] * segments).reshape(-1, 3))
-    near = np.ones(len(a)) if lens.distance is None else a[:, 2]
+    a = camera((starts + share[:-1, None] * segments).reshape(-1, 3))
+    b = camera((starts + share[1:, None] * segments).reshape(-1, 3))
+    near = np.ones(len(a)) if camera.distance is None else a[:, 2]
     a, b, near = a[near < 8], b[near < 8], near[near < 8]
     side = np.stack([a[:, 1] - b[:, 1], b[:, 0] - a[:, 0], np.zeros(len(a))], axis=1)
-    half = np.maximum(width * near, least)[:, None] / 2
+    half = np.maximum(width * near, min_width)[:, None] / 2
     side = side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-300) * half
     return np.concatenate([np.stack([a - side, b - side, b + side], 1), np.stack([a - side, b + side, a + side], 1)])
 

@@ -83,25 +83,25 @@ def to_dataset(run: TrajectoryData) -> xarray.Dataset:
     """
     import xarray
 
-    places = _coordinates(run)
+    coordinates = _coordinates(run)
     apart = {"work", "work_of", "power_of", "load_force", "inputs", "joint_force", "joint_moment"}
     apart |= set() if run.model.non_ideal_forces else {"ideal_reactions", "non_ideal_reactions"}
     values = {name: getattr(run, name) for name in _SERIES if name not in apart}
     inputs = {name: np.atleast_2d(found) for name, found in run.inputs.items()}
     loads = _by_component(run, "load", "load_force", run.loads or {})
     for more, of in (_work(run), loads, _by_component(run, "input", "inputs", inputs), _joints(run)):
-        values, places = values | more, places | of
-    shown = units_of(run).label
+        values, coordinates = values | more, coordinates | of
+    label = units_of(run).label
     series = {
         name: (
             (*each.dimensions, "time"),
             values[name],
-            _about(each.description, "" if each.unit in places else shown(each.unit)),
+            _about(each.description, "" if each.unit in coordinates else label(each.unit)),
         )
         for name, each in _SERIES.items()
         if name in values
     }
-    return xarray.Dataset(series, places, _attributes(run))
+    return xarray.Dataset(series, coordinates, _attributes(run))
 
 
 Coordinates = dict[str, tuple[str, np.ndarray] | tuple[str, np.ndarray, dict[str, str]]]
@@ -147,24 +147,24 @@ def _by_component(
     if not found:
         return {}, {}
     parts = [(name, end) for name, force in found.items() for end in (("",) if len(force) == 1 else ("_x", "_y", "_z"))]
-    places: Coordinates = {
+    coordinates: Coordinates = {
         dimension: (dimension, _strings(f"{name}{end}" for name, end in parts)),
         f"{dimension}_unit": (dimension, _strings(units.label(units.load(name)) for name, _ in parts)),
     }
-    return {key: np.concatenate(list(found.values()))}, places
+    return {key: np.concatenate(list(found.values()))}, coordinates
 
 
 def _joints(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Coordinates]:
     """Return the forces and moments in the joints, loops included, if they are determined."""
     if not (found := run.joints):
         return {}, {}
-    places: Coordinates = {
+    coordinates: Coordinates = {
         "joint": ("joint", _strings(found)),
         "joint_child": ("joint", _strings(each.body for each in found.values())),
         "joint_parent": ("joint", _strings(each.parent for each in found.values())),
     }
     force, moment = (np.stack([getattr(each, part) for each in found.values()]) for part in ("force", "moment"))
-    return {"joint_force": force, "joint_moment": moment}, places
+    return {"joint_force": force, "joint_moment": moment}, coordinates
 
 
 class Column(NamedTuple):

@@ -149,14 +149,14 @@ class Units:
 
     @cached_property
     def _coordinates(self) -> dict[str, Powers | None]:
-        given = {c.name: parse_unit(c.unit) for c in self.model.generalized_coordinates}
-        if None not in given.values():
-            return given
+        declared = {c.name: parse_unit(c.unit) for c in self.model.generalized_coordinates}
+        if None not in declared.values():
+            return declared
         joints = [joint for body in self.model.bodies for joint in body.joints if joint.quaternion]
         plain = {s.name for joint in joints for value in joint.values[-4:] for s in value.free_symbols}
         angles = rotational_coordinates(self.model) - plain
-        usual = {name: parse_unit("rad" if name in angles else "1" if name in plain else "m") for name in given}
-        return {name: usual[name] if unit is None else unit for name, unit in given.items()}
+        usual = {name: parse_unit("rad" if name in angles else "1" if name in plain else "m") for name in declared}
+        return {name: usual[name] if unit is None else unit for name, unit in declared.items()}
 
     def coordinate(self, name: str) -> str:
         """The unit of a coordinate."""

@@ -49,11 +49,11 @@ class Video:
         """The renderer."""
         return SceneRenderer(self.scene)
 
-    def times(self, most: int) -> np.ndarray:
+    def times(self, max_frames: int) -> np.ndarray:
         """Return the times of the frames; a motion that is too long is played faster."""
         first, last = self._span
         count = round((last - first) / self.speed * self.fps) + 1
-        return np.linspace(first, last, max(2, min(count, most)))
+        return np.linspace(first, last, max(2, min(count, max_frames)))
 
     @property
     def _span(self) -> tuple[float, float]:
@@ -68,9 +68,9 @@ class Video:
 
     def moments(self, times: np.ndarray) -> Iterator[Snapshot]:
         """Yield the content of the frames."""
-        places = self.scene.kinematics.at(self.states(times), times)
+        poses = self.scene.kinematics.at(self.states(times), times)
         for k, t in enumerate(times):
-            yield Snapshot(places, k, self._paths(float(t)))
+            yield Snapshot(poses, k, self._paths(float(t)))
 
     def _paths(self, t: float) -> dict[int, np.ndarray]:
         """Return the trails up to time t."""
@@ -80,8 +80,8 @@ class Video:
             start = max(first, t - trail.seconds)
             if t > start:
                 times = np.linspace(start, t, _TRAIL_POINTS)
-                places = self.scene.kinematics.at(self.states(times), times)
-                out[index] = to_world(places, trail.body, trail.point)
+                poses = self.scene.kinematics.at(self.states(times), times)
+                out[index] = to_world(poses, trail.body, trail.point)
         return out
 
     # images
@@ -101,13 +101,13 @@ class Video:
                 _label(axis, float(times[k]))
         return figure
 
-    def frames(self, most: int) -> Iterator[np.ndarray]:
+    def frames(self, max_frames: int) -> Iterator[np.ndarray]:
         """Yield the frames (pixels, pixels, 4) of the video, as bytes."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         from dalembert.display.plots.figure import Plot
 
-        times = self.times(most)
+        times = self.times(max_frames)
         for k, moment in enumerate(self.moments(times)):
             figure = Plot(figsize=(self.pixels / 100, self.pixels / 100), dpi=100)
             canvas: FigureCanvasAgg = FigureCanvasAgg(figure)
@@ -128,8 +128,8 @@ class Video:
     def _gif(self, path: Path) -> None:
         from PIL import Image
 
-        most = _MAX_FRAMES[".gif"]
-        pictures = [Image.fromarray(frame).convert("RGB").quantize(128) for frame in self.frames(most)]
+        max_frames = _MAX_FRAMES[".gif"]
+        pictures = [Image.fromarray(frame).convert("RGB").quantize(128) for frame in self.frames(max_frames)]
         first, last = self._span
         pause = max(20, round(1000 * (last - first) / self.speed / len(pictures)))
         pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=pause, loop=0, disposal=1)

@@ -14,8 +14,8 @@ from dalembert.symbolic.nodes import Node, ordered
 from dalembert.symbolic.operations import BLOCKS
 from dalembert.symbolic.random_points import Linear, multiples_in
 
-Below = dict[Node, int]  # powers of denominators
-_NONE: Below = {}
+Denominators = dict[Node, int]  # powers of denominators
+_NONE: Denominators = {}
 
 
 @dataclass(frozen=True)
@@ -37,34 +37,36 @@ def degrees_of(outputs: Sequence[Node], part: int = 1) -> DegreeBounds:
     >>> from dalembert.symbolic.graph import GRAPH
     >>> x, y = GRAPH.symbols(["x", "y"])
     >>> degrees_of([x * x / y + 1 / y, x])
-    Degrees(above=2, below=1)
+    DegreeBounds(numerator=2, denominator=1)
     """
     bounds = _DegreeBounds(part)
     for y in ordered(outputs):
         bounds.visit(y)
-    common: Below = _NONE
+    common: Denominators = _NONE
     for y in outputs:
-        common = _join(common, bounds.below[y])
-    above = max((bounds.above[y] + bounds.size(_cofactor(common, bounds.below[y])) for y in outputs), default=0)
-    return DegreeBounds(above, bounds.size(common))
+        common = _join(common, bounds.denominators[y])
+    degrees = max(
+        (bounds.degrees[y] + bounds.size(_cofactor(common, bounds.denominators[y])) for y in outputs), default=0
+    )
+    return DegreeBounds(degrees, bounds.size(common))
 
 
 class _DegreeBounds:
     def __init__(self, part: int) -> None:
         self._part = part
-        self.above: dict[Node, int] = {}
-        self.below: dict[Node, Below] = {}
+        self.degrees: dict[Node, int] = {}
+        self.denominators: dict[Node, Denominators] = {}
         self._weight: dict[Node, int] = {}  # degrees of denominators
         self._sums: dict[Node, Linear[Node]] = {}
 
-    def size(self, below: Mapping[Node, int]) -> int:
-        return sum(k * self._weight[y] for y, k in below.items())
+    def size(self, denominators: Mapping[Node, int]) -> int:
+        return sum(k * self._weight[y] for y, k in denominators.items())
 
     def visit(self, y: Node) -> None:
-        self.above[y], self.below[y] = self._of(y)
+        self.degrees[y], self.denominators[y] = self._bounds_of(y)
 
-    def _of(self, y: Node) -> tuple[int, Below]:
-        above, below, arguments = self.above, self.below, y.arguments
+    def _bounds_of(self, y: Node) -> tuple[int, Denominators]:
+        degrees, denominators, arguments = self.degrees, self.denominators, y.arguments
         match y.operation:
             case "constant" | "pi" | "table":
                 return 0, _NONE
@@ -72,27 +74,29 @@ class _DegreeBounds:
                 return 1, _NONE
             case "add" | "subtract":
                 a, b = arguments
-                common = _join(below[a], below[b])
-                tops = (above[x] + self.size(_cofactor(common, below[x])) for x in (a, b))
-                return max(tops), common
+                common = _join(denominators[a], denominators[b])
+                totals = (degrees[x] + self.size(_cofactor(common, denominators[x])) for x in (a, b))
+                return max(totals), common
             case "negative":
-                return above[arguments[0]], below[arguments[0]]
+                return degrees[arguments[0]], denominators[arguments[0]]
             case "multiply":
                 a, b = arguments
-                return above[a] + above[b], _product(below[a], below[b])
+                return degrees[a] + degrees[b], _product(denominators[a], denominators[b])
             case "divide":
                 a, b = arguments
-                self._weight[b] = above[b]
-                return above[a] + self.size(below[b]), _product(below[a], {b: 1} if above[b] else _NONE)
+                self._weight[b] = degrees[b]
+                return degrees[a] + self.size(denominators[b]), _product(
+                    denominators[a], {b: 1} if degrees[b] else _NONE
+                )
             case "select":
                 _, a, b = arguments
-                common = _join(below[a], below[b])
-                return 1 + max(above[x] + self.size(_cofactor(common, below[x])) for x in (a, b)), common
+                common = _join(denominators[a], denominators[b])
+                return 1 + max(degrees[x] + self.size(_cofactor(common, denominators[x])) for x in (a, b)), common
         return self._function(y)
 
-    def _function(self, y: Node) -> tuple[int, Below]:
+    def _function(self, y: Node) -> tuple[int, Denominators]:
         """Return the degrees of a function: an angle or exponent counts twice its argument, part times; others count once."""
-        degree = max((max(1, self.above[a] + self.size(self.below[a])) for a in y.arguments), default=1)
+        degree = max((max(1, self.degrees[a] + self.size(self.denominators[a])) for a in y.arguments), default=1)
         if y.operation in ("sin", "cos", "tan", "exp", "pow"):
             self._weight[y] = 2 * degree * self._part * multiples_in(y.arguments[-1], self._sums)
             return self._weight[y], {y: 1}
@@ -101,21 +105,21 @@ class _DegreeBounds:
         self._weight[y] = degree
         return degree, {y: 1}
 
-    def _block(self, y: Node) -> tuple[int, Below]:
+    def _block(self, y: Node) -> tuple[int, Denominators]:
         """Return the degrees of a linear system by Cramer's rule: determinants of n rows of the largest entry's degree."""
         if y.operation == "entry":
-            return self.above[y.arguments[0]], self.below[y.arguments[0]]
-        common: Below = _NONE
+            return self.degrees[y.arguments[0]], self.denominators[y.arguments[0]]
+        common: Denominators = _NONE
         for a in y.arguments:
-            common = _join(common, self.below[a])
-        degree = max(1, max(self.above[a] for a in y.arguments) + self.size(common))
+            common = _join(common, self.denominators[a])
+        degree = max(1, max(self.degrees[a] for a in y.arguments) + self.size(common))
         factor = y.operation.endswith("_factor")
         rows = isqrt(2 * len(y.arguments)) if factor else len(y.arguments) - 1
         self._weight[y] = degree * rows
         return self._weight[y], {y: 1}
 
 
-def _join(a: Below, b: Below) -> Below:
+def _join(a: Denominators, b: Denominators) -> Denominators:
     if a is b or not b:
         return a
     if not a:
@@ -123,13 +127,13 @@ def _join(a: Below, b: Below) -> Below:
     return {**a, **{y: max(k, a.get(y, 0)) for y, k in b.items()}}
 
 
-def _cofactor(common: Below, part: Below) -> Below:
+def _cofactor(common: Denominators, part: Denominators) -> Denominators:
     if common is part:
         return _NONE
     return {y: k - part.get(y, 0) for y, k in common.items() if k > part.get(y, 0)}
 
 
-def _product(a: Below, b: Below) -> Below:
+def _product(a: Denominators, b: Denominators) -> Denominators:
     if not b:
         return a
     if not a:

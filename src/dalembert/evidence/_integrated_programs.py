@@ -55,7 +55,7 @@ from dalembert.symbolic.prime_field import (
 from dalembert.symbolic.random_points import NoRoot, RandomPoint, Root, root_beyond
 
 _TINY_STEP = 1e-300  # s, a step taken only for its coefficients
-NUMERICALLY_SOLVED = "runs solve these equations numerically at every step: there is no shortened program"
+NUMERICALLY_SOLVED = "runs solve these equations numerically at every step: there is no optimized program"
 _MAX_TRIALS = 20_000
 _PARTIAL_FUNCTIONS = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))
 
@@ -94,68 +94,72 @@ def batch_of(equations: BoundEquations, states: States, values: np.ndarray | Non
     """Return the states in the variables of a formulation; `values` reuses the result of `condition_values`."""
     run = run_equations(equations)
     values = condition_values(equations, states) if values is None else values
-    v, moving = run.kernel.start(states.q, states.qd, states.t, values)
-    return Batch(run, np.concatenate([states.q, v]), states.t, values, np.concatenate([values, moving]), first)
+    v, motion_constants = run.kernel.start(states.q, states.qd, states.t, values)
+    return Batch(
+        run, np.concatenate([states.q, v]), states.t, values, np.concatenate([values, motion_constants]), first
+    )
 
 
 def run_equations(equations: BoundEquations) -> BoundEquations:
     """Return the equations that a run integrates; if conditions switch, each is fixed by a parameter."""
-    board = mode_manager_of(equations)
-    return equations if board is None else board.equations
+    mode_manager = mode_manager_of(equations)
+    return equations if mode_manager is None else mode_manager.equations
 
 
 def condition_values(equations: BoundEquations, states: States) -> np.ndarray:
     """Return the parameter values of `run_equations` at every state, (parameters, K)."""
-    board, model = mode_manager_of(equations), equations.model
-    if board is None:
+    mode_manager, model = mode_manager_of(equations), equations.model
+    if mode_manager is None:
         return np.repeat(equations.values[:, None], len(states), axis=1)
-    found = [board.evaluate_modes(float(t), q, qd) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]
-    pressed = {name: model.parameter_values[name] for known in model.rigid for name in known.parameters}
-    return np.stack([replace(each, changes=each.changes | pressed).values for each in found], axis=1)
+    found = [
+        mode_manager.evaluate_modes(float(t), q, qd) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)
+    ]
+    unit_forces = {name: model.parameter_values[name] for known in model.rigid for name in known.parameters}
+    return np.stack([replace(each, changes=each.changes | unit_forces).values for each in found], axis=1)
 
 
-def integrated_rates(given: Batch) -> np.ndarray:
+def integrated_rates(batch: Batch) -> np.ndarray:
     """Return ẏ (states, K), state by state, from the function whose machine code the integrators call."""
-    function, columns = given.kernel.rates_function, zip(given.inputs.T, given.constants.T, strict=True)
+    function, columns = batch.kernel.rates_function, zip(batch.inputs.T, batch.constants.T, strict=True)
     return np.stack([function(np.ascontiguousarray(x), np.ascontiguousarray(p)) for x, p in columns], axis=1)
 
 
-def lane_rates(given: Batch) -> np.ndarray:
+def lane_rates(batch: Batch) -> np.ndarray:
     """Return ẏ (states, K) from the SIMD code: a full tile, partial tiles of every size, then the remaining states."""
-    function, x, p = given.kernel.rates_function, given.inputs, given.constants
+    function, x, p = batch.kernel.rates_function, batch.inputs, batch.constants
     if not isinstance(function, NativeFunction):
         raise NotRun("solved numerically, state by state: sweeps integrate them one at a time")
     ends = np.minimum(np.cumsum([0, function.lanes, *range(1, function.lanes), len(x.T)]), len(x.T))
     return np.concatenate([function(x[:, a:b], p[:, a:b]) for a, b in pairwise(ends.tolist()) if b > a], axis=1)
 
 
-def taylor_rates(given: Batch) -> np.ndarray:
+def taylor_rates(batch: Batch) -> np.ndarray:
     """Return ẏ (states, K) by heyoka: the right-hand sides of its integrator, compiled as a function.
 
     For the reference formulation the integrator itself is evaluated: its first-order Taylor coefficients are ẏ.
     """
     if not heyoka_backend.is_installed():
         raise NotInstalled("heyoka is not installed: runs use dop853")
-    if not has_series(given.equations):
+    if not has_series(batch.equations):
         raise NotRun("solved numerically, without a Taylor series: runs use dop853")
-    sizes = unusual_sizes(typical_sizes(given.equations))
-    y = np.concatenate([given.y, np.zeros((len(sizes) - len(given.y), len(given.t)))]) / sizes[:, None]
+    sizes = unusual_sizes(typical_sizes(batch.equations))
+    y = np.concatenate([batch.y, np.zeros((len(sizes) - len(batch.y), len(batch.t)))]) / sizes[:, None]
     try:
-        if given.first:
-            return sizes[:, None] * _coefficients(given, y, sizes)
-        function = given.kernel.taylor.function(sizes)
-        pars, t = np.ascontiguousarray(given.constants[: function.nparams]), np.ascontiguousarray(given.t, dtype=float)
+        if batch.first:
+            return sizes[:, None] * _coefficients(batch, y, sizes)
+        function = batch.kernel.taylor.function(sizes)
+        pars, t = np.ascontiguousarray(batch.constants[: function.nparams]), np.ascontiguousarray(batch.t, dtype=float)
         return sizes[:, None] * function(np.ascontiguousarray(y), pars=pars, time=t)
     except EngineError as error:  # a long table
         raise NotRun(str(error)) from None
 
 
-def _coefficients(given: Batch, y: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    machine = given.kernel.taylor.make(None, given.constants[:, 0], sizes)
+def _coefficients(batch: Batch, y: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    machine = batch.kernel.taylor.make(None, batch.constants[:, 0], sizes)
     out = np.empty_like(y)
-    for k, t in enumerate(given.t):
+    for k, t in enumerate(batch.t):
         machine.time = float(t)
-        machine.pars[:] = given.constants[: len(machine.pars), k]
+        machine.pars[:] = batch.constants[: len(machine.pars), k]
         machine.state[:] = y[:, k]
         machine.step(max_delta_t=_TINY_STEP, write_tc=True)
         out[:, k] = machine.tc[:, 1]
@@ -174,39 +178,39 @@ def _powers(system: System) -> Array:
     return powers_into(system)[1]
 
 
-def difference_of_rates(rates: np.ndarray, given: Batch, states: States, known: Reference) -> float:
+def difference_of_rates(rates: np.ndarray, batch: Batch, states: States, known: Reference) -> float:
     """Return the largest relative difference of ẏ from the known velocities, accelerations and powers."""
-    kernel, space, n, size = given.kernel, given.equations.workspace, len(states.q), len(given.y)
-    qdd = kernel.second_rates(given.y, given.t, given.constants, rates[n:size])
+    kernel, space, n, size = batch.kernel, batch.equations.workspace, len(states.q), len(batch.y)
+    qdd = kernel.second_rates(batch.y, batch.t, batch.constants, rates[n:size])
     speed = np.abs(states.qd / known.unit).max(axis=0, initial=0.0)
-    pace = np.maximum(speed, 1 / space.facts.scales.time)
-    same = np.abs(rates[:n] - states.qd) <= _inconsistency(given, states)
+    rate_scale = np.maximum(speed, 1 / space.facts.scales.time)
+    same = np.abs(rates[:n] - states.qd) <= _inconsistency(batch, states)
     qd = np.where(same, rates[:n], states.qd)
-    if given.equations.about.velocities.are_momenta:
-        pace = pace * known.magnification  # of q̇ = M⁻¹ p
+    if batch.equations.about.velocities.are_momenta:
+        rate_scale = rate_scale * known.magnification  # of q̇ = M⁻¹ p
         second = difference_of_momentum_rates(qdd, states.qd, known)
     else:
         second = difference_of_accelerations(qdd, known)
-    found = [second, largest_ratio((rates[:n] - qd) / known.unit, pace)]
+    found = [second, largest_ratio((rates[:n] - qd) / known.unit, rate_scale)]
     if kernel.working:
         names, state = powers_into(space.system)[0], (states.q, qd, known.qdd)
-        powers = dict(zip(names, space.evaluated(_powers, state, states.t, given.values), strict=True))
+        powers = dict(zip(names, space.evaluated(_powers, state, states.t, batch.values), strict=True))
         for name, rate in zip(kernel.working, rates[size:], strict=True):
             power = powers.get(name, 0.0)  # dirac lists constraints whose power vanishes only if all constraints hold
-            found.append(largest_ratio((rate - power)[None], np.maximum(known.force_scale * pace, np.abs(power))))
+            found.append(largest_ratio((rate - power)[None], np.maximum(known.force_scale * rate_scale, np.abs(power))))
     return max(found)
 
 
-def _inconsistency(given: Batch, states: States) -> np.ndarray:
+def _inconsistency(batch: Batch, states: States) -> np.ndarray:
     """Return the admissible difference of velocities from those of the speeds: they satisfy the constraints to rounding.
 
     If constraints are nearly dependent, a small residual is a large change of velocities, |A⁺ (A q̇ + b)|.
     """
-    space = given.equations.workspace
+    space = batch.equations.workspace
     rows = list(space.facts.rows)
     if not rows:
         return np.zeros(len(states))
-    _, residual, A, _ = space.manifold.evaluate(states.q, states.qd, states.t, given.values)
+    _, residual, A, _ = space.manifold.evaluate(states.q, states.qd, states.t, batch.values)
     off = np.linalg.pinv(np.moveaxis(A[rows], -1, 0)) @ residual[rows].T[..., None]
     return 10 * np.linalg.norm(off[..., 0], axis=1)
 
@@ -214,10 +218,10 @@ def _inconsistency(given: Batch, states: States) -> np.ndarray:
 def tree_difference(equations: TreeEquations, states: States, known: Reference) -> float:
     """Return the largest relative difference for a large tree, whose recursion a run calls state by state."""
     plan, n = equations.plan, equations.plan.tree.n
-    at = read_state(plan, states.q, states.qd, states.t)
-    y = np.concatenate([at.q, at.s, np.zeros((len(equations.work_sources), len(states)))])
+    state = read_state(plan, states.q, states.qd, states.t)
+    y = np.concatenate([state.q, state.s, np.zeros((len(equations.work_sources), len(states)))])
     rates = np.stack([equations.rates(float(t), y[:, k]) for k, t in enumerate(states.t)], axis=1)
-    return difference_of_accelerations(at.shaped(at.second_rates(rates[n : equations.n_states])), known)
+    return difference_of_accelerations(state.shaped(state.second_rates(rates[n : equations.n_states])), known)
 
 
 @dataclass(frozen=True)
@@ -226,34 +230,34 @@ class OptimizedRates:
 
     kernel: RightHandSide
     raw: Array
-    short: Array
+    optimized: Array
     fixed_conditions: bool  # conditions are parameters here, selections in the formulations: accelerations differ
 
     @property
     def roots(self) -> list[Node]:
         """Everything that is evaluated."""
         velocity = self.kernel.form.velocity
-        return [y for part in (self.raw, self.short, velocity.W, velocity.qdd_bias) for y in nodes(part)]
+        return [y for part in (self.raw, self.optimized, velocity.W, velocity.qdd_bias) for y in nodes(part)]
 
     def differences(self, state: ExactState, known: FormSolution) -> Iterator[str]:
         """Yield the differences of the optimized rates from the raw ones and from the proved accelerations."""
         form = self.kernel.form
         table = form_symbols(form, state)
-        raw, short = (state.at(part, table, state.point.any_root) for part in (self.raw, self.short))
+        raw, optimized = (state.at(part, table, state.point.any_root) for part in (self.raw, self.optimized))
         names = [str(x) for x in self.kernel.state_symbols]
-        if wrong := [name for name, a, b in zip(names, raw, short, strict=True) if a != b]:
-            yield f"the rates of {', '.join(wrong)} in the shortened program differ from the proved ones"
+        if wrong := [name for name, a, b in zip(names, raw, optimized, strict=True) if a != b]:
+            yield f"the rates of {', '.join(wrong)} in the optimized program differ from the proved ones"
         if self.fixed_conditions:
             return
         n, m = len(form.system.q), form.n_states
-        short, W, bias = (
-            state.at(part, table, root_beyond) for part in (self.short, form.velocity.W, form.velocity.qdd_bias)
+        optimized, W, bias = (
+            state.at(part, table, root_beyond) for part in (self.optimized, form.velocity.W, form.velocity.qdd_bias)
         )
-        qdd = W @ short[n:m] + bias
+        qdd = W @ optimized[n:m] + bias
         if not (qdd == known.qdd).all():
-            yield "the accelerations of the shortened program differ from the proved ones"
-        if form.own_multipliers is None and not (short[:n] == as_residues(state.qd)).all():
-            yield "the velocities of the shortened program differ from the proved ones"
+            yield "the accelerations of the optimized program differ from the proved ones"
+        if form.own_multipliers is None and not (optimized[:n] == as_residues(state.qd)).all():
+            yield "the velocities of the optimized program differ from the proved ones"
 
 
 def optimized_rates(equations: Equations) -> OptimizedRates | None:
@@ -262,8 +266,8 @@ def optimized_rates(equations: Equations) -> OptimizedRates | None:
     kernel = run.kernel
     if not kernel.fused:
         return None
-    short = np.array(kernel.shortened_rates, dtype=object)
-    return OptimizedRates(kernel, kernel.rates, short, fixed_conditions=run is not equations)
+    optimized = np.array(kernel.shortened_rates, dtype=object)
+    return OptimizedRates(kernel, kernel.rates, optimized, fixed_conditions=run is not equations)
 
 
 @dataclass(frozen=True)

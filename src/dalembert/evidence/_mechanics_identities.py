@@ -207,7 +207,7 @@ class _Page:
 class ShortForm(Identity):
     """The displayed entries, with intermediate symbols substituted, equal the derived ones."""
 
-    name = "tidy = raw"
+    name = "displayed = derived"
 
     @cached_property
     def _pages(self) -> dict[str, _Page]:

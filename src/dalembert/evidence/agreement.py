@@ -101,7 +101,7 @@ class Agreement(Tabular):
     @property
     def principle(self) -> Verdict | None:
         """Result of d'Alembert's principle at the reference accelerations and reactions, from positions and declarations only."""
-        return self.other_methods.get("the principle")
+        return self.other_methods.get("d'Alembert's principle")
 
     @property
     def lineages(self) -> dict[Lineage, tuple[str, ...]]:
@@ -175,9 +175,9 @@ class Agreement(Tabular):
             "formalisms": {key: verdict.to_dict() for key, verdict in self.formalisms.items()},
             "recursion": recursion.to_dict() if recursion else None,
             "principle": principle.to_dict() if principle else None,
-            "others": {name: verdict.to_dict() for name, verdict in self.other_methods.items()},
+            "other_methods": {name: verdict.to_dict() for name, verdict in self.other_methods.items()},
             "programs": {name: verdict.to_dict() for name, verdict in self.programs.items()},
-            "roads": self.n_lineages,
+            "n_lineages": self.n_lineages,
             "lineages": [{"facts": list(facts), "by": list(names)} for facts, names in self.lineages.items()],
             "max_difference": self.max_difference,
             "agrees": self.agrees,
@@ -228,10 +228,8 @@ class Reference:
     reaction: np.ndarray
     M: np.ndarray  # (n, n, batch)
     unit: np.ndarray  # (n, 1), the scales of the coordinates: lengths and angles have equal weight
-    acceleration_scale: (
-        np.ndarray
-    )  # size of the accelerations at each state, 1/time²; larger if M amplifies rounding errors
-    force_scale: np.ndarray  # size of the forces at each state, times the scales of their coordinates
+    acceleration_scale: np.ndarray  # at each state, 1/time²; larger if M amplifies rounding errors
+    force_scale: np.ndarray  # at each state, times the scales of the coordinates
     magnification: np.ndarray  # factor by which M⁻¹ amplifies rounding errors at each state, beyond the usual
 
 
@@ -245,12 +243,12 @@ def reference(equations: Solvable, states: States, M: np.ndarray, scales: Scales
     reaction = equations.reactions(states.q, states.qd, states.t)
     unit = scales.positions[:, None]
     inertia = (unit * np.einsum("ijs,js->is", np.abs(M), np.abs(qdd))).max(axis=0)
-    energy = np.maximum(inertia, np.abs(unit * reaction).max(axis=0, initial=0.0))
+    force_scale = np.maximum(inertia, np.abs(unit * reaction).max(axis=0, initial=0.0))
     usual = scales.time**-2
     magnification = _magnification(M)
-    pace = _or_usual(np.abs(qdd / unit).max(axis=0), usual) * magnification
-    forces = _or_usual(energy, scales.mass * scales.length**2 * usual)
-    return Reference(qdd, reaction, M, unit, pace, forces, magnification)
+    acceleration_scale = _or_usual(np.abs(qdd / unit).max(axis=0), usual) * magnification
+    force_scale = _or_usual(force_scale, scales.mass * scales.length**2 * usual)
+    return Reference(qdd, reaction, M, unit, acceleration_scale, force_scale, magnification)
 
 
 def _magnification(M: np.ndarray) -> np.ndarray:

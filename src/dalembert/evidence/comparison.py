@@ -54,7 +54,7 @@ class Comparison(Tabular):
         Simulated time.
     integrator : str
         Key of the integrator.
-    rows : tuple of Row
+    rows : tuple of ComparisonRow
         Number of equations, states and operations, CPU time and errors of each formulation.
     refused : mapping of str to str
         Reasons of formulations that do not apply.

@@ -72,9 +72,9 @@ class Proof(Tabular):
     ----------
     model : str
         Name of the model.
-    formalisms : mapping of str to Claim
+    formalisms : mapping of str to ProofResult
         Results by formulation, with `status` and `reason`.
-    identities : mapping of str to Claim
+    identities : mapping of str to ProofResult
         Results of physical identities by name.
     probability : float
         Upper bound of the probability that a claim with status `proved` is wrong.
@@ -84,8 +84,8 @@ class Proof(Tabular):
         "all values", or "the given values" if a fact holds only for these.
     notes : tuple of str
         Remarks.
-    programs : mapping of str to Claim
-        By formulation: whether the shortened program equals the raw one.
+    programs : mapping of str to ProofResult
+        By formulation: whether the optimized program equals the raw one.
     seed : int
         Seed of the random point; the same seed repeats the proof.
 
@@ -104,14 +104,14 @@ class Proof(Tabular):
     undecided: Mapping[str, str]  # element or formulation: what the field cannot decide about it
     parameters: str  # "all values", or "the given values" if a fact holds only for these
     notes: tuple[str, ...] = ()
-    programs: Mapping[str, ProofResult] = field(default_factory=dict)  # by formulation: shortened program = raw program
+    programs: Mapping[str, ProofResult] = field(default_factory=dict)  # by formulation: optimized program = raw program
     seed: int = 1  # of the random point: the same seed repeats the proof
 
     @property
     def claims(self) -> dict[str, ProofResult]:
         """All claims by name."""
-        shortened = {f"shortened = raw, {key}": claim for key, claim in self.programs.items()}
-        return {**self.formalisms, **self.identities, **shortened}
+        optimized = {f"optimized = raw, {key}": claim for key, claim in self.programs.items()}
+        return {**self.formalisms, **self.identities, **optimized}
 
     @property
     def proved(self) -> bool:
@@ -139,10 +139,10 @@ class Proof(Tabular):
                 f"The program that a run of '{self.model}' integrates is not the function that was derived: "
                 f"{', '.join(broken)} (seed {self.seed})."
             )
-        short = sum(claim.status == "proved" for claim in self.programs.values())
+        optimized = sum(claim.status == "proved" for claim in self.programs.values())
         found = (
             f"{len(same)} formalisms of '{self.model}' are identical functions of state and time, for {self.parameters} of the "
-            f"parameters; {len(self.identities)} identities hold; {short} shortened programs equal the raw ones. Probability "
+            f"parameters; {len(self.identities)} identities hold; {optimized} optimized programs equal the raw ones. Probability "
             f"of error: at most 2^{self.exponent} (seed {self.seed})."
         )
         if self.undecided:
@@ -283,7 +283,7 @@ def prove(
             "Use dl.verify."
         ) from None
     claims |= found.formalisms
-    all_claims = {**claims, **found.identities, **{f"shortened program of {k}": c for k, c in found.programs.items()}}
+    all_claims = {**claims, **found.identities, **{f"optimized program of {k}": c for k, c in found.programs.items()}}
     undecided |= {key: c.reason or "" for key, c in all_claims.items() if c.status == "undecided"}
     report(1.0)
     return Proof(

@@ -143,9 +143,9 @@ def versions() -> dict[str, str]:
 
 
 def tabs_of(contents: Contents, command: str) -> tuple[PageTab, ...]:
-    """Return the tabs in this order: Story, Equations, Evidence, Model and Sources."""
+    """Return the tabs in this order: Overview, Equations, Evidence, Model and Sources."""
     found = {
-        "Story": _story(contents),
+        "Overview": _overview(contents),
         "Equations": (html.page(reading.page) for reading in contents.readings),
         "Evidence": _evidence(contents),
         "Model": _model(contents),
@@ -154,10 +154,10 @@ def tabs_of(contents: Contents, command: str) -> tuple[PageTab, ...]:
     return tuple(PageTab(title, "\n".join(parts)) for title, parts in found.items())
 
 
-def _story(contents: Contents) -> Iterator[str]:
+def _overview(contents: Contents) -> Iterator[str]:
     """Yield the description of the model and the summary of the run."""
-    run, moves = contents.run, contents.known.moves
-    yield markdown(contents.story)
+    run, moves = contents.run, contents.summary.mobility
+    yield markdown(contents.description)
     yield "<h2>The run</h2>"
     freedoms = _counted(moves.degrees_of_freedom, "degree of freedom", "degrees of freedom")
     coordinates = _counted(moves.coordinates, "coordinate", "coordinates")
@@ -219,7 +219,7 @@ def _reactions(contents: Contents) -> Iterator[str]:
 def _model(contents: Contents) -> Iterator[str]:
     """Yield the tree of bodies, the derived properties, and the declarations."""
     model = contents.model
-    for part in (*tree_section(model), *properties_sections(contents.known), *declaration_section(model)):
+    for part in (*tree_section(model), *properties_sections(contents.summary), *declaration_section(model)):
         yield f"<h2>{part.title}</h2>\n{part.html}"
 
 
@@ -244,7 +244,7 @@ class Contents:
     """A run, the properties of its model, and the evidence."""
 
     run: Trajectory
-    known: ModelSummary
+    summary: ModelSummary
     readings: tuple[DerivationDisplay, ...]  # of the displayed formulations
     agreement: Agreement | None = None
     comparison: Comparison | None = None
@@ -256,8 +256,8 @@ class Contents:
         return self.run.description
 
     @property
-    def story(self) -> str:
-        """Markdown description of a gallery model; otherwise the text of the model."""
+    def description(self) -> str:
+        """Markdown description of a gallery model; otherwise the description in the model."""
         name = self.model.name
         if name in gallery.names() and gallery.load(name).description == self.model.description:
             return gallery.read_description(name)
@@ -274,23 +274,23 @@ def contents_of(
 ) -> Contents:
     """Derive, verify and compare the contents of a report; the arguments are those of `report`."""
     model, notify = run.description, progress or (lambda done: None)
-    known = summarize(model)
+    summary = summarize(model)
     keys = tuple(dict.fromkeys(formalisms)) or (run.formalism,)
     for key in keys:
         find(key)
-        if key in known.refused:
-            raise InputError(f"report, formalisms: {key} does not apply to '{model.name}': {known.refused[key]}")
+        if key in summary.refused:
+            raise InputError(f"report, formalisms: {key} does not apply to '{model.name}': {summary.refused[key]}")
     readings = tuple(DerivationDisplay(equations_of(model, key).derivation, budget=budget) for key in keys)
     if not evidence:
         words = "The formalisms were not compared: the report was created without evidence."
-        return Contents(run, known, readings, omitted=(words,))
+        return Contents(run, summary, readings, omitted=(words,))
     if model.canonical_constraints:
         words = "The formalisms were not compared: only dirac supports constraints on momenta."
-        return Contents(run, known, readings, omitted=(words,))
+        return Contents(run, summary, readings, omitted=(words,))
     agreement = verify(model, states=_N_STATES, progress=lambda done: notify(0.6 * done))
     # simulate all verified formulations of a small model, otherwise only the displayed ones
-    verified = [key for key in known.formalisms if agreement.formalisms[key].compared]
-    small = len(known.model.coordinate_names) <= _MAX_COORDINATES
+    verified = [key for key in summary.formalisms if agreement.formalisms[key].compared]
+    small = len(summary.model.coordinate_names) <= _MAX_COORDINATES
     selected = verified if small else [key for key in verified if key in keys] or verified[:1]
     duration = min(float(run.t[-1] - run.t[0]), _MAX_DURATION)
     comparison = compare(
@@ -298,7 +298,7 @@ def contents_of(
     )
     skipped = ", ".join(key for key in verified if key not in selected)
     words = f"Not simulated for the comparison, to save time with a model of this size: {skipped}."
-    return Contents(run, known, readings, agreement, comparison, (words,) if skipped else ())
+    return Contents(run, summary, readings, agreement, comparison, (words,) if skipped else ())
 
 
 @dataclass(frozen=True)
@@ -316,11 +316,12 @@ def tree_section(model: Elements) -> Iterator[ReportSection]:
         yield ReportSection("tree", "Bodies, joints and loops", f'<div class="wide">{tree}</div>')
 
 
-def properties_sections(known: ModelSummary) -> Iterator[ReportSection]:
+def properties_sections(summary: ModelSummary) -> Iterator[ReportSection]:
     """Yield the derived properties: mobility, and which coordinates are ignorable, with reasons."""
-    yield ReportSection("mobility", "Mobility", "\n".join(table.html() for table in known.moves.tables()))
+    yield ReportSection("mobility", "Mobility", "\n".join(table.html() for table in summary.mobility.tables()))
     rows = tuple(
-        (name, "yes" if name in known.moves.ignorable else "no", reason) for name, reason in known.known.reasons.items()
+        (name, "yes" if name in summary.mobility.ignorable else "no", reason)
+        for name, reason in summary.facts.reasons.items()
     )
     yield ReportSection("ignorable", "Ignorable coordinates", Table(("coordinate", "ignorable", "reason"), rows).html())
 

@@ -297,7 +297,7 @@ _BROKEN = {
 # methods that are not formulations: None if not applicable to the model
 OTHER_METHODS: Mapping[str, Callable[[VerificationTask, Reference], Verdict | None]] = {
     "recursion": recursion,
-    "the principle": dalemberts_principle,
+    "d'Alembert's principle": dalemberts_principle,
 }
 
 

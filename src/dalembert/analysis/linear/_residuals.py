@@ -221,14 +221,14 @@ def solved_at(
     forces: np.ndarray | None = None,
 ) -> SolvedState:
     """The accelerations at a state and the derivatives there; `forces` are additional generalized forces."""
-    system, places = residuals.system, residuals.row_slices
+    system, slices = residuals.system, residuals.row_slices
     n, k = len(q), len(system.facts.levels.names)
     point = OperatingPoint(q, qd, np.zeros(n), np.zeros(k), t, parameters)
     residual = residuals.at(point)
     unloaded = _by_row(residuals, point, system.facts)
     _require_regular(system.model.name, unloaded)
-    force = -residual[places["dynamics"]] + (0.0 if forces is None else forces)
-    qdd = unloaded.accelerations(force, -residual[places["acceleration"]])
+    force = -residual[slices["dynamics"]] + (0.0 if forces is None else forces)
+    qdd = unloaded.accelerations(force, -residual[slices["acceleration"]])
     lam = unloaded.multipliers(unloaded.M @ qdd - force) if k else np.zeros(0)
     return _by_row(residuals, replace(point, qdd=qdd, lam=lam), system.facts)
 
@@ -341,7 +341,7 @@ class StateKind:
     """The kind of a state, and why its linear equations are valid only momentarily, if so."""
 
     kind: str  # "equilibrium", "steady motion" or "instant of a motion"
-    followers: tuple[int, ...]  # indices of the states
+    decoupled: tuple[int, ...]  # indices of the states
     reason: str = ""
 
     @property
@@ -375,34 +375,34 @@ def decoupled_coordinates(A: np.ndarray, units: np.ndarray, coordinates: int) ->
 
 
 def classify(
-    residuals: Residuals, found: SolvedState, linear: ReducedSystem, held: np.ndarray | None, names: list[str]
+    residuals: Residuals, found: SolvedState, linear: ReducedSystem, forces: np.ndarray | None, names: list[str]
 ) -> StateKind:
     """Classify a state with its linear equations; `names` are those of the states."""
     point, scales, chosen = found.point, found.facts.scales, linear.chosen
     units = state_units(found, chosen)
-    followers = decoupled_coordinates(linear.A, units, len(chosen))
+    decoupled = decoupled_coordinates(linear.A, units, len(chosen))
     moving = np.abs(point.qd) > _ZERO_RATE * scales.velocities
     rates = _rates(residuals, found, chosen)
     relative = np.abs(rates) / units * scales.time
-    relative[list(followers)] = 0.0
+    relative[list(decoupled)] = 0.0
     if (relative > _ZERO_RATE).any():
         worst = int(np.argmax(relative))
-        return StateKind("instant of a motion", followers, f"d/dt {names[worst]} = {rates[worst]:.6g}, not 0")
+        return StateKind("instant of a motion", decoupled, f"d/dt {names[worst]} = {rates[worst]:.6g}, not 0")
     kind = "steady motion" if moving.any() else "equilibrium"
     if residuals.derivatives_depend_on_time:
-        return StateKind(kind, followers, "the linear equations depend on time explicitly")
-    rest = [i for i in range(len(units)) if i not in followers]
+        return StateKind(kind, decoupled, "the linear equations depend on time explicitly")
+    rest = [i for i in range(len(units)) if i not in decoupled]
     if (
         residuals.depends_on_time
         and not moving.any()
-        and not _is_constant_equilibrium(residuals, found, chosen, held, units)
+        and not _is_constant_equilibrium(residuals, found, chosen, forces, units)
     ):
-        return StateKind("instant of a motion", followers, "forces or drives change with time")
+        return StateKind("instant of a motion", decoupled, "forces or drives change with time")
     if (moving.any() or residuals.depends_on_time) and not _is_time_invariant(
-        residuals, found, linear, held, rest, units
+        residuals, found, linear, forces, rest, units
     ):
-        return StateKind("instant of a motion", followers, "the linear equations change along the motion")
-    return StateKind(kind, followers)
+        return StateKind("instant of a motion", decoupled, "the linear equations change along the motion")
+    return StateKind(kind, decoupled)
 
 
 def _rates(residuals: Residuals, found: SolvedState, chosen: tuple[int, ...]) -> np.ndarray:
@@ -413,12 +413,12 @@ def _rates(residuals: Residuals, found: SolvedState, chosen: tuple[int, ...]) ->
 
 
 def _is_constant_equilibrium(
-    residuals: Residuals, found: SolvedState, chosen: tuple[int, ...], held: np.ndarray | None, units: np.ndarray
+    residuals: Residuals, found: SolvedState, chosen: tuple[int, ...], forces: np.ndarray | None, units: np.ndarray
 ) -> bool:
     """True if an equilibrium is an equilibrium at other times of the model, too."""
     point, scales, facts = found.point, found.facts.scales, found.facts
     for fraction in _OTHER_TIMES:
-        other = solved_at(residuals, point.q, point.qd, point.t + fraction * scales.duration, point.parameters, held)
+        other = solved_at(residuals, point.q, point.qd, point.t + fraction * scales.duration, point.parameters, forces)
         error = (
             residuals.at(other.point)[residuals.row_slices["position"]]
             / np.array(facts.sizes)[: facts.levels.n_holonomic]
@@ -433,7 +433,7 @@ def _is_time_invariant(
     residuals: Residuals,
     found: SolvedState,
     linear: ReducedSystem,
-    held: np.ndarray | None,
+    forces: np.ndarray | None,
     rest: list[int],
     units: np.ndarray,
 ) -> bool:
@@ -442,7 +442,7 @@ def _is_time_invariant(
     moving = float((np.abs(found.point.qd) / scales.positions).max(initial=0.0))
     fastest = max(1 / scales.time, moving, float(np.abs(np.linalg.eigvals(linear.A)).max(initial=0.0)))
     try:
-        later = _integrated(residuals, found, held, _CHECK_TIME / fastest)
+        later = _integrated(residuals, found, forces, _CHECK_TIME / fastest)
         new = reduced(later, linear.chosen)
     except SingularError:  # the motion reaches a singular configuration
         return False
@@ -452,12 +452,12 @@ def _is_time_invariant(
     return bool(change[np.ix_(rest, rest)].max(initial=0.0) < _EQUAL * size and rates[rest].max(initial=0.0) < _EQUAL)
 
 
-def _integrated(residuals: Residuals, found: SolvedState, held: np.ndarray | None, duration: float) -> SolvedState:
+def _integrated(residuals: Residuals, found: SolvedState, forces: np.ndarray | None, duration: float) -> SolvedState:
     """The state after `duration`, by the classical Runge–Kutta method."""
     point, h, n = found.point, duration / _STEPS, len(found.point.q)
 
     def at(x: np.ndarray, t: float) -> SolvedState:
-        return solved_at(residuals, x[:n], x[n:], t, point.parameters, held)
+        return solved_at(residuals, x[:n], x[n:], t, point.parameters, forces)
 
     def rates(x: np.ndarray, t: float) -> np.ndarray:
         return np.concatenate([x[n:], at(x, t).point.qdd])

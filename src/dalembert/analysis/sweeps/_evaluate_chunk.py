@@ -29,7 +29,7 @@ class ChunkResult:
 
 def evaluate_chunk(spec: SweepSpec, points: np.ndarray) -> ChunkResult:
     """Simulate the runs of a sweep with these values (axes, runs)."""
-    return _Chunk(spec, points).answer()
+    return _Chunk(spec, points).evaluate()
 
 
 class _Chunk:
@@ -53,14 +53,14 @@ class _Chunk:
             starts[axis.kind][axis.index] = row
         return Starts(starts["parameter"], starts["position"], starts["velocity"])
 
-    def answer(self) -> ChunkResult:
+    def evaluate(self) -> ChunkResult:
         """Run in lanes if possible, the others one by one."""
         remaining = np.arange(self._count)
         if self._spec.reason_without_lanes is None:
             remaining = self._in_lanes(np.flatnonzero(self._regular_starts()))
         for i in remaining.tolist():
             try:
-                self._record(i, self._alone(i))
+                self._record(i, self._simulated(i))
             except DalembertError as error:
                 self._reasons[i] = " ".join(str(error).split())
         return ChunkResult(self._columns, self._reasons)
@@ -84,10 +84,10 @@ class _Chunk:
         count = max(1, _MAX_STATES // len(self._times))
         for at in range(0, len(runs), count):
             here = np.flatnonzero(done[at : at + count]) + at
-            self._keep(runs[here], states[here])
+            self._record_lanes(runs[here], states[here])
         return np.concatenate([remaining, runs[~done]])
 
-    def _keep(self, runs: np.ndarray, states: np.ndarray) -> None:
+    def _record_lanes(self, runs: np.ndarray, states: np.ndarray) -> None:
         """Record the observables of runs in lanes, states (runs, samples, states)."""
         kernel, n, samples = self._eom.kernel, len(self._starts.q), len(self._times)
         y = np.ascontiguousarray(states.reshape(-1, states.shape[2]).T)
@@ -121,7 +121,7 @@ class _Chunk:
             eom, (RunSegment(eom, solution, np.concatenate([values, moving])),), "dop853", 0.0
         ).trajectory()
 
-    def _alone(self, i: int) -> Trajectory:
+    def _simulated(self, i: int) -> Trajectory:
         spec, settings, (_, q, qd) = self._spec, self._spec.settings, self._starts.one(i)
         return self._changed(i).simulate(
             q0=q,

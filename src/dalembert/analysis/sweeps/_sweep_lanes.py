@@ -16,7 +16,7 @@ from dalembert.api.equations import Equations
 from dalembert.codegen.function import NativeFunction
 from dalembert.mechanics.attitude_charts import attitude_varies, attitudes_of
 from dalembert.simulation.chart_changes import NEAR, gimbal_locks
-from dalembert.simulation.integrators import lane_steps as text
+from dalembert.simulation.integrators import lane_steps
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.integrators.dop853 import DormandPrince853, first_steps
 from dalembert.simulation.integrators.explicit import no_constraints
@@ -117,14 +117,11 @@ def run_lanes(
     control = Control(rows[2][0], rtol, largest, kind=HAIRER, start=t0, end=float(times[-1]), inputs=size)
     mechanics = mechanics_of(equations, kernel, constants[:, 0].copy(), equations.model.inputs)
     surface, guarded = _surface(mechanics), bool(mechanics.manifold.rows)
-    lanes, crowd = _lanes(
-        kernel.rates_function, DormandPrince853.scheme(), surface, runs, size, gimbal_locks(equations)
-    )
+    scheme = DormandPrince853.scheme()
+    lanes, batch = _lanes(kernel.rates_function, scheme, surface, runs, size, gimbal_locks(equations))
     with np.errstate(all="ignore"):
-        text.compiled(
-            DormandPrince853.scheme(), control, crowd, surface, guarded, runs, lanes, np.asarray(times), _MAX_STEPS
-        )
-    return samples, runs.outcome == text.DONE
+        lane_steps.compiled(scheme, control, batch, surface, guarded, runs, lanes, np.asarray(times), _MAX_STEPS)
+    return samples, runs.outcome == lane_steps.DONE
 
 
 def _surface(mechanics: StateMechanics) -> ProjectionData:

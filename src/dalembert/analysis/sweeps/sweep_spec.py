@@ -42,9 +42,9 @@ _OPEN = 2.0**-54  # distance of probabilities from 0 and 1
 
 
 ENERGIES: dict[str, Callable[[Observed], np.ndarray]] = {
-    "energy": lambda seen: seen.total,
-    "kinetic": lambda seen: seen.kinetic,
-    "potential": lambda seen: seen.potential,
+    "energy": lambda observed: observed.total,
+    "kinetic": lambda observed: observed.kinetic,
+    "potential": lambda observed: observed.potential,
 }
 
 
@@ -261,23 +261,23 @@ def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: i
     return VariedValues(axes, cast("Samples", samples), count, int(seed))
 
 
-def _axis(model: Elements, name: str, given: object, grid: bool) -> SweepAxis:
+def _axis(model: Elements, name: str, values: object, grid: bool) -> SweepAxis:
     kind, index, unit = _index_of(model, name)
     if grid:
-        if isinstance(given, Distribution):
+        if isinstance(values, Distribution):
             raise InputError(f"sweep, '{name}': got a distribution for a grid. Give values, or use samples='random'.")
-        values = np.atleast_1d(as_finite_array(given, f"sweep, '{name}'"))
+        values = np.atleast_1d(as_finite_array(values, f"sweep, '{name}'"))
         if values.ndim != 1 or not len(values):
             raise InputError(f"sweep, '{name}': got shape {values.shape}. Expected a number or a nonempty 1-D array.")
         return SweepAxis(name, kind, index, unit, tuple(values.tolist()))
-    if isinstance(given, Distribution):
-        return SweepAxis(name, kind, index, unit, law=given)
-    if not (isinstance(given, tuple | list | np.ndarray) and len(given) == 2 and all(map(is_real, given))):
+    if isinstance(values, Distribution):
+        return SweepAxis(name, kind, index, unit, law=values)
+    if not (isinstance(values, tuple | list | np.ndarray) and len(values) == 2 and all(map(is_real, values))):
         raise InputError(
-            f"sweep, '{name}': got {short_repr(given)}. Expected the ends of a range such as (0.5, 1.5), or a distribution with "
+            f"sweep, '{name}': got {short_repr(values)}. Expected the ends of a range such as (0.5, 1.5), or a distribution with "
             "`ppf` such as scipy.stats.norm(1, 0.1)."
         )
-    return SweepAxis(name, kind, index, unit, ends=(float(given[0]), float(given[1])))
+    return SweepAxis(name, kind, index, unit, ends=(float(values[0]), float(values[1])))
 
 
 def _index_of(model: Elements, name: str) -> tuple[Literal["parameter", "position", "velocity"], int, str]:

@@ -24,7 +24,7 @@ from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
 from dalembert.analysis.worker_process import CLOSED, WorkerProcess
 from dalembert.errors import ComputationError, DalembertError, EngineError, InputError
 
-Answered = Iterator[tuple[int, ChunkResult]]
+ChunkResults = Iterator[tuple[int, ChunkResult]]
 _CONNECT_TIMEOUT = "10s"
 _MIN_REMAINING = 8.0  # seconds of remaining work above which workers are started
 _MAX_DEATHS = 3  # worker deaths over one chunk
@@ -53,7 +53,7 @@ def dask_client(address: str) -> Iterator[Any]:
         yield client
 
 
-def chunk_results(spec: SweepSpec, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
+def chunk_results(spec: SweepSpec, chunks: Sequence[int], executor: object, workers: int | None) -> ChunkResults:
     """The results of chunks in order of completion."""
     if executor is not None:
         if workers is not None:
@@ -62,10 +62,10 @@ def chunk_results(spec: SweepSpec, chunks: Sequence[int], executor: object, work
     count = min(workers or _cores(), len(chunks))
     if count > 1:
         _require_known_elsewhere(spec)
-    return _here(spec, chunks, count) if workers is None or count <= 1 else by_processes(spec, chunks, count)
+    return _in_this_process(spec, chunks, count) if workers is None or count <= 1 else by_processes(spec, chunks, count)
 
 
-def _here(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered:
+def _in_this_process(spec: SweepSpec, chunks: Sequence[int], count: int) -> ChunkResults:
     """Results of this process, until the remaining work justifies the start of worker processes."""
     points, begun = Points(spec.variation), time.perf_counter()
     for i, chunk in enumerate(chunks):
@@ -97,16 +97,16 @@ def _require_known_elsewhere(spec: SweepSpec) -> None:
 # an executor of concurrent.futures, or a Dask client
 
 
-def _by_executor(spec: SweepSpec, chunks: Sequence[int], given: object) -> Answered:
-    executor = _executor(given)
+def _by_executor(spec: SweepSpec, chunks: Sequence[int], executor: object) -> ChunkResults:
+    pool = _executor(executor)
     waiting, pending = deque(chunks), dict[Future[ChunkResult], int]()
     points = Points(spec.variation)
-    ahead = _QUEUED_CHUNKS * max(1, _parallelism(given))
+    ahead = _QUEUED_CHUNKS * max(1, _parallelism(executor))
     try:
         while waiting or pending:
             while waiting and len(pending) < ahead:
                 chunk = waiting.popleft()
-                pending[executor.submit(evaluate_chunk, spec, points(*spec.runs_of(chunk)))] = chunk
+                pending[pool.submit(evaluate_chunk, spec, points(*spec.runs_of(chunk)))] = chunk
             done, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
                 yield pending.pop(future), _result(future)
@@ -220,7 +220,7 @@ class _WorkerPool:
                 worker.kill()
 
 
-def by_processes(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered:
+def by_processes(spec: SweepSpec, chunks: Sequence[int], count: int) -> ChunkResults:
     """The results of worker processes."""
     pool = _WorkerPool(spec, chunks)
     threads = [Thread(target=pool.serve, daemon=True) for _ in range(count)]

@@ -136,14 +136,14 @@ def _group(parts: Sequence[_Term]) -> list[_Term]:
     for part in parts:
         for base, power in part.powers.items():
             users.setdefault((base, power > 0), []).append(part)
-    best, most = [], (0, 0, "")
+    best, best_rank = [], (0, 0, "")
     for (base, positive), group in users.items():
         if len(group) < 2:
             continue
         saved = (len(group) - 1) * sum(1 + _cost(b, p) for b, p in _shared(group).items())
         rank = (saved, len(group), f"{base}{positive}")
-        if rank > most:
-            best, most = group, rank
+        if rank > best_rank:
+            best, best_rank = group, rank
     return best
 
 
@@ -167,15 +167,15 @@ def _content(numbers: Sequence[Fraction]) -> Fraction:
     if len(counted) == 1:
         return numbers[0]
     finest = max(n.denominator for n in numbers)
-    best, most = Fraction(1), (len(numbers) - counted[Fraction(1)], finest != 1)
+    best, best_rank = Fraction(1), (len(numbers) - counted[Fraction(1)], finest != 1)
     for candidate, count in sorted(counted.items(), key=lambda item: (-item[1], item[0].denominator, str(item[0]))):
         # terms with this number then need no number, all others do
-        if candidate == 1 or 1 + len(numbers) - count > most[0]:
+        if candidate == 1 or 1 + len(numbers) - count > best_rank[0]:
             continue
         rest = max((n / candidate).denominator for n in counted)
         length = (1 + len(numbers) - count, rest != 1)
-        if length < most and rest <= finest:
-            best, most = candidate, length
+        if length < best_rank and rest <= finest:
+            best, best_rank = candidate, length
     return best
 
 

@@ -14,7 +14,7 @@ from time import thread_time
 import symengine as se
 
 from dalembert.display.math._factor import factor_sum, factors, number_in, terms
-from dalembert.display.math.simplify import simplify, sum_of_waves_of, turns
+from dalembert.display.math.simplify import is_trigonometric, simplify, sum_of_waves_of
 from dalembert.symbolic.formula_writer import rebuild
 from dalembert.symbolic.symbols import Formula, SymbolKind, fold
 
@@ -36,18 +36,18 @@ def operations(expressions: Sequence[Formula]) -> int:
 
 
 def name_parts(
-    expressions: Sequence[Formula], taken: Collection[str], given: Sequence[Line] = ()
+    expressions: Sequence[Formula], taken: Collection[str], lines: Sequence[Line] = ()
 ) -> tuple[list[Line], list[Formula]]:
     """Return named intermediates in order of computation, and the expressions in terms of these names.
 
-    `given` are lines whose names the expressions use already. In long expressions other parts get numbered names. Short
+    `lines` are lines whose names the expressions use already. In long expressions other parts get numbered names. Short
     expressions stay unchanged. `taken` are the names in use.
 
     >>> x, y = se.symbols("x y")
     >>> name_parts([x + y], ["x", "y"])
     ([], [x + y])
     """
-    known = list(given)
+    known = list(lines)
     if all(se.count_ops(expression) <= LONG_LINE for expression in (*expressions, *(value for _, value in known))):
         return known, list(expressions)
     names = [name for name, _ in known]
@@ -138,13 +138,13 @@ def _used_again(
     for symbol in reversed([symbol for symbol, _ in found]):
         if len(users[symbol]) != 1:
             continue
-        (place,) = users[symbol]
-        after = lines[place].xreplace({symbol: lines[symbol]})
-        if se.count_ops(after) > MAX_LINE or uses(lines[place])[symbol] > 1:
+        (user,) = users[symbol]
+        after = lines[user].xreplace({symbol: lines[symbol]})
+        if se.count_ops(after) > MAX_LINE or uses(lines[user])[symbol] > 1:
             continue
-        lines[place] = after
+        lines[user] = after
         for inner in lines.pop(symbol).free_symbols & users.keys():
-            users[inner] = users[inner] - {symbol} | {place}
+            users[inner] = users[inner] - {symbol} | {user}
     remaining = [(symbol, lines[symbol]) for symbol, _ in found if symbol in lines]
     return remaining, [lines[k] for k in range(len(results))]
 
@@ -162,17 +162,17 @@ def _ordered(
     lines: list[tuple[Formula, Formula]] = []
     table: dict[Formula, Formula] = {}
 
-    def place(symbol: Formula, value: Formula) -> None:
+    def add(symbol: Formula, value: Formula) -> None:
         for other in sorted(value.free_symbols & waiting.keys(), key=str):
             if other != symbol:
-                place(other, waiting.pop(other))
+                add(other, waiting.pop(other))
         lines.append((symbol, value))
 
     for symbol, value in found:
-        place(symbol, value)
+        add(symbol, value)
     for symbol in list(waiting):
         if symbol in waiting:
-            place(symbol, waiting.pop(symbol))
+            add(symbol, waiting.pop(symbol))
     for symbol, _ in lines:
         table[symbol] = se.Symbol(next(free)) if symbol.name.startswith("@") else symbol
     written = [(table[symbol].name, _by_table(value, table)) for symbol, value in lines]
@@ -244,7 +244,7 @@ def _products(total: Formula, moving: Collection[str]) -> Products:
     parts: defaultdict[tuple[Formula, Formula], list[Formula]] = defaultdict(list)
     for term in terms(total) if total != 0 else ():
         speed = se.Mul(*(b**e for b, e in factors(term) if b.is_Symbol and b.name in moving))
-        wave = se.Mul(*(b**e for b, e in factors(term) if not b.is_Number and turns(b)))
+        wave = se.Mul(*(b**e for b, e in factors(term) if not b.is_Number and is_trigonometric(b)))
         parts[speed, wave].append(term / speed / wave)
     out: Products = {}
     for (speed, wave), group in parts.items():

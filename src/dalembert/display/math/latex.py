@@ -65,10 +65,10 @@ def to_sympy_matrix(
     import sympy
     from sympy.physics.mechanics import dynamicsymbols
 
-    given = model.sympy_symbols
-    table = dict(given)
+    declared = model.sympy_symbols
+    table = dict(declared)
     for name in model.coordinate_names:
-        moving, constant = given.get(name, dynamicsymbols(name)), SymbolKind.CONSTANT.of(name)
+        moving, constant = declared.get(name, dynamicsymbols(name)), SymbolKind.CONSTANT.of(name)
         symbol = sympy.Symbol(symbol_names.for_formula(constant, model.parameter_values))
         table |= {name: moving, rate(name).name: moving.diff(), constant: symbol}
         table[SymbolKind.ACCELERATION.of(name)] = moving.diff().diff()

@@ -15,7 +15,7 @@ from dalembert.display.math import plain_text as text
 from dalembert.display.math.short_forms import (
     DisplayNotation,
     TooLong,
-    is_text,
+    are_names,
     length_without_names,
     operations_of,
     unfolded,
@@ -102,7 +102,7 @@ class Block(FrozenValue):
     @property
     def is_text(self) -> bool:
         """True if its entries are names."""
-        return is_text(self.entries)
+        return are_names(self.entries)
 
     @property
     def is_long(self) -> bool:
@@ -336,8 +336,8 @@ def block_of(
     try:
         raw = unfolded(quantity.value)
         known = None if raw is not quantity.value else quantity.written
-        value = raw if is_text(raw) else short.short(raw) if known is None else known
-        operations, lines = operations_of(value), () if is_text(raw) else short.lines(value, raw)
+        value = raw if are_names(raw) else short.short(raw) if known is None else known
+        operations, lines = operations_of(value), () if are_names(raw) else short.lines(value, raw)
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations
     about = (quantity.key, quantity.equation, quantity.meaning)

@@ -183,7 +183,7 @@ def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
         else:
             short = list(simplify_matrix(np.array(plain, dtype=object), moving, left).expanded)
         entries += short
-    parts, written = _intermediates.name_parts(entries, taken, given=lines)
+    parts, written = _intermediates.name_parts(entries, taken, lines=lines)
     queue = iter(written)
     arrays = {name: np.empty(block.shape, dtype=object) for name, block in blocks.items()}
     for name, array in arrays.items():

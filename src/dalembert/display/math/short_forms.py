@@ -79,8 +79,8 @@ def _primitive(entries: list[sympy.Expr], circles: list[tuple[sympy.Symbol, symp
     import sympy
 
     bottoms = [sympy.fraction(sympy.together(x)) for x in entries]
-    below = sympy.lcm_list([bottom for _, bottom in bottoms])
-    found = [sympy.cancel(top * (below / bottom)) for top, bottom in bottoms]
+    denominator = sympy.lcm_list([bottom for _, bottom in bottoms])
+    found = [sympy.cancel(top * (denominator / bottom)) for top, bottom in bottoms]
     found = _divided(found)
     reduced: list[Any] = list(found)
     for s, c in circles:
@@ -141,24 +141,25 @@ class DisplayNotation(Notation):
         self._velocities, self._coordinates, self._taken = set(velocities), coordinates, set(taken)
         self._meanings: dict[Formula, Formula] = {}  # values of the assigned names
         self._known: dict[Formula, Formula] = {}
-        self._seconds = self._left = seconds
-        self._look: Callable[[float], None] = lambda share: None
-        self.late: set[Formula] = set()  # entries beyond the time budget
+        self._seconds = self._remaining = seconds
+        self._report: Callable[[float], None] = lambda share: None
+        self.unfinished: set[Formula] = set()  # entries beyond the time budget
 
     @property
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Remaining seconds."""
-        return max(self._left, 0.0)
+        return max(self._remaining, 0.0)
 
-    def report_progress(self, look: Callable[[float], None]) -> None:
-        """Call `look` with the fraction of the time budget that is used, from time to time."""
-        self._look = look
+    def report_progress(self, report: Callable[[float], None]) -> None:
+        """Call `report` with the fraction of the time budget that is used, from time to time."""
+        self._report = report
 
     def short(self, value: Array) -> Array:
         """Return the value with simplified entries."""
         out = self._each(value)
-        most = _MAX_GROWTH * (operations_of(out) + 1)
-        if self.has_names(out) and operations_of(value) <= most and length_without_names(value, self._meanings) <= most:
+        limit = _MAX_GROWTH * (operations_of(out) + 1)
+        named = self.has_names(out) and operations_of(value) <= limit
+        if named and length_without_names(value, self._meanings) <= limit:
             unnamed = self._each(without_names(value, self._meanings))
             out = min(unnamed, out, key=operations_of)  # names can prevent cancellation
         length = operations_of(out)
@@ -167,12 +168,12 @@ class DisplayNotation(Notation):
         return out
 
     def _each(self, value: Array) -> Array:
-        reserve = self._left / 2
-        return mapped(value, lambda entry: self._short(se.sympify(entry), self._left - reserve))
+        reserve = self._remaining / 2
+        return mapped(value, lambda entry: self._short(se.sympify(entry), self._remaining - reserve))
 
     def has_names(self, value: Array) -> bool:
         """True if a value contains names of entries."""
-        return not is_text(value) and not self._meanings.keys().isdisjoint(_symbols(value))
+        return not are_names(value) and not self._meanings.keys().isdisjoint(_symbols(value))
 
     def lines(self, *values: Array) -> tuple[Line, ...]:
         """Return the names in these values and their expressions, in order of computation."""
@@ -190,20 +191,20 @@ class DisplayNotation(Notation):
             if se.count_ops(entry) > _MAX_SIMPLIFIED:
                 return entry
             if seconds <= 0:
-                self.late.add(entry)
+                self.unfinished.add(entry)
                 return entry
             start = thread_time()
             self._known[entry] = min(
                 simplify(entry, self._velocities, seconds), with_exact_numbers(entry), key=se.count_ops
             )
-            self._spend(taken := thread_time() - start)
-            if taken >= seconds:
-                self.late.add(entry)
+            self._charge(spent := thread_time() - start)
+            if spent >= seconds:
+                self.unfinished.add(entry)
         return self._known[entry]
 
-    def _spend(self, seconds: float) -> None:
-        self._left -= seconds
-        self._look(1 - max(self._left, 0) / self._seconds if self._seconds > 0 else 1.0)
+    def _charge(self, seconds: float) -> None:
+        self._remaining -= seconds
+        self._report(1 - max(self._remaining, 0) / self._seconds if self._seconds > 0 else 1.0)
 
     def direction(self, value: Array) -> Array:
         """Return a vector of arbitrary length without common factors."""
@@ -216,8 +217,8 @@ class DisplayNotation(Notation):
             return [], out
         raw = [with_exact_numbers(se.sympify(entry)) for entry in value]
         start = thread_time()
-        lines, found = simplify_rows(raw, self._coordinates, self._velocities, self._taken, self._left / 2)
-        self._spend(thread_time() - start)
+        lines, found = simplify_rows(raw, self._coordinates, self._velocities, self._taken, self._remaining / 2)
+        self._charge(thread_time() - start)
         if not lines:
             return [], out
         for name, meaning in lines:
@@ -241,9 +242,9 @@ class DisplayNotation(Notation):
             ):
                 out[index] = out[index[::-1]]  # symmetric matrix
                 continue
-            places = [i + 1 for i in index] if value.size > 1 or not number else []
-            places = [*([number] if number else []), *places] or ([1] if letter in self._taken else [])
-            name = f"{letter}[{','.join(map(str, places))}]" if places else letter
+            indices = [i + 1 for i in index] if value.size > 1 or not number else []
+            indices = [*([number] if number else []), *indices] or ([1] if letter in self._taken else [])
+            name = f"{letter}[{','.join(map(str, indices))}]" if indices else letter
             if se.count_ops(entry) > _MAX_UNNAMED_ENTRY or _has_denominator(entry):
                 self._velocities.add(name)  # later values are collected by it
                 self._meanings[se.Symbol(name)] = entry
@@ -252,14 +253,14 @@ class DisplayNotation(Notation):
         return out
 
 
-def is_text(entries: Array) -> bool:
+def are_names(entries: Array) -> bool:
     """True if the entries are names."""
     return entries.size > 0 and isinstance(entries.flat[0], str)
 
 
 def operations_of(entries: Array) -> int:
     """Return the number of operations of the entries, equal ones counted once."""
-    return 0 if is_text(entries) else sum(int(se.count_ops(x)) for x in {se.sympify(x) for x in entries.flat})
+    return 0 if are_names(entries) else sum(int(se.count_ops(x)) for x in {se.sympify(x) for x in entries.flat})
 
 
 def without_names(value: Array, meanings: Mapping[Formula, Formula]) -> Array:
@@ -297,7 +298,7 @@ def length_without_names(value: Array, meanings: Mapping[Formula, Formula]) -> i
                 total += count * known[name]
         return total
 
-    return 0 if is_text(value) else sum(length(entry) for entry in {se.sympify(x) for x in value.flat})
+    return 0 if are_names(value) else sum(length(entry) for entry in {se.sympify(x) for x in value.flat})
 
 
 def _symbols(entries: Array) -> set[Formula]:

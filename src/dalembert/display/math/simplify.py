@@ -42,7 +42,7 @@ def simplify(expression: Formula, velocities: Iterable[str] = (), seconds: float
     ring = Ring(Angles(*_arguments(plain)), moving, thread_time() + seconds, _short)
     try:
         total = fold(plain, lambda node: node.args, ring.build)
-        return _preferred([_written(ring, total, moving), plain])
+        return _preferred([_shortest_sum(ring, total, moving), plain])
     except TooLarge:
         return plain
 
@@ -97,9 +97,9 @@ def simplify_matrix(entries: Array, velocities: Iterable[str] = (), seconds: flo
     found = mapped(entries, short)
     distinct = {entry for entry in found.flat if entry != 0}
     factor = greatest_factor(distinct) if len(distinct) > 1 else se.Integer(1)
-    taken = mapped(found, lambda entry: entry / factor)
-    saved = _operations(found) - _operations(taken) - se.count_ops(factor) - 1
-    return FactoredArray(factor, taken) if factor != 1 and saved > 0 else FactoredArray(se.Integer(1), found)
+    quotients = mapped(found, lambda entry: entry / factor)
+    saved = _operations(found) - _operations(quotients) - se.count_ops(factor) - 1
+    return FactoredArray(factor, quotients) if factor != 1 and saved > 0 else FactoredArray(se.Integer(1), found)
 
 
 def mapped(entries: Array, change: Callable[..., object]) -> Array:
@@ -116,7 +116,7 @@ def _operations(entries: Array) -> int:
 
 def _arguments(expression: Formula) -> tuple[set[Formula], set[Formula]]:
     """Return the arguments of sines and cosines, those in denominators separately."""
-    below: set[Formula] = set()
+    in_denominators: set[Formula] = set()
     everywhere: set[Formula] = set()
 
     def visit(node: Formula, parts: list[set[Formula]]) -> set[Formula]:
@@ -125,11 +125,11 @@ def _arguments(expression: Formula) -> tuple[set[Formula], set[Formula]]:
             found = {node.args[0]}
             everywhere.add(node.args[0])
         if isinstance(node, se.Pow) and node.args[1].is_Number and float(node.args[1]) < 0:
-            below.update(found)
+            in_denominators.update(found)
         return found
 
     fold(expression, lambda node: node.args, visit)
-    return below, everywhere
+    return in_denominators, everywhere
 
 
 def _shortest(forms: Iterable[Formula]) -> Formula:
@@ -144,7 +144,7 @@ def _preferred(forms: Iterable[Formula]) -> Formula:
     return next(form for form, length in found if length <= limit)
 
 
-def _written(ring: Ring, total: Formula, velocities: set[str]) -> Formula:
+def _shortest_sum(ring: Ring, total: Formula, velocities: set[str]) -> Formula:
     """Write one coefficient per product of velocities, or the complete sum at once if that is shorter."""
     groups = grouped(total, lambda base: base.is_Symbol and base.name in velocities)
     written = se.Add(*(outside * _short(ring, se.Add(*parts)) for outside, parts in groups.items()))
@@ -154,7 +154,7 @@ def _written(ring: Ring, total: Formula, velocities: set[str]) -> Formula:
     return _shortest(forms)
 
 
-def _once(write: Callable[[Ring, Formula], Formula]) -> Callable[[Ring, Formula], Formula]:
+def _cached(write: Callable[[Ring, Formula], Formula]) -> Callable[[Ring, Formula], Formula]:
     """Cache the result for each sum of a ring: the same coefficients recur in several forms."""
 
     @wraps(write)
@@ -167,7 +167,7 @@ def _once(write: Callable[[Ring, Formula], Formula]) -> Callable[[Ring, Formula]
     return found
 
 
-@_once
+@_cached
 def _short(ring: Ring, total: Formula) -> Formula:
     """Return the shortest form of a sum of products: separate denominators, one for like terms, or one for all."""
     if len(terms(total)) == 1 and not set(total.free_symbols) & ring.trig.keys() and not ring.sums:
@@ -193,7 +193,7 @@ def _splits(ring: Ring, total: Formula) -> list[list[tuple[Formula, Formula]]]:
     return splits
 
 
-@_once
+@_cached
 def _numerator(ring: Ring, total: Formula) -> Formula:
     """Return the shortest form of a sum, with sums of parameters as factors or expanded."""
     bases = [total]
@@ -225,16 +225,16 @@ def _by_parameters(ring: Ring, total: Formula) -> Iterator[Formula]:
     for outside, parts in groups.items():
         waves = _trigonometric(ring, se.Add(*parts))
         out += [ring.restored(outside) * part for part in terms(waves)]
-    yield collect(se.Add(*out), turns)
+    yield collect(se.Add(*out), is_trigonometric)
     yield factor_sum(se.Add(*out))
 
 
-def turns(factor: Formula) -> bool:
+def is_trigonometric(factor: Formula) -> bool:
     """True if a factor contains a sine or a cosine."""
     return bool(factor.atoms(se.sin, se.cos))
 
 
-@_once
+@_cached
 def _trigonometric(ring: Ring, total: Formula) -> Formula:
     """Return the shortest form of numbers times sines and cosines."""
     squared = {ring.trig[b][0] for term in terms(total) for b, e in factors(term) if b in ring.trig and int(e) > 1}

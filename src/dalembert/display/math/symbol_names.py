@@ -58,13 +58,13 @@ class Letters:
 PLAIN = Letters()
 
 
-def letters_of(given: Iterable[str], ours: Iterable[str]) -> Letters:
+def letters_of(names: Iterable[str], ours: Iterable[str]) -> Letters:
     """Return distinct printed forms of the names of the user and ours.
 
     `ours` are symbols such as p(x), M[1,2] and s1, and letters such as M and s. A name of the user that looks like another is
     printed as typed; one of our letters that is also a name of the user becomes bold.
     """
-    names = frozenset(given)
+    names = frozenset(names)
     own = [name for name in ours if split(name)[1] not in names or split(name)[0] not in _DOTS]
     looks = Counter(look for name in {*names, *own} for look in {for_text(name), for_latex(name)})
     typed = frozenset(name for name in names if max(looks[for_text(name)], looks[for_latex(name)]) > 1)
@@ -91,7 +91,7 @@ def split(name: str) -> tuple[SymbolKind | None, str]:
     """Split a name into its kind and its base name.
 
     >>> split("dot(x)"), split("x"), split("dot(dot(x))")
-    ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'), (<Kind.ACCELERATION: 'ddot'>, 'x'))
+    ((<SymbolKind.RATE: 'dot'>, 'x'), (None, 'x'), (<SymbolKind.ACCELERATION: 'ddot'>, 'x'))
     """
     kind, rest = split_symbol(name)
     if kind is SymbolKind.RATE and kind_of(rest) is SymbolKind.RATE:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 SMALL = 7.5  # points
-GREY = "#555555"
+GRAY = "#555555"
 _COVER_TOLERANCE = 0.005  # of the range: closer lines cover each other
 _CONSTANT_TOLERANCE = 1e-6  # relative variation of a constant line
 
@@ -35,17 +35,17 @@ def draw(axis: Axes, t: np.ndarray, panel: Panel, unit_label: UnitLabel) -> None
     if panel.zero:
         _write_zero(axis, panel, unit_label)
         return
-    shown = [line for line in panel.lines if not panel.is_zero(line)]
-    span = float(np.ptp([line.y for line in shown])) if shown else 0.0
-    for index, line in enumerate(shown):
-        below = sum(covers(line.y, other.y, panel.drift, span) for other in shown[:index])
+    visible = [line for line in panel.lines if not panel.is_zero(line)]
+    span = float(np.ptp([line.y for line in visible])) if visible else 0.0
+    for index, line in enumerate(visible):
+        below = sum(covers(line.y, other.y, panel.drift, span) for other in visible[:index])
         style = Style(COLORS[index % len(COLORS)], COVERING[min(below, len(COVERING) - 1)])
         plot(axis, t, line, style, panel.drift)
     if panel.across is not None:
-        for line in shown:
+        for line in visible:
             axis.plot(*start_of(line, t), "o", color=COLORS[0], markersize=3.5)
     scale(axis, t, panel, unit_label)
-    _legend(axis, [line.label for line in panel.lines if panel.is_zero(line)], any(x.label for x in shown))
+    _legend(axis, [line.label for line in panel.lines if panel.is_zero(line)], any(x.label for x in visible))
 
 
 def _write_zero(axis: Axes, panel: Panel, unit_label: UnitLabel) -> None:
@@ -57,7 +57,7 @@ def _write_zero(axis: Axes, panel: Panel, unit_label: UnitLabel) -> None:
     more = f" and {len(names) - 2} more" if len(names) > 3 else ""
     text = "zero to rounding" + (f":\n{'; '.join(names[:2] if more else names)}{more}" if names else "")
     alignment = {"transform": axis.transAxes, "ha": "center", "va": "center"}
-    axis.text(0.5, 0.5, text, fontsize=SMALL, color=GREY, **alignment)
+    axis.text(0.5, 0.5, text, fontsize=SMALL, color=GRAY, **alignment)
 
 
 def plot(axis: Axes, t: np.ndarray, line: PlotLine, style: Style, drift: bool) -> None:
@@ -232,7 +232,7 @@ def name_ends(axes: Mapping[Axes, Sequence[Ending]]) -> None:
         for axis, endings in axes.items()
     }
     look = {"fontsize": SMALL, "va": "center", "ha": "left"}
-    texts = {
+    labels = {
         axis: [axis.text(_TEXT, 0.5, name, transform=axis.transAxes, **look) for _, name in each]
         for axis, each in rows.items()
     }
@@ -243,14 +243,16 @@ def name_ends(axes: Mapping[Axes, Sequence[Ending]]) -> None:
         height = LABEL_HEIGHT * figure.dpi / axis.get_window_extent().height
         ends = [_height(axis, ending.y) for ending, _ in each]
         on_axes = {"transform": axis.transAxes, "clip_on": False}
-        for text, (ending, name), end, y in zip(texts[axis], each, ends, spread_labels(ends, height), strict=True):
-            text.set_y(y)
+        for label_artist, (ending, name), end, y in zip(
+            labels[axis], each, ends, spread_labels(ends, height), strict=True
+        ):
+            label_artist.set_y(y)
             # line sample before its label
             style = ending.names[name]
             look = {"color": style.color, "linestyle": style.dashes, "linewidth": 1.3}
             axis.add_artist(Line2D([_BEGIN, _END], [y, y], **on_axes, **look))
             if name == next(iter(ending.names)):  # leader from the end of the line to its label
-                axis.add_artist(Line2D([_LEFT, _BEGIN], [end, y], color=GREY, linewidth=0.3, **on_axes))
+                axis.add_artist(Line2D([_LEFT, _BEGIN], [end, y], color=GRAY, linewidth=0.3, **on_axes))
 
 
 def _height(axis: Axes, y: float | None) -> float:

@@ -137,9 +137,9 @@ def momentum_error(run: TrajectoryData) -> np.ndarray | None:
     return np.abs(p - p[0]) / (abs(float(p[0])) or 1.0)
 
 
-def spread(count: int, most: int) -> list[int]:
-    """Return at most `most` evenly spaced indices, including the first and the last."""
-    return list(range(count)) if count <= most else np.linspace(0, count - 1, most).round().astype(int).tolist()
+def spread(count: int, limit: int) -> list[int]:
+    """Return at most `limit` evenly spaced indices, including the first and the last."""
+    return list(range(count)) if count <= limit else np.linspace(0, count - 1, limit).round().astype(int).tolist()
 
 
 def merge_equal(lines: Sequence[PlotLine]) -> list[PlotLine]:
@@ -182,9 +182,9 @@ def _described(
     names: Sequence[str], units: Sequence[str], descriptions: Sequence[str], values: np.ndarray
 ) -> list[tuple[str, PlotLine]]:
     """Return the rows as lines with their units; descriptions only for few rows per unit."""
-    few = {unit for unit in units if units.count(unit) <= 3}
+    short = {unit for unit in units if units.count(unit) <= 3}
     rows = zip(names, units, descriptions, values, strict=True)
-    return [(unit, PlotLine(_label(name, text if unit in few else ""), row)) for name, unit, text, row in rows]
+    return [(unit, PlotLine(_label(name, text if unit in short else ""), row)) for name, unit, text, row in rows]
 
 
 def mark_zero(rows: Sequence[tuple[str, PlotLine]], size: float = 0.0) -> list[tuple[str, PlotLine]]:

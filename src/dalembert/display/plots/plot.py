@@ -172,8 +172,8 @@ def _page(runs: Mapping[str, TrajectoryData], panels: Sequence[Panel]) -> Plot:
     styles = styles_of({key: run.formalism for key, run in runs.items()})
     drawn = [groups(panel) for panel in panels]
     rows = [sum(len(names_of(group, panel)) for group in each) for panel, each in zip(panels, drawn, strict=True)]
-    least = [2.4 if panel.drift else 1.5 for panel in panels]
-    heights = [max(low, plot_axes.LABEL_HEIGHT * (count + 1)) for low, count in zip(least, rows, strict=True)]
+    min_heights = [2.4 if panel.drift else 1.5 for panel in panels]
+    heights = [max(low, plot_axes.LABEL_HEIGHT * (count + 1)) for low, count in zip(min_heights, rows, strict=True)]
     figure = Plot(figsize=(7.6, sum(heights) + 1.1), layout="constrained")
     _lineages(figure, {run.formalism for run in runs.values()})
     grid = figure.add_gridspec(len(panels), 1, height_ratios=heights)

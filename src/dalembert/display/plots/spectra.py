@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from dalembert.display.math.symbol_names import for_plot
-from dalembert.display.plots._axes import GREY, SMALL, axis_label
+from dalembert.display.plots._axes import GRAY, SMALL, axis_label
 from dalembert.display.plots.figure import COLORS, Plot
 from dalembert.display.plots.plot import save
 from dalembert.display.units import Units, format_unit
@@ -20,9 +20,9 @@ def locus(eigenvalues: np.ndarray, values: np.ndarray, across: str, title: str, 
     """Plot eigenvalues (states, values) in the complex plane, darker for later values; circles mark the first value."""
     figure, axis = _page(title)
     x = np.broadcast_to(values, eigenvalues.shape)
-    axis.axvline(0.0, color=GREY, linewidth=0.8)
+    axis.axvline(0.0, color=GRAY, linewidth=0.8)
     for row in eigenvalues:
-        axis.plot(np.real(row), np.imag(row), color=GREY, linewidth=0.6)
+        axis.plot(np.real(row), np.imag(row), color=GRAY, linewidth=0.6)
     dots = axis.scatter(np.real(eigenvalues).ravel(), np.imag(eigenvalues).ravel(), c=x.ravel(), s=9, cmap="viridis_r")
     axis.scatter(
         np.real(eigenvalues[:, 0]),
@@ -56,12 +56,12 @@ def campbell(
             axis.plot(values[grows], np.abs(np.imag(row)[grows]), ".", color=COLORS[1], markersize=4)
     high, fastest = axis.get_ylim()[1], np.abs(values).max()
     for order in orders:
-        axis.plot(values, order * np.abs(values), color=GREY, linewidth=0.8, linestyle=(0, (5, 3)))
+        axis.plot(values, order * np.abs(values), color=GRAY, linewidth=0.8, linestyle=(0, (5, 3)))
         # label at the end of the line, or where it leaves the axes
         share = min(1.0, high / (order * fastest)) if order * fastest > 0 else 1.0
         far = share * values[np.argmax(np.abs(values))]
         axis.annotate(
-            f"{order:g}×", (far, order * abs(far)), (4, -7), fontsize=SMALL, color=GREY, textcoords="offset points"
+            f"{order:g}×", (far, order * abs(far)), (4, -7), fontsize=SMALL, color=GRAY, textcoords="offset points"
         )
     axis.set_ylim(0.0, high)
     axis.set_xlabel(across)

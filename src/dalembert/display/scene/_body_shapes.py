@@ -40,7 +40,7 @@ from dalembert.model.values import WORLD
 SLENDER = 0.3
 _MAX_BARREL = 3.0  # travel in lengths of the mechanism; a longer slide is drawn as a rail
 _RINGS, _AROUND = 24, 48  # of the mesh of an ellipsoid
-_DISC_THICKNESS = 0.07  # in radii
+_DISK_THICKNESS = 0.07  # in radii
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Sketch:
         shapes = [blade for contact in contacts if isinstance(contact, KnifeEdge) for blade in self._blade(contact)]
         toothed = self._toothed(name, color)
         alone = not self._distinct(name, placed)
-        covered = any(round_.disc or (alone and self._holds(round_, placed)) for round_ in rounds)
+        covered = any(rounded.disk or (alone and self._holds(rounded, placed)) for rounded in rounds)
         solid = [] if covered or (alone and (toothed or cam)) else self._solid(name, placed, color)
-        solid += [*toothed, *(shape for round_ in rounds for shape in drawn(round_, color))]
+        solid += [*toothed, *(shape for rounded in rounds for shape in drawn(rounded, color))]
         if cam is not None and self.normal is not None:
             solid.append(cam.plate(2.2 * self.radius, color, self.layout.poses[name].R.T @ self.normal))
         # a blade and its path are visible through the body
@@ -129,9 +129,9 @@ class Sketch:
 
     # contacts
 
-    def _holds(self, round_: Round, placed: BodyLayout) -> bool:
+    def _holds(self, rounded: Round, placed: BodyLayout) -> bool:
         """True if the round contact shape is the body, and not a foot on a leg."""
-        return round_.holds(placed.center) and round_.holds(placed.joint_pose.p)
+        return rounded.holds(placed.center) and rounded.holds(placed.joint_pose.p)
 
     def _blade(self, contact: KnifeEdge) -> list[SceneShape]:
         """Return a blade: thin across its direction, long along its path."""
@@ -145,7 +145,7 @@ class Sketch:
     # the body
 
     def _solid(self, name: str, placed: BodyLayout, color: str) -> list[SceneShape]:
-        hung, ends = placed.joint_pose.p, self._distinct(name, placed)
+        origin, ends = placed.joint_pose.p, self._distinct(name, placed)
         edges, _ = placed.box
         shapes = self._carriage(name, placed, color)
         if placed.floats:
@@ -153,16 +153,16 @@ class Sketch:
         if not ends:
             carries = any(other.body.parent == name for other in self.layout.placed.values())
             small = carries and edges.max() < 0.04 * self.unit
-            done = shapes and (small or self._near(placed.center, hung))
+            done = shapes and (small or self._near(placed.center, origin))
             return shapes + ([] if done else self._leaf(placed, color))
         if len(ends) >= 2:
-            flat = _primitives.plate(np.array([hung, *ends]), 0.9 * self.radius, color)
+            flat = _primitives.plate(np.array([origin, *ends]), 0.9 * self.radius, color)
             if flat is not None:
                 return [*shapes, flat]
         for end in ends:
-            shapes += self._link(placed, hung, end, color)
-        if self._outside(placed, [hung, *ends]) and edges.max() < 0.2 * self.unit:
-            shapes.append(_primitives.rod(hung, placed.center, 0.6 * self.radius, color))
+            shapes += self._link(placed, origin, end, color)
+        if self._outside(placed, [origin, *ends]) and edges.max() < 0.2 * self.unit:
+            shapes.append(_primitives.rod(origin, placed.center, 0.6 * self.radius, color))
             shapes.append(SceneShape("sphere", (2.2 * self.radius,), color, "body", placed.center))
         return shapes
 
@@ -197,26 +197,30 @@ class Sketch:
 
     def _leaf(self, placed: BodyLayout, color: str) -> list[SceneShape]:
         """Return the shapes of the last body of a chain, from its mass center and inertia."""
-        hung, center, (edges, axes) = placed.joint_pose.p, placed.center, placed.box
+        origin, center, (edges, axes) = placed.joint_pose.p, placed.center, placed.box
         span = float(edges.max())
         if placed.mass <= 0:  # a massless frame
             return []
         if span < 0.04 * self.unit:  # a point
             ball = SceneShape("sphere", (3.2 * self.radius,), color, "body", center)
             return (
-                [ball] if self._near(center, hung) else [_primitives.rod(hung, center, 0.7 * self.radius, color), ball]
+                [ball]
+                if self._near(center, origin)
+                else [_primitives.rod(origin, center, 0.7 * self.radius, color), ball]
             )
         order = np.argsort(edges)
         if edges[order[1]] < SLENDER * span:
             direction = axes[:, order[2]] * span / 2
             a, b = center - direction, center + direction
-            near = a if np.linalg.norm(a - hung) < np.linalg.norm(b - hung) else b
+            near = a if np.linalg.norm(a - origin) < np.linalg.norm(b - origin) else b
             rods = [_primitives.rod(a, b, self.radius, color)]
-            between = np.linalg.norm(np.cross(direction, hung - center)) / np.linalg.norm(direction)
-            beyond = np.linalg.norm(hung - center) > 1.05 * span / 2
-            return rods + ([_primitives.rod(hung, near, self.radius, color)] if between > 0.05 * span or beyond else [])
-        inside = np.all(np.abs(axes.T @ (hung - center)) < 0.55 * np.maximum(edges, 2 * self.radius))
-        neck = [] if inside else [_primitives.rod(hung, center, self.radius, color)]
+            between = np.linalg.norm(np.cross(direction, origin - center)) / np.linalg.norm(direction)
+            beyond = np.linalg.norm(origin - center) > 1.05 * span / 2
+            return rods + (
+                [_primitives.rod(origin, near, self.radius, color)] if between > 0.05 * span or beyond else []
+            )
+        inside = np.all(np.abs(axes.T @ (origin - center)) < 0.55 * np.maximum(edges, 2 * self.radius))
+        neck = [] if inside else [_primitives.rod(origin, center, self.radius, color)]
         return [*self._block(placed, color), *neck]
 
     def _block(self, placed: BodyLayout, color: str) -> list[SceneShape]:
@@ -323,7 +327,7 @@ class Sketch:
 class Round:
     """A disk, whose third semi-axis is half its thickness, or an ellipsoid around `at`, in body axes."""
 
-    disc: bool
+    disk: bool
     at: np.ndarray
     turn: np.ndarray
     semi_axes: np.ndarray
@@ -337,8 +341,8 @@ def rounds_of(layout: Layout, body: str) -> list[Round]:
     """Return the distinct round shapes of a body from its contacts."""
     elements = (*layout.model.contacts, *layout.model.loads)
     found: list[Round] = []
-    for each in (round_ for element in elements for round_ in _of(layout, element, body)):
-        same = (other for other in found if other.disc == each.disc and np.allclose(other.at, each.at))
+    for each in (rounded for element in elements for rounded in _of(layout, element, body)):
+        same = (other for other in found if other.disk == each.disk and np.allclose(other.at, each.at))
         if not any(np.allclose(other.semi_axes, each.semi_axes) for other in same):
             found.append(each)
     return found
@@ -349,7 +353,7 @@ def _of(layout: Layout, element: Contact | Load, body: str) -> Iterator[Round]:
         case RollingDisk() | DiskOnPlane() if element.body == body:
             radius = layout.number(element.radius)
             turn = _primitives.along(np.array(element.axis, dtype=float))
-            yield Round(True, layout.vector(element.center), turn, radius * np.array([1, 1, _DISC_THICKNESS / 2]))
+            yield Round(True, layout.vector(element.center), turn, radius * np.array([1, 1, _DISK_THICKNESS / 2]))
         case RollingEllipsoid() | EllipsoidOnPlane() if element.body == body:
             pose = layout.frame(element.center, element.rotation)
             yield Round(False, pose.p, pose.R, layout.vector(element.semi_axes))
@@ -366,26 +370,26 @@ def _ball(at: np.ndarray, radius: float) -> Iterator[Round]:
         yield Round(False, at, np.eye(3), np.full(3, radius))
 
 
-def drawn(round_: Round, color: str) -> list[SceneShape]:
+def drawn(rounded: Round, color: str) -> list[SceneShape]:
     """Return a disk with an axle; a sphere or an ellipsoid with three circles, one of them bright."""
-    if round_.disc:
-        radius, thick = float(round_.semi_axes[0]), float(2 * round_.semi_axes[2])
-        disc = SceneShape("disc", (radius, thick), color, "body", round_.at, round_.turn)
-        axle = _primitives.pin(round_.at, round_.turn[:, 2], 0.09 * radius, 3 * thick, _primitives.JOINT)
-        return [disc, *spokes(disc), axle]
-    a = round_.semi_axes
+    if rounded.disk:
+        radius, thick = float(rounded.semi_axes[0]), float(2 * rounded.semi_axes[2])
+        disk = SceneShape("disc", (radius, thick), color, "body", rounded.at, rounded.turn)
+        axle = _primitives.pin(rounded.at, rounded.turn[:, 2], 0.09 * radius, 3 * thick, _primitives.JOINT)
+        return [disk, *spokes(disk), axle]
+    a = rounded.semi_axes
     if np.ptp(a) < 1e-9 * a[0]:
-        solid = SceneShape("sphere", (float(a[0]),), color, "body", round_.at, round_.turn)
+        solid = SceneShape("sphere", (float(a[0]),), color, "body", rounded.at, rounded.turn)
     else:
         points, faces = _mesh(a)
-        solid = SceneShape("mesh", (1.0, 1.0, 1.0), color, "body", round_.at, round_.turn, points, faces)
+        solid = SceneShape("mesh", (1.0, 1.0, 1.0), color, "body", rounded.at, rounded.turn, points, faces)
     angles = np.linspace(0, 2 * np.pi, _AROUND + 1)
     circle = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)
     out = [solid]
     for k in range(3):
         points = np.roll(circle, k + 1, axis=1) * (1.004 * a)
         shade = _primitives.CENTER if k == 0 else _primitives.darker(color)
-        out.append(_primitives.line(points @ round_.turn.T + round_.at, 0.02 * float(np.cbrt(a.prod())), shade))
+        out.append(_primitives.line(points @ rounded.turn.T + rounded.at, 0.02 * float(np.cbrt(a.prod())), shade))
     return out
 
 

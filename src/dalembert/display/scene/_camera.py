@@ -15,9 +15,9 @@ _STRAIGHT = 1e-9
 
 
 def fitted(
-    clouds: dict[str, np.ndarray], places: PosesByBody, gravity: np.ndarray, normal: np.ndarray | None, unit: float
+    clouds: dict[str, np.ndarray], poses: PosesByBody, gravity: np.ndarray, normal: np.ndarray | None, unit: float
 ) -> View:
-    """Return the view of points (3, k, samples) of every body; `places` are the poses of the bodies at the samples."""
+    """Return the view of points (3, k, samples) of every body; `poses` are the poses of the bodies at the samples."""
     all_points = np.concatenate(list(clouds.values()), axis=1)
     bodies = [name for name in clouds if name != WORLD]
     moving = np.concatenate([clouds[name] for name in bodies], axis=1)
@@ -26,7 +26,7 @@ def fitted(
     travelled = float(np.linalg.norm(np.ptp(moving, axis=(1, 2))))
     follow = bodies[0] if travelled > _FOLLOW_DISTANCE * spread else None
     if follow is not None:
-        origin = places[follow][1][:, None]
+        origin = poses[follow][1][:, None]
         all_points = moving - origin + origin[:, :, :1]
     up = upwards(gravity, normal)
     toward = normal if normal is not None else oblique(up)

@@ -45,19 +45,19 @@ def declared_shapes(model: Elements) -> tuple[dict[str, list[SceneShape]], tuple
     return out, tuple(dict.fromkeys(notes))
 
 
-def _shape(given: Declared, usual: str) -> tuple[SceneShape | None, str]:
-    plain = _primitives.muted(usual) if given.kind == "mesh" else usual
-    color = plain if given.color is None else _primitives.hexadecimal(given.color)
-    opacity = 1.0 if given.color is None else max(0.15, given.color[3])
-    at, turn = np.array(given.position, dtype=float), np.array(roll_pitch_yaw(FLOATS, given.rotation), dtype=float)
-    if given.kind != "mesh":
-        return SceneShape(given.kind, given.size, color, "body", at, turn, opacity=opacity), ""
-    found = mesh_of(given.mesh, given.folder)
+def _shape(shape: Declared, usual: str) -> tuple[SceneShape | None, str]:
+    plain = _primitives.muted(usual) if shape.kind == "mesh" else usual
+    color = plain if shape.color is None else _primitives.hexadecimal(shape.color)
+    opacity = 1.0 if shape.color is None else max(0.15, shape.color[3])
+    at, turn = np.array(shape.position, dtype=float), np.array(roll_pitch_yaw(FLOATS, shape.rotation), dtype=float)
+    if shape.kind != "mesh":
+        return SceneShape(shape.kind, shape.size, color, "body", at, turn, opacity=opacity), ""
+    found = mesh_of(shape.mesh, shape.folder)
     if isinstance(found, str):
-        return None, f"The mesh '{given.mesh}' of '{given.body}' is not drawn: {found}."
+        return None, f"The mesh '{shape.mesh}' of '{shape.body}' is not drawn: {found}."
     points, faces = found
     return SceneShape(
-        "mesh", (1.0, 1.0, 1.0), color, "body", at, turn, points * np.array(given.size), faces, opacity
+        "mesh", (1.0, 1.0, 1.0), color, "body", at, turn, points * np.array(shape.size), faces, opacity
     ), ""
 
 
@@ -106,18 +106,18 @@ def mesh_of(name: str, folder: str) -> tuple[np.ndarray, np.ndarray] | str:
     return merged(found)
 
 
-def merged(triangles: Triangles, most: int = MAX_DRAWN_FACES) -> tuple[np.ndarray, np.ndarray]:
+def merged(triangles: Triangles, max_faces: int = MAX_DRAWN_FACES) -> tuple[np.ndarray, np.ndarray]:
     """Merge equal vertices; if there are too many faces, also vertices that are close to each other."""
     points = triangles.reshape(-1, 3)
     size = float(np.ptp(points, axis=0).max()) or 1.0
     cells = 1_000_000
     while True:
         x, y, z = np.round((points - points.min(axis=0)) / size * cells).astype(np.int64).T
-        _, first, place = np.unique((x * (cells + 1) + y) * (cells + 1) + z, return_index=True, return_inverse=True)
-        faces = place.reshape(-1, 3)
+        _, first, index = np.unique((x * (cells + 1) + y) * (cells + 1) + z, return_index=True, return_inverse=True)
+        faces = index.reshape(-1, 3)
         apart = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 0] != faces[:, 2])
         faces = faces[apart]
-        if len(faces) <= most or cells <= 8:
+        if len(faces) <= max_faces or cells <= 8:
             return points[first], faces
         cells = 160 if cells > 160 else int(cells * 0.8)
 
@@ -205,9 +205,9 @@ def _geometry(geometry: Element) -> Iterator[Triangles]:
         if len(words) % 3 == 0:  # other sources contain no positions
             arrays[source.get("id")] = np.array(words, dtype=float).reshape(-1, 3)
     for vertices in geometry.iter("vertices"):
-        for given in vertices.iterfind("input"):
-            if given.get("semantic") == "POSITION":
-                arrays[vertices.get("id")] = arrays[given.get("source", "").removeprefix("#")]
+        for each in vertices.iterfind("input"):
+            if each.get("semantic") == "POSITION":
+                arrays[vertices.get("id")] = arrays[each.get("source", "").removeprefix("#")]
     for kind in ("triangles", "polylist"):
         for part in geometry.iter(kind):
             yield from _primitive(part, arrays)

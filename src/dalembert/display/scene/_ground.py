@@ -171,8 +171,8 @@ def _line(sketch: Sketch, up: np.ndarray, level: float, points: np.ndarray) -> F
     return Floor([_primitives.line(each, 0.2 * r, _primitives.GROUND, "ground") for each in lines], level)
 
 
-def _round_step(least: float, unit: float) -> float:
-    """Return 1, 2 or 5 times a power of ten: about half a length of the mechanism, and at least `least`."""
-    wanted = max(least, 0.4 * unit)
+def _round_step(minimum: float, unit: float) -> float:
+    """Return 1, 2 or 5 times a power of ten: about half a length of the mechanism, and at least `minimum`."""
+    wanted = max(minimum, 0.4 * unit)
     power = 10.0 ** np.floor(np.log10(wanted))
     return float(next(k * power for k in (1, 2, 5, 10) if k * power >= wanted * (1 - 1e-9)))

@@ -24,10 +24,10 @@ def of_body(index: int, count: int) -> str:
     if count <= 14:
         return BODIES[index % len(BODIES)]
     stops = (BODIES[0], BODIES[6], BODIES[2], BODIES[4], BODIES[1], BODIES[7])
-    place = index / (count - 1) * (len(stops) - 1)
-    k = min(int(place), len(stops) - 2)
+    position = index / (count - 1) * (len(stops) - 1)
+    k = min(int(position), len(stops) - 2)
     mix = zip(rgb(stops[k]), rgb(stops[k + 1]), strict=True)
-    return hexadecimal([a + (b - a) * (place - k) for a, b in mix])
+    return hexadecimal([a + (b - a) * (position - k) for a, b in mix])
 
 
 def rgb(color: str) -> tuple[float, ...]:
@@ -72,7 +72,7 @@ def muted(color: str, share: float = 0.72) -> str:
     >>> muted("#3f86c9", 1.0)
     '#cdd2d8'
     """
-    return hexadecimal([x + (grey - x) * share for x, grey in zip(rgb(color), rgb("#cdd2d8"), strict=True)])
+    return hexadecimal([x + (gray - x) * share for x, gray in zip(rgb(color), rgb("#cdd2d8"), strict=True)])
 
 
 def along(direction: np.ndarray) -> np.ndarray:

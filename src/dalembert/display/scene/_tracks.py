@@ -55,14 +55,14 @@ class Track:
         return prism(1e-3 * rim, rim, thick, color, middle, turn, closed=True)
 
 
-def tracks_of(layout: Layout, places: PosesByBody, normal: np.ndarray | None, unit: float) -> Iterator[Track]:
+def tracks_of(layout: Layout, poses: PosesByBody, normal: np.ndarray | None, unit: float) -> Iterator[Track]:
     """Return all curves that constrain points."""
     for contact in layout.model.contacts:
         if isinstance(contact, BetweenPoints):
             start, (first, second) = layout.vector(contact.points[0]), contact.bodies
-            R, p = places[first]
+            R, p = poses[first]
             # path of the point in the axes of the body with the curve, (3, k)
-            path = np.einsum("xyk,xk->yk", R, to_world(places, second, layout.vector(contact.points[1])) - p)
+            path = np.einsum("xyk,xk->yk", R, to_world(poses, second, layout.vector(contact.points[1])) - p)
             path = path - start[:, None]
             size = min(unit, float(np.linalg.norm(np.ptp(path, axis=1))) or unit)
             points = _points(contact, layout, path, normal, size)
@@ -201,14 +201,14 @@ class FixedShapes:
     lines: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
 
-def fixed_shapes(layout: Layout, places: PosesByBody) -> FixedShapes:
+def fixed_shapes(layout: Layout, poses: PosesByBody) -> FixedShapes:
     """Return the declared shapes whose centers stay at a point or on a line along the samples without a joint."""
     points, lines = list[np.ndarray](), list[tuple[np.ndarray, np.ndarray]]()
     for shape in layout.model.shapes:
         placed = layout.placed.get(shape.body)
         if placed is None or (placed.slides and not placed.floats):
             continue
-        path = to_world(places, shape.body, np.array(shape.position, dtype=float)).T
+        path = to_world(poses, shape.body, np.array(shape.position, dtype=float)).T
         _, sizes, axes = np.linalg.svd(path - path[0])
         if len(path) == 1 or (sizes[1] > _FIXED_TOLERANCE * sizes[0] and sizes[0] > _FIXED_TOLERANCE * layout.unit):
             continue

@@ -142,8 +142,8 @@ class Wheels:
         side = -direction if ratio > 0 else direction
         turn = lag - 0.5 if ratio > 0 else -lag - 0.5
         phase = _angle(two, side, n) + turn * 2 * np.pi / count
-        place = r - ((r - p) @ n) * n
-        self._add(two, radii[1], place, n, teeth=count, phase=phase, inside=inside[1], level=known.level)
+        center = r - ((r - p) @ n) * n
+        self._add(two, radii[1], center, n, teeth=count, phase=phase, inside=inside[1], level=known.level)
 
     def _rack(self, rack: RackAndPinion) -> None:
         hinge, bar = self._hinge(rack.bodies[0]), self.layout.placed[rack.bodies[1]]

@@ -43,9 +43,9 @@ def recorded_of(run: TrajectoryData, layout: Layout, poses: Poses, unit: float) 
     """Return the samples of a run, thinned if there are too many."""
     # joint reactions, if the run has them and they are not too many
     reactions = {} if len(run.model.bodies) > _MAX_BODIES else run.joints or {}
-    plain, few = _samples(run, reactions)
-    at = poses.at(run.q[:, few], run.t[few])
-    forces = [*_in_joints(reactions, layout, at, few), *_weights(layout, at), *_loads(run, layout, at, few)]
+    plain, rows = _samples(run, reactions)
+    at = poses.at(run.q[:, rows], run.t[rows])
+    forces = [*_in_joints(reactions, layout, at, rows), *_weights(layout, at), *_loads(run, layout, at, rows)]
     return replace(plain, arrows=tuple(_arrows(forces, units_of(run), unit)))
 
 
@@ -64,9 +64,9 @@ def _samples(run: TrajectoryData, reactions: Mapping[str, JointReaction]) -> tup
     """Return the samples without arrows, and their indices in the run."""
     channels = [*_coordinates(run), *_energies(run), *_constraints(run), *_joints(run, reactions), *_efforts(run)]
     every = max(1, -(-len(run.t) * (len(channels) + 3 * len(reactions)) // _MAX_NUMBERS))
-    few = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
-    shown = tuple(Channel(*head, values=values[few]) for *head, values in channels)
-    return Recorded(run.formalism, run.t[few], run.q[:, few], run.qd[:, few], run.qdd[:, few], shown, ()), few
+    rows = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
+    thinned = tuple(Channel(*head, values=values[rows]) for *head, values in channels)
+    return Recorded(run.formalism, run.t[rows], run.q[:, rows], run.qd[:, rows], run.qdd[:, rows], thinned, ()), rows
 
 
 def recorded_motion(name: str, model: Elements, t: np.ndarray, q: np.ndarray) -> Recorded:
@@ -84,10 +84,10 @@ def _arrows(acting: Sequence[Acting], units: Units, unit: float) -> Iterator[Arr
         found = [each for each in acting if (each.kind == "torque") is torques]
         # length per unit of force, common to all: the strongest is shorter than `_ARROW_LENGTH` in 90 % of the samples
         sizes = [float(np.percentile(np.linalg.norm(each.vector, axis=0), 90)) for each in found]
-        most = max((size for size in sizes if np.isfinite(size)), default=0.0)
-        scale, shown = (_ARROW_LENGTH * unit / most if most > 0 else 0.0), units.label(name)
+        largest = max((size for size in sizes if np.isfinite(size)), default=0.0)
+        scale, unit_label = (_ARROW_LENGTH * unit / largest if largest > 0 else 0.0), units.label(name)
         for each in found:
-            yield Arrow(each.name, each.kind, each.body, each.point, each.vector, shown, scale)
+            yield Arrow(each.name, each.kind, each.body, each.point, each.vector, unit_label, scale)
 
 
 # time histories
@@ -131,11 +131,11 @@ def _constraints(run: TrajectoryData) -> Iterator[History]:
 
 
 def _joints(run: TrajectoryData, reactions: Mapping[str, JointReaction]) -> Iterator[History]:
-    shown = units_of(run).label
+    label = units_of(run).label
     for name, found in reactions.items():
         for letter, what, unit, vector in (("F", "force", "N", found.force), ("M", "moment", "N·m", found.moment)):
             size = np.linalg.norm(vector, axis=0)
-            yield f"{what} {name}", f"{what} in the joint of {name}", f"{letter} {name}", shown(unit), "reactions", size
+            yield f"{what} {name}", f"{what} in the joint of {name}", f"{letter} {name}", label(unit), "reactions", size
 
 
 def _efforts(run: TrajectoryData) -> Iterator[History]:
@@ -148,28 +148,28 @@ def _efforts(run: TrajectoryData) -> Iterator[History]:
 
 
 def _in_joints(
-    reactions: Mapping[str, JointReaction], layout: Layout, at: PosesByBody, few: np.ndarray
+    reactions: Mapping[str, JointReaction], layout: Layout, at: PosesByBody, rows: np.ndarray
 ) -> Iterator[Acting]:
     loops = {loop.name: loop for loop in layout.model.loops}
     for name, found in reactions.items():
         if name in loops:
             first, second = loops[name].bodies
-            on, place = (second, loops[name].position) if second != WORLD else (first, loops[name].joint.position)
-            body, point = on, layout.vector(place)
+            on, point = (second, loops[name].position) if second != WORLD else (first, loops[name].joint.position)
+            body, point = on, layout.vector(point)
         elif layout.placed[name].floats:
             continue
         else:
             body, point = name, layout.placed[name].joint_pose.p
-        yield Acting(name, "reaction", body, to_world(at, body, point), found.force[:, few])
+        yield Acting(name, "reaction", body, to_world(at, body, point), found.force[:, rows])
 
 
-def _loads(run: TrajectoryData, layout: Layout, at: PosesByBody, few: np.ndarray) -> Iterator[Acting]:
+def _loads(run: TrajectoryData, layout: Layout, at: PosesByBody, rows: np.ndarray) -> Iterator[Acting]:
     """Yield forces and torques of the loads on bodies."""
     for load in layout.model.loads:
         if isinstance(load, Force | Torque) and run.loads is not None:
-            place = load.point if isinstance(load, Force) else None
-            point = layout.placed[load.body].center if place is None else layout.vector(place)
-            yield Acting(load.name, load.kind, load.body, to_world(at, load.body, point), run.loads[load.name][:, few])
+            point = load.point if isinstance(load, Force) else None
+            point = layout.placed[load.body].center if point is None else layout.vector(point)
+            yield Acting(load.name, load.kind, load.body, to_world(at, load.body, point), run.loads[load.name][:, rows])
 
 
 def _weights(layout: Layout, at: PosesByBody) -> Iterator[Acting]:

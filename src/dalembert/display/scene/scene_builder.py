@@ -101,7 +101,7 @@ class _SceneBuilder:
         return q[:, None], t
 
     @cached_property
-    def places(self) -> PosesByBody:
+    def poses(self) -> PosesByBody:
         """Poses of the bodies at the samples."""
         return self.forms.poses.at(*self.states)
 
@@ -121,7 +121,7 @@ class _SceneBuilder:
     @cached_property
     def sketch(self) -> Sketch:
         q, t = self.states
-        paths = [place[1].T for name, place in self.places.items() if name != WORLD]
+        paths = [pose[1].T for name, pose in self.poses.items() if name != WORLD]
         spread = np.ptp(np.concatenate([*paths, np.reshape(self.layout.ends[WORLD], (-1, 3))]), axis=0)
         unit = self.layout.unit or 0.35 * float(np.linalg.norm(spread)) or scales_of(self.declared).length
         zero = [np.zeros(len(t))] * len(q)
@@ -137,21 +137,26 @@ class _SceneBuilder:
 
     def _reach(self, unit: float) -> float:
         """Size of a view of all joints, ends and mass centers along the samples."""
-        points = {WORLD: self._tied}
+        points = {WORLD: self._attached}
         for name, placed in self.layout.placed.items():
             points[name] = np.array([placed.joint_pose.p, placed.center, *self.layout.ends[name]])
-        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
-        return _camera.fitted(clouds, self.places, self.gravity, self.normal, unit).size
+        clouds = self._clouds(points)
+        return _camera.fitted(clouds, self.poses, self.gravity, self.normal, unit).size
 
-    def _moved(self, name: str, points: np.ndarray) -> np.ndarray:
+    def _clouds(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Transform points by body to world axes, without bodies beyond their limits."""
+        chosen = {name: each for name, each in points.items() if each.size and name not in self.beyond_limits}
+        return {name: self._in_world(name, each) for name, each in chosen.items()}
+
+    def _in_world(self, name: str, points: np.ndarray) -> np.ndarray:
         """Transform points (k, 3) of a body to world axes along the samples, (3, k, samples)."""
         if name == WORLD:
             return np.repeat(points.T[:, :, None], len(self.states[1]), axis=2)
-        R, p = self.places[name]
+        R, p = self.poses[name]
         return np.einsum("xyk,iy->xik", R, points) + p[:, None]
 
     @cached_property
-    def given(self) -> tuple[dict[str, list[SceneShape]], tuple[str, ...]]:
+    def drawings(self) -> tuple[dict[str, list[SceneShape]], tuple[str, ...]]:
         """The declared shapes by body, and notes on them."""
         return declared_shapes(self.declared)
 
@@ -159,12 +164,12 @@ class _SceneBuilder:
     def parts(self) -> tuple[tuple[SceneBody, ...], tuple[str, ...]]:
         """The world and the bodies, and notes on them."""
         names = list(self.layout.placed)
-        given, notes = self.given
-        shapes: dict[str, list[SceneShape]] = {WORLD: list(given.get(WORLD, []))}
+        drawings, notes = self.drawings
+        shapes: dict[str, list[SceneShape]] = {WORLD: list(drawings.get(WORLD, []))}
         for k, name in enumerate(names):
             color = _primitives.of_body(k, len(names))
             shapes[name] = [] if self._covered(name) else self.sketch.body(name, color, self.cams.get(name))
-            shapes[name] += given.get(name, [])
+            shapes[name] += drawings.get(name, [])
         for name, placed in self.layout.placed.items():
             if not self._covered(name):
                 shapes[placed.body.parent] += self.sketch.rails(name)
@@ -182,7 +187,7 @@ class _SceneBuilder:
 
     @cached_property
     def tracks(self) -> tuple[Track, ...]:
-        return tuple(tracks_of(self.layout, self.places, self.normal, self.sketch.unit))
+        return tuple(tracks_of(self.layout, self.poses, self.normal, self.sketch.unit))
 
     @cached_property
     def cams(self) -> dict[str, Track]:
@@ -192,7 +197,7 @@ class _SceneBuilder:
 
     def _covered(self, name: str) -> bool:
         """True if declared shapes reach all joints of a body, and one of them its own, so that no shapes are added."""
-        shapes = self.given[0].get(name, [])
+        shapes = self.drawings[0].get(name, [])
         if not shapes or any(shape.kind == "mesh" for shape in shapes):
             return bool(shapes)
         each, margin = [corners(shape) for shape in shapes], 0.05 * self.sketch.unit
@@ -200,13 +205,13 @@ class _SceneBuilder:
         def reached(points: np.ndarray, place: np.ndarray) -> bool:
             return bool(np.all((points.min(axis=0) - margin <= place) & (place <= points.max(axis=0) + margin)))
 
-        hung, every = self.layout.placed[name].joint_pose.p, np.concatenate(each)
-        return any(reached(points, hung) for points in each) and all(
-            reached(every, place) for place in self.layout.ends[name]
+        origin, all_corners = self.layout.placed[name].joint_pose.p, np.concatenate(each)
+        return any(reached(points, origin) for points in each) and all(
+            reached(all_corners, place) for place in self.layout.ends[name]
         )
 
     @cached_property
-    def lost(self) -> set[str]:
+    def beyond_limits(self) -> set[str]:
         """Bodies that slid far beyond their joint limits, which are not enforced; the view ignores them."""
         out, names = set[str](), list(self.declared.coordinate_names)
         for name, placed in self.layout.placed.items():
@@ -222,11 +227,11 @@ class _SceneBuilder:
     @cached_property
     def clouds(self) -> dict[str, np.ndarray]:
         """Corners of all shapes in world axes along the samples, (3, k, samples); of the world only attachment points."""
-        points = {WORLD: self._tied}
+        points = {WORLD: self._attached}
         for part in self.parts[0][1:]:
             drawn = [corners(shape) for shape in part.shapes if shape.role != "ground"]
             points[part.name] = np.concatenate(drawn or [np.zeros((1, 3))])
-        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
+        clouds = self._clouds(points)
         if self.normal is None and WORLD in clouds and np.any(self.gravity):
             # supports extend down to the lowest point
             up = _camera.upwards(self.gravity, None)
@@ -236,28 +241,28 @@ class _SceneBuilder:
         return clouds
 
     @property
-    def _tied(self) -> np.ndarray:
+    def _attached(self) -> np.ndarray:
         """Attachment points on the world, (k, 3); without the zero position of a slide whose body stays far away."""
         unit, zeros = self.layout.unit, []
         for name, placed in self.layout.placed.items():
             if placed.body.parent == WORLD and placed.slides:
-                far = np.linalg.norm(self.places[name][1] - placed.attached.p[:, None], axis=0).min()
+                far = np.linalg.norm(self.poses[name][1] - placed.attached.p[:, None], axis=0).min()
                 zeros += [placed.attached.p] if far > _FAR_AWAY * unit > 0 else []
         ends = [end for end in self.layout.ends[WORLD] if not any(np.array_equal(end, zero) for zero in zeros)]
         return np.reshape(ends, (-1, 3))
 
     @cached_property
     def view(self) -> View:
-        return _camera.fitted(self.clouds, self.places, self.gravity, self.normal, self.sketch.unit)
+        return _camera.fitted(self.clouds, self.poses, self.gravity, self.normal, self.sketch.unit)
 
     @property
     def scene(self) -> Scene:
         parts, notes = self.parts
         world, *bodies = parts
-        paths = {name: self.places[name][1] for name in self.layout.placed}
+        paths = {name: self.poses[name][1] for name in self.layout.placed}
         below = tracks.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths) if self.run else ()
         fixed_points = (
-            tracks.fixed_shapes(self.layout, self.places)
+            tracks.fixed_shapes(self.layout, self.poses)
             if self.declared.holonomic_constraints
             else tracks.FixedShapes()
         )
@@ -307,7 +312,7 @@ class _SceneBuilder:
         out = []
         for k, name in enumerate(names):
             placed = layout.placed[name]
-            if name in looped & tied or name in self.lost:
+            if name in looped & tied or name in self.beyond_limits:
                 continue
             floating = placed.floats and not any(layout.contacts(name))
             if name in parents and not floating:
@@ -321,15 +326,15 @@ class _SceneBuilder:
                     points - placed.joint_pose.p, axis=1
                 )  # the center of the points at the far end
                 tip = points[distance > distance.max() - 0.06 * self.sketch.unit].mean(axis=0)
-            marks = [] if floating or self._covered(name) else self.given[0].get(name, [])
+            marks = [] if floating or self._covered(name) else self.drawings[0].get(name, [])
             tip = marks[0].at if len(marks) == 1 else tip
-            out.append(Trail(name, tip, _primitives.of_body(k, len(names)), self._lasting(name, tip)))
+            out.append(Trail(name, tip, _primitives.of_body(k, len(names)), self._trail_duration(name, tip)))
         carried = [trail for trail in out if layout.placed[trail.body].floats and trail.body in looped]
         return tuple((carried or out)[:_TRAILS])
 
-    def _lasting(self, name: str, point: np.ndarray) -> float:
+    def _trail_duration(self, name: str, point: np.ndarray) -> float:
         """Return the visible duration of a trail in seconds, limited for readability."""
-        t, path = self.states[1], to_world(self.places, name, point)
+        t, path = self.states[1], to_world(self.poses, name, point)
         length = float(np.linalg.norm(np.diff(path, axis=1), axis=0).sum())
         duration = float(t[-1] - t[0])
         free = self.view.follow is not None or not length

@@ -284,7 +284,7 @@ class ProgramForm:
         """Return the plain data."""
         program = self.program
         tables = [{"times": x.times.tolist(), "values": x.values.tolist(), "order": x.order} for x in program.tables]
-        lines = [[name, *places] for name, places in program.lines]
+        lines = [[name, *operands] for name, operands in program.lines]
         form: dict[str, Any] = {"inputs": len(program.inputs), "numbers": [*program.numbers], "lines": lines}
         form["outputs"] = [*program.outputs]
         return {**form, "tables": tables} if tables else form
@@ -348,9 +348,9 @@ class Forms:
         return self._form(stack(constraints.phi[rows], constraints.A[rows].ravel()))
 
 
-def to_world(places: PosesByBody, body: str, point: np.ndarray) -> np.ndarray:
+def to_world(poses: PosesByBody, body: str, point: np.ndarray) -> np.ndarray:
     """Transform a point of a body to world axes, (3, batch)."""
-    R, p = places[body]
+    R, p = poses[body]
     return np.einsum("xyk,y->xk", R, point) + p
 
 
@@ -361,23 +361,25 @@ def folded(program: Program, values: dict[str, float]) -> Program:
     known: dict[int, Any] = {n + i: each for i, each in enumerate(fixed)}
     first, moves = program.first_line, program.depends_on_inputs
     with np.errstate(all="ignore"):
-        for i, (name, places) in enumerate(program.lines):
+        for i, (name, operands) in enumerate(program.lines):
             if not moves[first + i]:
-                known[first + i] = _applied(name, [known[a] for a in places])
-    used = {a for i, (_, places) in enumerate(program.lines) if moves[first + i] for a in places} | {*program.outputs}
-    kept = [a for a in sorted(known) if a in used]
-    numbers = [a for a in kept if not isinstance(known[a], LookupTable)]
-    tables = [a for a in kept if isinstance(known[a], LookupTable)]
+                known[first + i] = _applied(name, [known[a] for a in operands])
+    used = {a for i, (_, operands) in enumerate(program.lines) if moves[first + i] for a in operands} | {
+        *program.outputs
+    }
+    used_constants = [a for a in sorted(known) if a in used]
+    numbers = [a for a in used_constants if not isinstance(known[a], LookupTable)]
+    tables = [a for a in used_constants if isinstance(known[a], LookupTable)]
     lines = [i for i in range(len(program.lines)) if moves[first + i]]
     order = [*range(n), *numbers, *tables, *(first + i for i in lines)]
-    place = {old: new for new, old in enumerate(order)}
+    new_index = {old: new for new, old in enumerate(order)}
     return replace(
         program,
         parameters=(),
         numbers=tuple(float(known[a]) for a in numbers),
         tables=tuple(known[a] for a in tables),
-        lines=tuple((program.lines[i][0], tuple(place[a] for a in program.lines[i][1])) for i in lines),
-        outputs=tuple(place[a] for a in program.outputs),
+        lines=tuple((program.lines[i][0], tuple(new_index[a] for a in program.lines[i][1])) for i in lines),
+        outputs=tuple(new_index[a] for a in program.outputs),
     )
 
 
@@ -385,11 +387,11 @@ def evaluated(program: Program, inputs: np.ndarray) -> np.ndarray:
     """Evaluate a program without parameters at columns of inputs, line by line."""
     values: list[Any] = [*inputs, *program.numbers, *program.tables]
     with np.errstate(all="ignore"):
-        for name, places in program.lines:
-            values.append(_applied(name, [values[a] for a in places]))
+        for name, operands in program.lines:
+            values.append(_applied(name, [values[a] for a in operands]))
     out = np.empty((len(program.outputs), *inputs.shape[1:]))
-    for i, place in enumerate(program.outputs):
-        out[i] = values[place]
+    for i, output in enumerate(program.outputs):
+        out[i] = values[output]
     return out
 
 

@@ -151,7 +151,7 @@ def _data(parts: list[ReportSection]) -> list[Answer]:
 
 def _speeds(known: ModelSummary) -> Iterator[ReportSection]:
     """Yield the quasi-velocities as formulas, and whether they were declared or chosen automatically."""
-    facts = known.known
+    facts = known.facts
     if not facts.speeds:
         return
     if facts.chosen:
@@ -169,7 +169,7 @@ def _speeds(known: ModelSummary) -> Iterator[ReportSection]:
 
 def _formalisms(known: ModelSummary) -> ReportSection:
     """Return a table of all formulations with their number of equations, or the reason why they do not apply."""
-    n, d, s = len(known.model.coordinate_names), known.known.d, known.known.s
+    n, d, s = len(known.model.coordinate_names), known.facts.d, known.facts.s
     counts = {"n": n, "d": d, "n − s": n - s, "d − s": d - s, "6N": 6 * len(known.model.bodies)}
     rows = []
     for about in (module.ABOUT for module in catalog.FORMALISMS):

@@ -109,4 +109,4 @@ def mode(given: Given, folder: Folder, tell: Tell) -> Answer:
 
 
 def _linear(given: Given) -> Linearization:
-    return dl.linearize(valued(given), _at(given), moving=given.switch("moving", False))
+    return dl.linearize(valued(given), _at(given), any_state=given.switch("moving", False))
