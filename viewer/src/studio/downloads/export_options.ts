@@ -1,27 +1,27 @@
-// What files are made with: formalisms, panels of plots, the film.
+// Export options: formalisms, panels of plots, animation.
 
 import { element } from "../../dom";
 
 interface Named { name: string; text: string }
 export interface Offer { panels: Named[]; overview: string[]; formalisms: Named[] }
 
-export class Choices {
-  readonly root = element("details", { class: "choices" }, element("summary", {}, "Choices: formalisms, panels, film"));
+export class ExportOptions {
+  readonly root = element("details", { class: "choices" }, element("summary", {}, "Options: formalisms, panels, animation"));
   private formalisms = boxes("Formalisms", [], []);
   private panels = boxes("Panels of the plots", [], []);
   private readonly evidence = element("input", { type: "checkbox", checked: "" });
-  private readonly speed = number("Speed of the film", 1, 0.001, 1000);
-  private readonly fps = number("Frames a second", 25, 1, 120);
+  private readonly speed = number("Playback speed", 1, 0.001, 1000);
+  private readonly fps = number("Frames per second", 25, 1, 120);
   private readonly pixels = number("Height in pixels", 480, 64, 2160);
 
   constructor() {
-    const film = element("fieldset", {}, element("legend", {}, "Film"), this.speed.root, this.fps.root, this.pixels.root);
+    const animation = element("fieldset", {}, element("legend", {}, "Animation"), this.speed.root, this.fps.root, this.pixels.root);
     const report = element("fieldset", {}, element("legend", {}, "Report"),
-      element("label", {}, this.evidence, " compare all formalisms, which takes a while for a large model"));
-    this.root.append(this.formalisms.root, this.panels.root, film, report);
+      element("label", {}, this.evidence, " compare all formalisms (slow for large models)"));
+    this.root.append(this.formalisms.root, this.panels.root, animation, report);
   }
 
-  /** What there is to choose from. */
+  /** Sets the available options. */
   offer({ panels, overview, formalisms }: Offer): void {
     const chosen = boxes("Formalisms", formalisms, ["lagrange"]), shown = boxes("Panels of the plots", panels, overview);
     this.formalisms.root.replaceWith(chosen.root);

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dalembert.io import gallery
-from dalembert.studio.payload import Given
+from dalembert.studio.payload import Payload
 from dalembert.studio.tasks.describe_task import describe
-from dalembert.studio.tasks.message_lines import Text, places
+from dalembert.studio.tasks.message_lines import SourceMap, value_offsets
 
 GALLERY = Path(gallery.__file__).parent
 FILES = sorted(GALLERY.glob("*/model.toml"))
@@ -48,20 +48,20 @@ def paths(data, path=()):
         yield from paths(each, (*path, key))
 
 
-def keyed(text, place, at):
+def keyed(text, key_path, at):
     """Return True if a key, a header or an entry begins here."""
-    name = next(step for step in reversed(place) if isinstance(step, str))
+    name = next(step for step in reversed(key_path) if isinstance(step, str))
     line = text[at : text.find("\n", at) if "\n" in text[at:] else len(text)]
-    return isinstance(place[-1], int) or name in line or "\\" in line
+    return isinstance(key_path[-1], int) or name in line or "\\" in line
 
 
 @pytest.mark.parametrize(
     "text", [ODD, *(path.read_text("utf-8") for path in FILES)], ids=["odd", *(p.parent.name for p in FILES)]
 )
 def test_every_value_has_a_place(text):
-    found = places(text)
+    found = value_offsets(text)
     assert set(found) == set(paths(tomllib.loads(text)))
-    assert all(keyed(text, place, at) for place, at in found.items())
+    assert all(keyed(text, key_path, at) for key_path, at in found.items())
 
 
 def test_scanning_invalid_toml_terminates():
@@ -88,8 +88,8 @@ def test_scanning_invalid_toml_terminates():
     ]
     chance = random.Random(3)
     for _ in range(800):
-        places("".join(chance.choices(pieces, k=chance.randrange(30))))
-    places("x = " + "[" * 20_000)
+        value_offsets("".join(chance.choices(pieces, k=chance.randrange(30))))
+    value_offsets("x = " + "[" * 20_000)
 
 
 HEAD = "name = 'sample'\n[parameters]\nm = 2.0\nl = 0.5\n[coordinates]\nx = {}\ntheta = {}\n"
@@ -111,7 +111,7 @@ joint = [
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "place"),
+    ("text", "line", "key_path"),
     [
         ("gravity = [0, 1]\n" + HEAD + CART, 1, ("gravity",)),
         ("gravity = [0,\n '-q', 0]\n" + HEAD + CART, 2, ("gravity", 1)),
@@ -141,9 +141,9 @@ joint = [
         (HEAD + CART + "[[body]", 22, ()),
     ],
 )  # fmt: skip
-def test_messages_have_line_numbers(text, line, place):
-    found = describe(Given({"text": text}), None, print)["problems"]
-    assert [(each["line"], tuple(each["place"])) for each in found][:1] == [(line, place)], found
+def test_messages_have_line_numbers(text, line, key_path):
+    found = describe(Payload({"text": text}), None, print)["problems"]
+    assert [(each["line"], tuple(each["key_path"])) for each in found][:1] == [(line, key_path)], found
 
 
 def test_wrong_value_is_reported_at_its_line():
@@ -156,7 +156,7 @@ def test_wrong_value_is_reported_at_its_line():
         for i in chance.sample(plain, min(4, len(plain))):
             key = lines[i].split(" = ")[0]
             broken = "\n".join([*lines[:i], f"{key} = 1979-05-27", *lines[i + 1 :]])
-            found = describe(Given({"text": broken}), None, print)["problems"]
+            found = describe(Payload({"text": broken}), None, print)["problems"]
             assert any(each["line"] == i + 1 for each in found), (name, lines[i], found)
             tried += 1
     assert tried > 8
@@ -165,9 +165,9 @@ def test_wrong_value_is_reported_at_its_line():
 def test_element_without_a_name_is_found_by_its_default_name():
     text = HEAD + CART + "[[damper]]\nbodies = ['cart', 'arm']\ndamping = 1\n[[drag]]\nbody = 'arm'\n"
     text += "density = 1\narea = 1\ncoefficient = 1\nsmoothing = 0\n"
-    (problem,) = describe(Given({"text": text}), None, print)["problems"]
+    (problem,) = describe(Payload({"text": text}), None, print)["problems"]
     assert (problem["path"], problem["line"]) == ("drag 'drag2', smoothing", 30)
 
 
 def test_invalid_toml_has_no_places():
-    assert Text.of("[") == Text("[", {}, {})
+    assert SourceMap.of("[") == SourceMap("[", {}, {})

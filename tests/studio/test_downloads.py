@@ -10,8 +10,8 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given
-from dalembert.studio.tasks.downloads import KINDS, take
+from dalembert.studio.payload import Payload
+from dalembert.studio.tasks.downloads import KINDS, download
 from dalembert.studio.tasks.simulate_task import simulate
 
 PENDULUM = dl.gallery.path("simple-pendulum").joinpath("model.toml").read_text("utf-8")
@@ -29,11 +29,11 @@ def folder(tmp_path: Path) -> Folder:
 @pytest.fixture
 def run(folder: Folder) -> str:
     given = {"text": PENDULUM, "duration": 1.0, "samples": 21, "start": {"theta": 0.7}, "integrator": "dop853"}
-    return simulate(Given(given), folder, ignore)["run"]
+    return simulate(Payload(given), folder, ignore)["run"]
 
 
 def downloaded(kind: str, folder: Folder, run: str = "", **more: object) -> list[Path]:
-    found = take(Given({"kind": kind, "text": PENDULUM, "run": run, **more}), folder, ignore)
+    found = download(Payload({"kind": kind, "text": PENDULUM, "run": run, **more}), folder, ignore)
     return [folder.file(each["name"]) for each in found["files"]]
 
 

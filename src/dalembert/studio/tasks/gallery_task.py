@@ -20,7 +20,7 @@ from dalembert.io import gallery
 from dalembert.io.toml_writer import to_toml
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.payload import Answer, Payload, ReportProgress
 from dalembert.studio.tasks import element_defaults
 
 _PICTURE = "picture"  # kind of cached pictures
@@ -63,37 +63,41 @@ def _title(name: str) -> str:
     return gallery.read_description(name).splitlines()[0].lstrip("# ")
 
 
-def examples(given: Given, folder: Folder, tell: Tell) -> Answer:
+def examples(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return all examples with their titles, and the source of an empty model."""
     return {"examples": _all(), "tags": list(_TAGS), "empty": element_defaults.EMPTY}
 
 
-def example(given: Given, folder: Folder, tell: Tell) -> Answer:
+def example(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return the source of an example as a model file, with its description as HTML."""
-    name = given.choice("name", gallery.names())
+    name = payload.choice("name", gallery.names())
     path = gallery.path(name) / "model.toml"
     text = path.read_text("utf-8") if path.is_file() else to_toml(gallery.load(name))
-    return {"text": text, "title": _title(name), "story": markdown(gallery.read_description(name).partition("\n")[2])}
+    return {
+        "text": text,
+        "title": _title(name),
+        "description": markdown(gallery.read_description(name).partition("\n")[2]),
+    }
 
 
-def draft(given: Given, folder: Folder, tell: Tell) -> Answer:
+def draft(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return the draft of another tab."""
-    found = folder.draft(given.text("key", most=40))
+    found = folder.draft(payload.string("key", max_length=40))
     if found is None or not isinstance(found.get("text"), str):
         raise InputError("this draft is no longer stored. Choose another one.")
     return found
 
 
-def picture(given: Given, folder: Folder, tell: Tell) -> Answer:
+def picture(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return the picture of an example in its initial state as a data URL, cached on disk; empty for models without bodies."""
-    name = given.choice("name", gallery.names())
+    name = payload.choice("name", gallery.names())
     source = _source(name)
     digest = hashlib.sha256(f"{_VERSION} {_PIXELS} {name} {source}".encode()).hexdigest()
     data = disk_cache.read_entry(digest, _PICTURE)
     if data is None:
         data = _render(load.load(name))
         disk_cache.write_entry(digest, _PICTURE, data)
-    return {"address": f"data:image/png;base64,{b64encode(data).decode()}" if data else ""}
+    return {"url": f"data:image/png;base64,{b64encode(data).decode()}" if data else ""}
 
 
 def _render(model: Model) -> bytes:
@@ -102,9 +106,9 @@ def _render(model: Model) -> bytes:
     if not model.bodies:
         return b""
     scene = scene_of(model.description)
-    film = Video(scene)
+    video = Video(scene)
     figure = Plot(figsize=(_PIXELS / 100, _PIXELS / 100), dpi=100)
-    film.renderer.draw(figure.add_axes((0, 0, 1, 1)), next(film.moments(np.zeros(1))))
+    video.renderer.draw(figure.add_axes((0, 0, 1, 1)), next(video.moments(np.zeros(1))))
     data = BytesIO()
     figure.savefig(data, format="png", transparent=True)
     return data.getvalue()

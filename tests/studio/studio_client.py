@@ -20,7 +20,8 @@ from typing import Any
 
 import pytest
 import uvicorn
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
+from websockets.sync.client import connect as open_websocket
 
 from dalembert.analysis import worker_process
 from dalembert.studio import process_pool, tasks
@@ -69,14 +70,14 @@ def _alone(work: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass(frozen=True)
-class Place:
+class Client:
     """Address of a studio."""
 
     host: str  # with the port
     token: str
     studio: Studio | None = None
 
-    def ask(self, path: str, method: str = "GET", body: object = None, **headers: str) -> tuple[int, bytes]:
+    def request(self, path: str, method: str = "GET", body: object = None, **headers: str) -> tuple[int, bytes]:
         """Return status and body of the response to a request with the token."""
         line = http.client.HTTPConnection(self.host, timeout=SECONDS)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -85,46 +86,46 @@ class Place:
             answer = line.getresponse()
             return answer.status, answer.read()
 
-    def talk(self, key: str = "0123456789abcdef", **options: Any) -> ClientConnection:
+    def connect(self, key: str = "0123456789abcdef", **options: Any) -> ClientConnection:
         """Open the websocket of a tab."""
-        arguments = {"origin": f"http://{self.host}", "max_size": None, "open_timeout": SECONDS, **options}
-        return connect(f"ws://{self.host}/{self.token}/talk/{key}", **arguments)
+        settings = {"origin": f"http://{self.host}", "max_size": None, "open_timeout": SECONDS, **options}
+        return open_websocket(f"ws://{self.host}/{self.token}/socket/{key}", **settings)
 
 
-def heard(socket: ClientConnection, accept: Callable[[dict[str, Any]], bool] = lambda _: True) -> dict[str, Any]:
+def receive(socket: ClientConnection, accept: Callable[[dict[str, Any]], bool] = lambda _: True) -> dict[str, Any]:
     """Return the first accepted message."""
     while not accept(message := json.loads(socket.recv(SECONDS))):
         pass
     return message
 
 
-def answer(socket: ClientConnection, number: int, task: str, given: object = None) -> dict[str, Any]:
+def answer(socket: ClientConnection, number: int, task: str, arguments: object = None) -> dict[str, Any]:
     """Send a request and return its answer."""
-    socket.send(json.dumps({"ask": number, "task": task, "given": {} if given is None else given}))
-    return heard(socket, lambda message: message.get("ask") == number and "progress" not in message)
+    socket.send(json.dumps({"id": number, "task": task, "arguments": {} if arguments is None else arguments}))
+    return receive(socket, lambda message: message.get("id") == number and "progress" not in message)
 
 
 @contextlib.contextmanager
 def studio_here(
     root: Path, more: dict[str, tasks.Task] | None = None, options: Options | None = None
-) -> Iterator[Place]:
+) -> Iterator[Client]:
     """Run a studio in a thread of this process."""
-    with copies(more), serving.listening("127.0.0.1", 0) as door:
-        number = door.getsockname()[1]
+    with copies(more), serving.listen("127.0.0.1", 0) as listener:
+        number = listener.getsockname()[1]
         studio = Studio(
             root,
             TOKEN,
-            serving.names("127.0.0.1", number),
+            serving.accepted_hosts("127.0.0.1", number),
             first={"text": TEXT},
             options=options or Options(quick_seconds=SECONDS),
         )
         server = uvicorn.Server(serving.settings(studio))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
             while not server.started:
                 time.sleep(0.01)
-            yield Place(f"127.0.0.1:{number}", TOKEN, studio)
+            yield Client(f"127.0.0.1:{number}", TOKEN, studio)
         finally:
             for pid in (*studio.quick.pids, *studio.long.pids):  # forks have inherited the pipes of each other
                 with contextlib.suppress(ProcessLookupError):
@@ -134,7 +135,7 @@ def studio_here(
 
 
 @dataclass(frozen=True)
-class Program(Place):
+class Program(Client):
     """The running program `dalembert studio`."""
 
     process: subprocess.Popen[str] | None = None

@@ -13,7 +13,7 @@ from functools import cache
 from dalembert.display.math import html
 from dalembert.formalisms import catalog
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.payload import Answer, Payload, ReportProgress
 
 PAPERS = {
     "volterra": "Yoosefian Nooshabadi & Nejat Pishkenari 2025",
@@ -129,7 +129,7 @@ QUANTITIES: dict[str, Entry] = {
         r"\| \varphi(q, t) \|, \quad \| a \dot{q} + b \|",
         "papers/volterra (1)",
     ),
-    "stabilisation": Entry(
+    "stabilization": Entry(
         "Baumgarte stabilization",
         "The constraints are imposed with feedback, so that their violation decays.",
         r"\ddot{\varphi} + \beta \dot{\varphi} + \alpha \varphi = 0",
@@ -271,7 +271,7 @@ def entries() -> Iterator[tuple[str, str, Entry]]:
         )
 
 
-def table(given: Given, folder: Folder, tell: Tell) -> Answer:
+def glossary(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return all entries with their formulas as MathML."""
     return {"entries": _entries()}
 
@@ -285,16 +285,16 @@ def _entries() -> list[dict[str, str]]:
             "title": entry.title,
             "text": html.sentence(entry.text),
             "formula": html.math(entry.formula) if entry.formula else "",
-            "source": named(entry.source),
+            "source": with_authors(entry.source),
         }
         for group, key, entry in entries()
     ]
 
 
-def named(source: str) -> str:
+def with_authors(source: str) -> str:
     """Replace the name of a paper in a source by its authors and year.
 
-    >>> named("papers/phong (2.4)")
+    >>> with_authors("papers/phong (2.4)")
     'Phong 1999, (2.4)'
     """
     return re.sub(r"papers/(\w+)", lambda match: f"{PAPERS[match[1]]},", source)

@@ -11,10 +11,10 @@ import { Stage } from "../stage/stage";
 import { Theme } from "../theme";
 import { toolsOf } from "../tools";
 
-/** What is on the stage now. */
+/** The displayed scene with its controls. */
 export interface Shown { scene: SceneData; mechanism: Mechanism; player: Player; stage: Stage; panels: Panels; sliders: Sliders }
 
-export class Theatre {
+export class StageView {
   readonly root = element("section", { class: "left", "aria-label": "Mechanism" });
   readonly theme: Theme;
   shown: Shown | null = null;
@@ -26,33 +26,33 @@ export class Theatre {
     this.root.append(element("div", { class: "stage" }));
   }
 
-  /** Calls back when another scene is on the stage. */
+  /** Calls back when another scene is displayed. */
   watch(listener: (shown: Shown | null) => void): void { this.listeners.push(listener); }
 
-  /** Puts a scene on the stage; coordinates stay as they were moved by hand where a new scene of the same model has them too. */
+  /** Displays a scene; with `keep`, coordinates that the user moved are preserved for a new scene of the same model. */
   show(scene: SceneData, { keep = false, play = true } = {}): Shown {
     const before = this.shown, same = before?.scene.model.name === scene.model.name;
-    const held = keep && same && before?.mechanism.byHand && !scene.run ? before.mechanism : null;
+    const previous = keep && same && before?.mechanism.isManual && !scene.run ? before.mechanism : null;
     this.clear();
     const mechanism = new Mechanism(scene), player = new Player(mechanism);
-    const place = element("div", { class: "stage" });
-    this.root.replaceChildren(place);
+    const container = element("div", { class: "stage" });
+    this.root.replaceChildren(container);
     if (scene.run) this.root.append(new Controls(mechanism, player, this.until.signal).root);
-    const stage = new Stage(place, mechanism);
-    place.append(toolsOf(stage, scene.model.name, this.until.signal));
-    if (!stage.solid) place.append(element("p", { class: "warning", role: "alert" }, "This browser has no WebGL, so the mechanism is drawn by its edges only."));
+    const stage = new Stage(container, mechanism);
+    container.append(toolsOf(stage, scene.model.name, this.until.signal));
+    if (!stage.solid) container.append(element("p", { class: "warning", role: "alert" }, "This browser has no WebGL, so only the edges of the mechanism are drawn."));
     this.shown = { scene, mechanism, player, stage, panels: new Panels(mechanism, player), sliders: new Sliders(mechanism, player) };
     this.theme.apply();
-    if (held) mechanism.take(held);
+    if (previous) mechanism.copyConfiguration(previous);
     this.listeners.forEach((each) => each(this.shown));
     if (play && scene.run && !window.matchMedia("(prefers-reduced-motion: reduce)").matches) player.play();
     return this.shown;
   }
 
-  /** An empty stage with a few words. */
-  empty(words: string): void {
+  /** An empty stage with a message. */
+  empty(message: string): void {
     this.clear();
-    this.root.replaceChildren(element("div", { class: "stage" }, element("p", { class: "empty" }, words)));
+    this.root.replaceChildren(element("div", { class: "stage" }, element("p", { class: "empty" }, message)));
     this.listeners.forEach((each) => each(null));
   }
 

@@ -1,4 +1,4 @@
-// A grid that is typed into as a spreadsheet: arrows, Enter, Tab, and cells pasted as text with tabs.
+// Editable grid like a spreadsheet: arrow keys, Enter, Tab, and pasted tab-separated cells.
 
 import { element } from "../../dom";
 
@@ -6,21 +6,21 @@ export interface Column { key: string; title: string; label: string; choices?: R
 export type Cells = Record<string, string>;
 type Cell = HTMLInputElement | HTMLSelectElement;
 
-export class Sheet {
+export class Grid {
   readonly root = element("table", { class: "sheet" });
   rows: Cells[] = [];
   private columns: Column[] = [];
   private inputs: Cell[][] = [];
 
-  /** `fresh` makes the cells of a new row, `changed` hears of every change, `mark` may say more about a cell. */
-  constructor(label: string, private readonly fresh: (index: number) => Cells, private readonly changed: () => void,
+  /** `newRow` returns the cells of a new row, `changed` is called after every change, `mark` may format a cell. */
+  constructor(label: string, private readonly newRow: (index: number) => Cells, private readonly changed: () => void,
     private readonly mark: (row: Cells, column: Column, input: Cell) => void = () => {}) {
     this.root.setAttribute("aria-label", label);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.root.addEventListener("paste", (event) => this.paste(event));
   }
 
-  /** Other columns and rows; what is typed at the moment is left alone where it says the same. */
+  /** Sets columns and rows; unchanged cells are not replaced. */
   show(columns: Column[], rows: Cells[]): void {
     const same = rows.length === this.rows.length && JSON.stringify(columns) === JSON.stringify(this.columns);
     this.columns = columns;
@@ -29,8 +29,8 @@ export class Sheet {
     this.refresh();
   }
 
-  /** A row at the end. */
-  add(cells = this.fresh(this.rows.length), focus = true): void {
+  /** Appends a row. */
+  add(cells = this.newRow(this.rows.length), focus = true): void {
     this.rows = [...this.rows, cells];
     this.build();
     this.refresh();
@@ -46,8 +46,8 @@ export class Sheet {
     this.changed();
   }
 
-  /** Says what is wrong with a cell, or with none. */
-  blame(row: number, key: string): void {
+  /** Marks a cell as invalid, or none. */
+  markInvalid(row: number, key: string): void {
     this.inputs.forEach((cells, i) => cells.forEach((each, j) =>
       each.setAttribute("aria-invalid", String(i === row && this.columns[j].key === key))));
   }
@@ -61,7 +61,7 @@ export class Sheet {
   }
 
   private build(): void {
-    const held = this.place(document.activeElement);
+    const focused = this.position(document.activeElement);
     this.inputs = this.rows.map((_, i) => this.columns.map((column) => this.cell(column, i)));
     const head = element("tr", {}, element("th", { scope: "col" }, ""), ...this.columns.map(({ title, label }) => element("th", { scope: "col", title: label }, title)), element("th", {}, ""));
     const lines = this.inputs.map((cells, i) => {
@@ -70,7 +70,7 @@ export class Sheet {
       return element("tr", {}, element("th", { scope: "row" }, String(i + 1)), ...cells.map((each) => element("td", {}, each)), element("td", {}, away));
     });
     this.root.replaceChildren(element("thead", {}, head), element("tbody", {}, ...lines));
-    if (held) this.inputs[held[0]]?.[held[1]]?.focus();
+    if (focused) this.inputs[focused[0]]?.[focused[1]]?.focus();
   }
 
   private cell(column: Column, index: number): Cell {
@@ -87,7 +87,7 @@ export class Sheet {
     return made;
   }
 
-  private place(target: EventTarget | null): [number, number] | null {
+  private position(target: EventTarget | null): [number, number] | null {
     for (let i = 0; i < this.inputs.length; i++) {
       const j = this.inputs[i].indexOf(target as Cell);
       if (j >= 0) return [i, j];
@@ -96,31 +96,31 @@ export class Sheet {
   }
 
   private key(event: KeyboardEvent): void {
-    const at = this.place(event.target);
+    const at = this.position(event.target);
     if (!at || event.altKey || event.metaKey) return;
     const [i, j] = at, cell = this.inputs[i][j], text = cell instanceof HTMLInputElement ? cell : null;
     const all = text !== null && text.selectionStart === 0 && text.selectionEnd === text.value.length;
     const begins = !text || all || (text.selectionStart === 0 && text.selectionEnd === 0), ends = !text || all || text.selectionStart === text.value.length;
-    const ways: Record<string, [number, number] | undefined> = {
+    const targets: Record<string, [number, number] | undefined> = {
       ArrowUp: text ? [i - 1, j] : undefined, ArrowDown: text ? [i + 1, j] : undefined, Enter: [i + (event.shiftKey ? -1 : 1), j],
       ArrowLeft: begins ? [i, j - 1] : undefined, ArrowRight: ends ? [i, j + 1] : undefined,
     };
     if (event.key === "Delete" && event.ctrlKey) { event.preventDefault(); this.remove(i); return; }
-    const to = ways[event.key];
+    const to = targets[event.key];
     if (!to) return;
     event.preventDefault();
     if (event.key === "Enter" && to[0] === this.rows.length) { this.add(undefined, false); this.inputs[to[0]][0].focus(); return; }
     this.inputs[to[0]]?.[to[1]]?.focus();
   }
 
-  /** Cells of a spreadsheet, from the present one to the right and below. */
+  /** Pastes cells of a spreadsheet to the right of and below the focused cell. */
   private paste(event: ClipboardEvent): void {
-    const at = this.place(event.target), text = event.clipboardData?.getData("text/plain") ?? "";
+    const at = this.position(event.target), text = event.clipboardData?.getData("text/plain") ?? "";
     if (!at || !/[\t\n]/.test(text.trim())) return;
     event.preventDefault();
     text.replace(/\r/g, "").replace(/\n+$/, "").split("\n").slice(0, 200).forEach((line, i) => {
       const index = at[0] + i;
-      if (index === this.rows.length) this.rows.push(this.fresh(index));
+      if (index === this.rows.length) this.rows.push(this.newRow(index));
       line.split("\t").forEach((cell, k) => {
         const column = this.columns[at[1] + k];
         if (column) this.rows[index][column.key] = read(cell.trim(), column);
@@ -132,7 +132,7 @@ export class Sheet {
   }
 }
 
-/** A pasted cell: of a choice by its value, its words or their first letter. */
+/** A pasted cell; a choice is given by its value, its label or the first letter. */
 function read(cell: string, { choices }: Column): string {
   if (!choices) return cell;
   const found = Object.entries(choices).find(([value, text]) => [value, text, text[0]].some((each) => each.toLowerCase() === cell.toLowerCase()));
