@@ -317,7 +317,7 @@ def send_at_once(client: Client, clients: int) -> list[str]:
     """Return the answers of many tabs that send a quick and a long task at the same time."""
     found, at_once = [], threading.Barrier(clients)
 
-    def client(number: int) -> None:
+    def use_tab(number: int) -> None:
         with client.connect(f"{number:016d}") as tab:
             receive(tab)
             at_once.wait(SECONDS)
@@ -327,7 +327,7 @@ def send_at_once(client: Client, clients: int) -> list[str]:
                 message = receive(tab, lambda message: "progress" not in message)
                 found.append("result" if "result" in message else json.dumps(message))
 
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
+    threads = [threading.Thread(target=use_tab, args=(number,)) for number in range(clients)]
     for each in threads:
         each.start()
     for each in threads:
