@@ -11,7 +11,7 @@ from dalembert.errors import InputError
 
 
 def test_directories_are_not_created_before_writing(tmp_path):
-    path = output_files.output_file(str(tmp_path / "a/b/run.csv"), "--output", output_files.TABLE_SUFFIXES)
+    path = output_files.output_file(str(tmp_path / "a/b/run.csv"), "--output", output_files.table_suffixes())
     assert not path.parent.exists()
 
 
@@ -19,7 +19,7 @@ def test_paths_without_write_permission(tmp_path, monkeypatch):
     (tmp_path / "run.csv").write_text("old")
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(InputError, match="the file is not writable"):
-        output_files.output_file(str(tmp_path / "run.csv"), "--output", output_files.TABLE_SUFFIXES)
+        output_files.output_file(str(tmp_path / "run.csv"), "--output", output_files.table_suffixes())
     with pytest.raises(InputError, match=r"is not writable\. Choose another directory, or change its permissions"):
         output_files.output_directory(str(tmp_path / "new"), "--plot")
 

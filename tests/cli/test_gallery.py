@@ -32,7 +32,7 @@ def test_description_is_rendered(run):
 
 def test_description_as_json(run):
     found = run("gallery", "cart-pendulum", "--json").data
-    assert found["story"] == gallery.read_description("cart-pendulum")
+    assert found["markdown"] == gallery.read_description("cart-pendulum")
     assert found["expected"]["equations"]["volterra_reduced"] == 1
     assert found["files"] == []
 

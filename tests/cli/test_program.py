@@ -14,7 +14,7 @@ import pytest
 import dalembert
 from dalembert import errors
 from dalembert.analysis.sweeps.sweep_spec import SAMPLES
-from dalembert.cli import check_command, parsers
+from dalembert.cli import model_commands, parsers
 from dalembert.cli.commands import COMMANDS, EXAMPLES, FORMULATIONS
 from dalembert.cli.entry_point import _parsers
 from dalembert.formalisms.catalog import KEYS
@@ -166,7 +166,7 @@ def test_exit_codes_of_failures(run, monkeypatch, error, code, message):
     def fail(arguments: object) -> int:
         raise error
 
-    monkeypatch.setattr(check_command, "run", fail)
+    monkeypatch.setattr(model_commands, "check", fail)
     found = run("check", "cart-pendulum", "--json")
     assert found.code == code
     assert found.data["error"].startswith(message)
@@ -210,9 +210,9 @@ def test_interrupt_prints_an_error():
     script = (
         # background jobs of a shell ignore interrupts, and their children inherit that
         "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from dalembert.cli import check_command, main\n"
+        "from dalembert.cli import main, model_commands\n"
         "def work(arguments): print('ready', flush=True); time.sleep(60)\n"
-        "check_command.run = work; sys.exit(main(['check', 'cart-pendulum']))"
+        "model_commands.check = work; sys.exit(main(['check', 'cart-pendulum']))"
     )
     words = [sys.executable, "-c", script]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

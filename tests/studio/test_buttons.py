@@ -56,9 +56,9 @@ def press(task: str, folder: Folder, **given: Any) -> str:
     except DalembertError as error:
         return f"{type(error).__name__}: {error}"
     written = [folder.file(each["name"]) for each in found.get("files", ())]
-    if task == "take" and not (written and all(path.stat().st_size > 20 for path in written)):
+    if task == "download" and not (written and all(path.stat().st_size > 20 for path in written)):
         return "no file, or an empty one"
-    return "" if task == "take" or (found["sentence"] and "<table" in found["tables"]) else "no table"
+    return "" if task == "download" or (found["sentence"] and "<table" in found["tables"]) else "no table"
 
 
 def failures(name: str, folder: Folder, kinds: list[str]) -> list[str]:
@@ -67,7 +67,7 @@ def failures(name: str, folder: Folder, kinds: list[str]) -> list[str]:
         "text": text_of(name),
         "run": TASKS["simulate"].work({"text": text_of(name), **RUN}, folder, silent)["run"],
     }
-    errors = {kind: press("take", folder, kind=kind, **given, **CHOICES) for kind in kinds}
+    errors = {kind: press("download", folder, kind=kind, **given, **CHOICES) for kind in kinds}
     return [
         f"{name}, {kind}: {words}"
         for kind, words in errors.items()
@@ -110,10 +110,10 @@ def test_missing_panels_are_reported_and_the_others_plotted(tmp_path):
     folder, text = Folder(tmp_path), text_of("simple-pendulum")
     run = TASKS["simulate"].work({"text": text, **RUN}, folder, silent)["run"]
     given = {"kind": "plot-png", "text": text, "run": run}
-    found = TASKS["take"].work({**given, "panels": list(PANELS)}, folder, silent)
+    found = TASKS["download"].work({**given, "panels": list(PANELS)}, folder, silent)
     assert len(found["files"]) == 1
     assert "'simple-pendulum' has no constraints, so there is no panel 'multipliers'." in found["notes"]
-    assert press("take", folder, **given, panels=["multipliers"]).startswith("InputError: there is nothing to plot")
+    assert press("download", folder, **given, panels=["multipliers"]).startswith("InputError: there is nothing to plot")
 
 
 def test_failing_button_is_detected(tmp_path, monkeypatch):

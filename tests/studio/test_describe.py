@@ -62,12 +62,12 @@ def test_examples_have_titles_descriptions_and_pictures(tmp_path, monkeypatch):
     assert "loops" in next(each for each in listed["examples"] if each["name"] == "four-bar")["tags"]
     opened = run_task(tmp_path, "example", name="simple-pendulum")
     assert opened["title"] == "Simple pendulum"
-    assert "<h3>" in opened["story"]
-    address = run_task(tmp_path, "picture", name="incline-block")["address"]
-    assert base64.b64decode(address.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
+    assert "<h3>" in opened["description"]
+    url = run_task(tmp_path, "picture", name="incline-block")["url"]
+    assert base64.b64decode(url.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
     (cached,) = (tmp_path / "cache").glob("*.picture")
     before = cached.stat().st_mtime_ns
-    assert run_task(tmp_path, "picture", name="incline-block")["address"] == address
+    assert run_task(tmp_path, "picture", name="incline-block")["url"] == url
     assert cached.stat().st_mtime_ns == before
 
 

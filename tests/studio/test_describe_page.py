@@ -37,7 +37,7 @@ def test_example_opens_with_its_description(page: Page):
 
 def test_problems_are_marked_at_their_lines_while_typing(page: Page):
     expect(page.locator("header h1")).to_have_text("four-bar")
-    chosen(page, "Text")
+    chosen(page, "Source")
     editor = page.get_by_label("Model file", exact=True)
     editor.get_by_text('mass = "m1"').click()
     page.keyboard.press("End")
@@ -54,7 +54,7 @@ def test_problems_are_marked_at_their_lines_while_typing(page: Page):
 
 def test_completions_are_offered(page: Page):
     expect(page.locator("header h1")).to_have_text("four-bar")
-    chosen(page, "Text")
+    chosen(page, "Source")
     offered = page.locator(".cm-tooltip-autocomplete li")
     page.get_by_label("Model file", exact=True).click()
     page.keyboard.press("Control+End")

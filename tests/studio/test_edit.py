@@ -8,7 +8,7 @@ import pytest
 
 from dalembert.errors import DalembertError
 from dalembert.io import gallery, toml_reader
-from dalembert.studio.payload import Given
+from dalembert.studio.payload import Payload
 from dalembert.studio.tasks import element_defaults, forms
 from dalembert.studio.tasks.describe_task import describe
 from dalembert.studio.tasks.form_edits import edit, value_of
@@ -54,7 +54,7 @@ duration = 3
 
 
 def done(text: str, **values) -> str:
-    return edit(Given({"text": text, **values}), None, print)["text"]
+    return edit(Payload({"text": text, **values}), None, print)["text"]
 
 
 def changed(before: str, after: str) -> list[tuple[str, str]]:
@@ -64,7 +64,7 @@ def changed(before: str, after: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("place", "written", "form", "line"),
+    ("key_path", "value", "form", "line"),
     [
         (["name"], "crane", "text", 'name = "crane"'),
         (["parameters", "m", "value"], "3", "value", "m = 3   # of the rod"),
@@ -81,8 +81,8 @@ def changed(before: str, after: str) -> list[tuple[str, str]]:
         (["simulation", "duration"], "2.5", "value", "duration = 2.5"),
     ],
 )  # fmt: skip
-def test_value_changes_only_its_line(place, written, form, line):
-    ((_, after),) = changed(TEXT, done(TEXT, do="set", place=place, written=written, form=form))
+def test_value_changes_only_its_line(key_path, value, form, line):
+    ((_, after),) = changed(TEXT, done(TEXT, action="set", key_path=key_path, value=value, form=form))
     assert after == line
 
 
@@ -94,7 +94,7 @@ def test_form_values_round_trip(path):
         for key, value in table.items():
             about = keys.get(key)
             if about and (form := forms.form_of(key, about)) != "joint":
-                assert value_of(forms.shown(value), form) == value, (key, value)
+                assert value_of(forms.form_value(value), form) == value, (key, value)
             elif key == "joint" and key in keys:
                 for each in value if isinstance(value, list) else [value]:
                     same(each, toml_reader.joint_keys()[each["type"]])
@@ -111,16 +111,16 @@ def test_form_values_round_trip(path):
 
 @cache
 def _two_rods() -> str:
-    return done(done(element_defaults.EMPTY, do="add", kind="body"), do="add", kind="body")
+    return done(done(element_defaults.EMPTY, action="add", kind="body"), action="add", kind="body")
 
 
 @pytest.mark.parametrize("kind", toml_reader.elements())
 def test_added_element_keeps_the_model_valid(kind):
-    assert describe(Given({"text": done(_two_rods(), do="add", kind=kind)}), None, print)["problems"] == []
+    assert describe(Payload({"text": done(_two_rods(), action="add", kind=kind)}), None, print)["problems"] == []
 
 
 def test_added_body_is_connected_to_the_last_one():
-    data = tomllib.loads(done(done(TEXT, do="add", kind="body"), do="add", kind="parameters"))
+    data = tomllib.loads(done(done(TEXT, action="add", kind="body"), action="add", kind="parameters"))
     new = data["body"][2]
     assert (new["name"], new["parent"], new["joint"]["type"], new["joint"]["angle"]) == (
         "body1",
@@ -133,7 +133,7 @@ def test_added_body_is_connected_to_the_last_one():
 
 
 def test_added_element_preserves_all_lines():
-    after = done(TEXT, do="add", kind="spring")
+    after = done(TEXT, action="add", kind="spring")
     assert [line for line in after.split("\n") if line in TEXT.split("\n") and line] == [
         line for line in TEXT.split("\n") if line
     ]
@@ -144,8 +144,8 @@ def test_added_element_preserves_all_lines():
 
 @pytest.mark.parametrize("kind", toml_reader.joint_keys())
 def test_changed_joint_type_has_all_required_keys(kind):
-    after = done(TEXT, do="set", place=["body", 0, "joint", 0, "type"], written=kind, form="choice")
-    found = describe(Given({"text": after}), None, print)["problems"]
+    after = done(TEXT, action="set", key_path=["body", 0, "joint", 0, "type"], value=kind, form="choice")
+    found = describe(Payload({"text": after}), None, print)["problems"]
     # with a fixed joint the coordinate is unused
     assert kind == "fixed" or found == []
     assert tomllib.loads(after)["body"][0]["joint"]["type"] == kind
@@ -153,7 +153,7 @@ def test_changed_joint_type_has_all_required_keys(kind):
 
 
 def test_removing_an_element_preserves_other_comments():
-    after = done(TEXT, do="remove", place=["body", 1])
+    after = done(TEXT, action="remove", key_path=["body", 1])
     assert [each["name"] for each in tomllib.loads(after)["body"]] == ["rod"]
     assert "# the wind\n[[force]]" in after
     assert "# a pin" in after
@@ -161,42 +161,42 @@ def test_removing_an_element_preserves_other_comments():
 
 
 def test_removing_a_key():
-    assert "center" not in done(TEXT, do="remove", place=["body", 0, "center"])
-    assert "center" not in done(TEXT, do="set", place=["body", 0, "center"], written=" ", form="value")
-    assert tomllib.loads(done(TEXT, do="remove", place=["parameters", "l"]))["parameters"] == {"m": 2.0}
+    assert "center" not in done(TEXT, action="remove", key_path=["body", 0, "center"])
+    assert "center" not in done(TEXT, action="set", key_path=["body", 0, "center"], value=" ", form="value")
+    assert tomllib.loads(done(TEXT, action="remove", key_path=["parameters", "l"]))["parameters"] == {"m": 2.0}
 
 
 def test_rename_replaces_all_uses():
-    after = done(TEXT, do="rename", place=["parameters", "m"], name="mass")
+    after = done(TEXT, action="rename", key_path=["parameters", "m"], name="mass")
     data = tomllib.loads(after)
     assert data["parameters"]["mass"] == 2.0
     assert (data["body"][0]["mass"], data["body"][0]["inertia"][1]) == ("mass", "mass*l**2/12")
     assert data["force"][0]["force"] == ["sin(theta)", "x", "mass*l"]
     assert data["parameters"]["l"]["unit"] == "m"  # a unit is not a formula
-    after = done(after, do="rename", place=["coordinates", "theta"], name="q")
-    after = done(after, do="rename", place=["body", 0, "name"], name="beam")
+    after = done(after, action="rename", key_path=["coordinates", "theta"], name="q")
+    after = done(after, action="rename", key_path=["body", 0, "name"], name="beam")
     data = tomllib.loads(after)
     assert (data["body"][0]["joint"]["angle"], data["force"][0]["force"][0]) == ("q", "sin(q)")
     assert (data["body"][0]["name"], data["body"][1]["parent"]) == ("beam", "beam")
-    assert describe(Given({"text": after}), None, print)["problems"] == []
+    assert describe(Payload({"text": after}), None, print)["problems"] == []
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"do": "fly"}, "studio, do: got 'fly'. Known names: add, remove, rename, set."),
-        ({"do": "set", "place": [], "written": "1"}, "studio, place: expected keys and indices, from the top of the file."),
-        ({"do": "set", "place": ["body", 7, "mass"], "written": "1"}, "there is no entry 7 in the source any more."),
-        ({"do": "set", "place": ["body", 0, "joint", 3, "axis"], "written": "1"}, "there is no entry 3 in the source any more."),
-        ({"do": "set", "place": ["name", "x"], "written": "1"}, "there is no entry 'x' in the source any more."),
-        ({"do": "remove", "place": ["body", 9]}, "there is no entry 'body 10' in the source any more."),
-        ({"do": "remove", "place": ["parameters", "m", "value"]}, "m needs a value."),
-        ({"do": "rename", "place": ["parameters", "m"], "name": "l"}, "parameters: the name 'l' already exists."),
-        ({"do": "rename", "place": ["parameters", "m"], "name": " "}, "the name is empty."),
-        ({"do": "rename", "place": ["name"], "name": "b"}, "this entry has no name."),
-        ({"do": "set", "place": ["body", 0, "solid"], "written": "{ kind", "form": "table"}, "{ kind: "),
-        ({"do": "add", "kind": "wheel"}, "studio, kind: got 'wheel'."),
-        ({"do": "set", "place": ["body", 0, "joint", 0, "type"], "written": "weld"}, "there is no joint of type 'weld'."),
+        ({"action": "fly"}, "studio, action: got 'fly'. Known names: add, remove, rename, set."),
+        ({"action": "set", "key_path": [], "value": "1"}, "studio, key_path: got an invalid path."),
+        ({"action": "set", "key_path": ["body", 7, "mass"], "value": "1"}, "there is no entry 7 in the source."),
+        ({"action": "set", "key_path": ["body", 0, "joint", 3, "axis"], "value": "1"}, "there is no entry 3 in the source."),
+        ({"action": "set", "key_path": ["name", "x"], "value": "1"}, "there is no entry 'x' in the source."),
+        ({"action": "remove", "key_path": ["body", 9]}, "there is no entry 'body 10' in the source."),
+        ({"action": "remove", "key_path": ["parameters", "m", "value"]}, "m needs a value."),
+        ({"action": "rename", "key_path": ["parameters", "m"], "name": "l"}, "parameters: the name 'l' already exists."),
+        ({"action": "rename", "key_path": ["parameters", "m"], "name": " "}, "the name is empty."),
+        ({"action": "rename", "key_path": ["name"], "name": "b"}, "this entry has no name."),
+        ({"action": "set", "key_path": ["body", 0, "solid"], "value": "{ kind", "form": "table"}, "{ kind: "),
+        ({"action": "add", "kind": "wheel"}, "studio, kind: got 'wheel'."),
+        ({"action": "set", "key_path": ["body", 0, "joint", 0, "type"], "value": "weld"}, "there is no joint of type 'weld'."),
     ],
 )  # fmt: skip
 def test_invalid_edits_are_reported(values, message):
@@ -207,4 +207,4 @@ def test_invalid_edits_are_reported(values, message):
 
 def test_invalid_toml_is_not_edited():
     with pytest.raises(DalembertError, match="a form cannot edit this source"):
-        done("name = ", do="add", kind="body")
+        done("name = ", action="add", kind="body")

@@ -76,12 +76,12 @@ def test_free_name_is_never_in_use(tmp_path):
 
 def test_only_the_newest_drafts_are_stored(tmp_path):
     folder = Folder(tmp_path)
-    for number in range(folders.MOST_DRAFTS + 3):
+    for number in range(folders.MAX_DRAFTS + 3):
         folder.save_draft(f"{number:08d}", {"name": f"model {number}", "text": "é"})
         os.utime(tmp_path / OWN / "drafts" / f"{number:08d}.json", (number, number))
     found = folder.drafts()
-    assert len(found) == folders.MOST_DRAFTS
-    assert found[0]["name"] == f"model {folders.MOST_DRAFTS + 2}"
+    assert len(found) == folders.MAX_DRAFTS
+    assert found[0]["name"] == f"model {folders.MAX_DRAFTS + 2}"
     assert folder.draft("00000000") is None
     assert (folder.draft(found[0]["key"]) or {})["text"] == "é"
     assert (tmp_path / OWN / ".gitignore").read_text() == "*\n"
@@ -132,11 +132,11 @@ def test_uploads_have_their_suffix_and_no_path(tmp_path):
 
 def test_uploads_and_runs_are_bounded_in_number(tmp_path):
     folder = Folder(tmp_path)
-    for _ in range(folders.MOST_RUNS + 5):
+    for _ in range(folders.MAX_RUNS + 5):
         folder.new_run()[1].write_bytes(b"")
         folder.new_upload("a.csv")[1].write_bytes(b"")
-    assert len(list((tmp_path / OWN / "runs").iterdir())) == folders.MOST_RUNS
-    assert len(list((tmp_path / OWN / "uploads").iterdir())) == folders.MOST_UPLOADS
+    assert len(list((tmp_path / OWN / "runs").iterdir())) == folders.MAX_RUNS
+    assert len(list((tmp_path / OWN / "uploads").iterdir())) == folders.MAX_UPLOADS
 
 
 def test_unusual_draft_names_are_harmless(tmp_path):
@@ -153,7 +153,7 @@ def test_unusual_draft_names_are_harmless(tmp_path):
 def test_old_incomplete_files_are_removed(tmp_path):
     folder = Folder(tmp_path)
     scratch = folder.scratch()
-    for name, age in (("old", folders.LEFT_BEHIND + 10), ("new", 0)):
+    for name, age in (("old", folders.STALE_SECONDS + 10), ("new", 0)):
         (scratch / name).mkdir()
         then = time.time() - age
         os.utime(scratch / name, (then, then))

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from talking import SECONDS, TEXT, Place, answer, heard, program, studio_here
+from studio_client import SECONDS, TEXT, Client, answer, program, receive, studio_here
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 
 from dalembert.studio import server, tasks
@@ -40,7 +40,7 @@ TRAVERSAL = (
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def client(tmp_path_factory):
     outer = tmp_path_factory.mktemp("outer")
     (outer / "secret").write_text("not yours")
     (outer / "inner").mkdir()
@@ -61,9 +61,9 @@ def listing(folder: Path, without: Path) -> dict[str, tuple[int, int]]:
 # requests
 
 
-def raw(place: Place, data: bytes, seconds: float = SECONDS) -> bytes:
+def raw(client: Client, data: bytes, seconds: float = SECONDS) -> bytes:
     """Return the response to bytes, until the server closes the connection or a timeout."""
-    name, _, port = place.host.rpartition(":")
+    name, _, port = client.host.rpartition(":")
     found = b""
     with contextlib.suppress(OSError), socket.create_connection((name, int(port)), timeout=seconds) as line:
         line.sendall(data)
@@ -73,12 +73,12 @@ def raw(place: Place, data: bytes, seconds: float = SECONDS) -> bytes:
     return found
 
 
-def request(place: Place, chance: random.Random) -> bytes:
+def request(client: Client, chance: random.Random) -> bytes:
     """Return an invalid request; none contains the token."""
     kind = chance.randrange(8)
     noise = chance.randbytes(chance.randrange(1, 400))
-    host = f"Host: {place.host}\r\n".encode()
-    token = chance.choice((b"", b"x" * 32, noise[:32].hex().encode(), place.token[:-1].encode(), b"..", b"%00", b"*"))
+    host = f"Host: {client.host}\r\n".encode()
+    token = chance.choice((b"", b"x" * 32, noise[:32].hex().encode(), client.token[:-1].encode(), b"..", b"%00", b"*"))
     if kind == 0:
         return noise
     if kind == 1:
@@ -98,26 +98,26 @@ def request(place: Place, chance: random.Random) -> bytes:
         upgrade = b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + (
             chance.choice((b"dGhlIHNhbXBsZSBub25jZQ==", b"x", b"")) + b"\r\n"
         )
-        return b"GET /" + token + b"/talk/0123456789abcdef HTTP/1.1\r\n" + host + upgrade + b"\r\n" + noise
-    other = chance.choice((b"evil.example", b"127.0.0.1", b"", place.host.encode() + b"\r\nHost: evil.example"))
-    return b"GET /" + place.token.encode() + b"/ HTTP/1.1\r\nHost: " + other + b"\r\n\r\n"
+        return b"GET /" + token + b"/socket/0123456789abcdef HTTP/1.1\r\n" + host + upgrade + b"\r\n" + noise
+    other = chance.choice((b"evil.example", b"127.0.0.1", b"", client.host.encode() + b"\r\nHost: evil.example"))
+    return b"GET /" + client.token.encode() + b"/ HTTP/1.1\r\nHost: " + other + b"\r\n\r\n"
 
 
-def send_requests(place: Place, count: int, seed: int) -> None:
+def send_requests(client: Client, count: int, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(count):
-        found = raw(place, request(place, chance))
+        found = raw(client, request(client, chance))
         assert not found.startswith(b"HTTP/1.1 2"), found[:200]
         assert not found.startswith(b"HTTP/1.1 101")
         assert not found.startswith(b"HTTP/1.1 5"), found[:200]
-        assert place.token.encode() not in found
+        assert client.token.encode() not in found
         assert b"<html" not in found
 
 
-def send_paths(place: Place) -> None:
+def send_paths(client: Client) -> None:
     for path in TRAVERSAL:
         for method in ("GET", "HEAD", "POST"):
-            status, body = place.ask(path, method, origin=f"http://{place.host}")
+            status, body = client.request(path, method, origin=f"http://{client.host}")
             assert status in (403, 404, 405), path
             assert b"root:" not in body
             assert b"not yours" not in body
@@ -129,7 +129,9 @@ def send_paths(place: Place) -> None:
 def names() -> list[str]:
     """Return the names of all arguments of tasks, from their source code."""
     folder = Path(inspect.getfile(tasks)).parent
-    found = {name for path in folder.glob("*.py") for name in re.findall(r"given\.\w+\(\s*\"(\w+)\"", path.read_text())}
+    found = {
+        name for path in folder.glob("*.py") for name in re.findall(r"payload\.\w+\(\s*\"(\w+)\"", path.read_text())
+    }
     return sorted(found | {"text"})
 
 
@@ -172,15 +174,15 @@ def noise(chance: random.Random) -> str | bytes:
             chance.randbytes(200).decode("latin-1"),
             "[" * chance.randrange(1, 100_000),
             '{"ask":' * 50_000,
-            '{"ask": 1' + "0" * chance.randrange(10_000) + ', "task": "describe"}',
-            '{"ask": NaN, "task": "describe"}',
-            '{"ask": 1, "task": "describe", "given": {"text": Infinity}}',
+            '{"id": 1' + "0" * chance.randrange(10_000) + ', "task": "describe"}',
+            '{"id": NaN, "task": "describe"}',
+            '{"id": 1, "task": "describe", "arguments": {"text": Infinity}}',
             '{"cancel": {"a": 1}}',
             '{"cancel": 99999999999999999999}',
             '{"save": "x"}',
             '{"save": {"x": 1e999}}',
             '{"save": ' + '{"a":' * 900 + "1" + "}" * 900 + "}",
-            '{"ask": 1, "task": "\\ud800", "given": {"\\udfff": "\\ud800"}}',
+            '{"id": 1, "task": "\\ud800", "arguments": {"\\udfff": "\\ud800"}}',
             "",
             "null",
             '"' + "x" * 100_000 + '"',
@@ -188,57 +190,57 @@ def noise(chance: random.Random) -> str | bytes:
     )
 
 
-def send_messages(place: Place, count: int, seed: int, right: float = 0.0) -> list[str]:
+def send_messages(client: Client, count: int, seed: int, right: float = 0.0) -> list[str]:
     """Send messages of all kinds; every request gets an answer. Return the reported defects."""
     chance, defects = random.Random(seed), []
     with contextlib.ExitStack() as tabs:
-        tab = tabs.enter_context(place.talk("fedcba9876543210"))
-        heard(tab)
+        tab = tabs.enter_context(client.connect("fedcba9876543210"))
+        receive(tab)
         for number, (task, given) in enumerate(questions(count, seed, right)):
             if number % 4 == 3:
                 try:
                     tab.send(noise(chance))
-                    tab.send('{"ask": -5}')  # always answered
-                    heard(tab)
+                    tab.send('{"id": -5}')  # always answered
+                    receive(tab)
                 except ConnectionClosed:
-                    tab = tabs.enter_context(place.talk("fedcba9876543210"))
-                    heard(tab)
+                    tab = tabs.enter_context(client.connect("fedcba9876543210"))
+                    receive(tab)
             error = answer(tab, 1000 + number, task, given).get("error", {})
             if error.get("kind") == "defect":
-                defects.append(f"{task}: {error['text']} {json.dumps(given)[:300]}")
+                defects.append(f"{task}: {error['message']} {json.dumps(given)[:300]}")
             assert len(json.dumps(error)) < 100_000
     return defects
 
 
-def send_frames(place: Place, count: int, seed: int) -> None:
+def send_frames(client: Client, count: int, seed: int) -> None:
     """Send bytes that are not frames, after a valid handshake."""
     chance = random.Random(seed)
     for _ in range(count):
         with (
             contextlib.suppress(ConnectionClosed, InvalidStatus, InvalidMessage, OSError),
-            place.talk("aaaabbbbccccdddd", close_timeout=0.1) as tab,
+            client.connect("aaaabbbbccccdddd", close_timeout=0.1) as tab,
         ):
-            heard(tab)
+            receive(tab)
             tab.socket.sendall(chance.randbytes(chance.randrange(1, 300)))
             tab.socket.shutdown(socket.SHUT_RDWR)
 
 
-def is_well(place: Place) -> None:
+def is_well(client: Client) -> None:
     """Assert that the studio still answers."""
-    with place.talk("9999888877776666") as tab:
-        heard(tab)
+    with client.connect("9999888877776666") as tab:
+        receive(tab)
         assert answer(tab, 1, "describe", {"text": TEXT})["result"]["name"] == "pendulum"
-    assert place.ask("")[0] == 200
+    assert client.request("")[0] == 200
 
 
-def test_invalid_requests_and_messages(place):
-    inner = place.studio.folder.root
+def test_invalid_requests_and_messages(client):
+    inner = client.studio.folder.root
     before = listing(inner.parent, inner)
-    send_requests(place, 100, 1)
-    send_paths(place)
-    send_frames(place, 10, 2)
-    assert send_messages(place, 100, 3) == []
-    is_well(place)
+    send_requests(client, 100, 1)
+    send_paths(client)
+    send_frames(client, 10, 2)
+    assert send_messages(client, 100, 3) == []
+    is_well(client)
     assert listing(inner.parent, inner) == before
     assert {path.name for path in inner.iterdir()} <= {OWN}
 
@@ -246,10 +248,10 @@ def test_invalid_requests_and_messages(place):
 # slow, huge, many
 
 
-def test_connection_with_an_incomplete_request_is_closed(place, monkeypatch):
+def test_connection_with_an_incomplete_request_is_closed(client, monkeypatch):
     monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
-    name, _, port = place.host.rpartition(":")
-    head = f"GET /{place.token}/ HTTP/1.1\r\nHost: {place.host}\r\n".encode()
+    name, _, port = client.host.rpartition(":")
+    head = f"GET /{client.token}/ HTTP/1.1\r\nHost: {client.host}\r\n".encode()
     for data in (b"", b"G", head):
         with socket.create_connection((name, int(port)), timeout=SECONDS) as line:
             line.sendall(data)
@@ -262,22 +264,22 @@ def test_connection_with_an_incomplete_request_is_closed(place, monkeypatch):
             found += line.recv(65536)
         line.sendall(head)  # a second request on the same connection
         assert line.recv(10) == b""
-    is_well(place)
+    is_well(client)
 
 
-def test_too_large_header_is_rejected(place):
-    head = f"GET /{place.token}/ HTTP/1.1\r\nHost: {place.host}\r\nX: {'x' * 100_000}\r\n\r\n"
-    assert raw(place, head.encode()).startswith(b"HTTP/1.1 431")
+def test_too_large_header_is_rejected(client):
+    head = f"GET /{client.token}/ HTTP/1.1\r\nHost: {client.host}\r\nX: {'x' * 100_000}\r\n\r\n"
+    assert raw(client, head.encode()).startswith(b"HTTP/1.1 431")
 
 
-def test_too_large_message_closes_only_its_socket(place):
-    with place.talk("1111222233334444", close_timeout=1) as tab:
-        heard(tab)
+def test_too_large_message_closes_only_its_socket(client):
+    with client.connect("1111222233334444", close_timeout=1) as tab:
+        receive(tab)
         with contextlib.suppress(ConnectionClosed):
             tab.send("x" * 6_000_000)
         with pytest.raises(ConnectionClosed):
             tab.recv(SECONDS)
-    is_well(place)
+    is_well(client)
 
 
 def pages(found: object) -> list[str]:
@@ -287,14 +289,14 @@ def pages(found: object) -> list[str]:
     return [found] if isinstance(found, str) and "</" in found else []
 
 
-def test_model_name_with_markup_gives_a_plain_file_name(place):
+def test_model_name_with_markup_gives_a_plain_file_name(client):
     text = TEXT.replace('"pendulum"', json.dumps(MARKUP))
-    with place.talk("5555666677778888") as tab:
-        heard(tab)
+    with client.connect("5555666677778888") as tab:
+        receive(tab)
         assert answer(tab, 1, "describe", {"text": text})["result"]["name"] == MARKUP
-        taken = answer(tab, 2, "take", {"text": text, "kind": "toml"})["result"]["files"]
-        assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", taken[0]["name"])
-        path = place.studio.folder.root / taken[0]["name"]
+        files = answer(tab, 2, "download", {"text": text, "kind": "toml"})["result"]["files"]
+        assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", files[0]["name"])
+        path = client.studio.folder.root / files[0]["name"]
         assert path.read_text() == text
         path.unlink()
         found = answer(tab, 3, "describe", {"text": TEXT.replace('"rod"', json.dumps(MARKUP))})["result"]
@@ -302,30 +304,30 @@ def test_model_name_with_markup_gives_a_plain_file_name(place):
 
 
 @pytest.mark.nightly
-def test_names_with_markup_are_escaped_in_every_answer(place):
+def test_names_with_markup_are_escaped_in_every_answer(client):
     given = {"text": TEXT.replace('"pendulum"', json.dumps(MARKUP)), "duration": 0.1, "formalism": "lagrange"}
-    with place.talk("5555666677778888") as tab:
-        heard(tab)
+    with client.connect("5555666677778888") as tab:
+        receive(tab)
         for number, task in enumerate(sorted(TASKS)):
             found = answer(tab, number, task, given)
             assert not [page for page in pages(found) if "<img" in page], task
 
 
-def send_at_once(place: Place, clients: int) -> list[str]:
+def send_at_once(client: Client, clients: int) -> list[str]:
     """Return the answers of many tabs that send a quick and a long task at the same time."""
     found, at_once = [], threading.Barrier(clients)
 
-    def client(number: int) -> None:
-        with place.talk(f"{number:016d}") as tab:
-            heard(tab)
+    def use_tab(number: int) -> None:
+        with client.connect(f"{number:016d}") as tab:
+            receive(tab)
             at_once.wait(SECONDS)
-            tab.send(json.dumps({"ask": 1, "task": "kinds"}))
-            tab.send(json.dumps({"ask": 2, "task": "describe", "given": {"text": TEXT}}))
+            tab.send(json.dumps({"id": 1, "task": "file_kinds"}))
+            tab.send(json.dumps({"id": 2, "task": "describe", "arguments": {"text": TEXT}}))
             for _ in range(2):
-                message = heard(tab, lambda message: "progress" not in message)
+                message = receive(tab, lambda message: "progress" not in message)
                 found.append("result" if "result" in message else json.dumps(message))
 
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
+    threads = [threading.Thread(target=use_tab, args=(number,)) for number in range(clients)]
     for each in threads:
         each.start()
     for each in threads:
@@ -333,18 +335,18 @@ def send_at_once(place: Place, clients: int) -> list[str]:
     return found
 
 
-def test_many_clients_at_once(place):
-    assert send_at_once(place, 10) == ["result"] * 20
+def test_many_clients_at_once(client):
+    assert send_at_once(client, 10) == ["result"] * 20
 
 
 # nightly: the program itself
 
 
-def send_file(place: Place, size: int, *, announced: bool) -> bytes:
+def send_file(client: Client, size: int, *, announced: bool) -> bytes:
     """Return the response to an upload of that size."""
-    name, _, port = place.host.rpartition(":")
+    name, _, port = client.host.rpartition(":")
     length = f"Content-Length: {size}" if announced else "Transfer-Encoding: chunked"
-    head = f"POST /{place.token}/upload?name=a HTTP/1.1\r\nHost: {place.host}\r\nOrigin: http://{place.host}\r\n{length}\r\n\r\n"
+    head = f"POST /{client.token}/upload?name=a HTTP/1.1\r\nHost: {client.host}\r\nOrigin: http://{client.host}\r\n{length}\r\n\r\n"
     piece, found = b"x" * 1_000_000, b""
     with contextlib.suppress(OSError), socket.create_connection((name, int(port)), timeout=SECONDS) as line:
         line.sendall(head.encode())
@@ -360,23 +362,23 @@ def test_ten_thousand_messages_a_huge_file_and_fifty_clients(tmp_path):
     inner = tmp_path / "inner"
     inner.mkdir()
     (tmp_path / "secret").write_text("not yours")
-    with program(inner, "--timeout", "60", "--memory", "2") as place:
-        is_well(place)
-        before, most = listing(tmp_path, inner), place.memory()
-        send_requests(place, 5000, 11)
-        send_paths(place)
-        send_frames(place, 1000, 12)
-        defects = send_messages(place, 4000, 13, right=0.1)
-        print("after messages", place.memory())
+    with program(inner, "--timeout", "60", "--memory", "2") as client:
+        is_well(client)
+        before, most = listing(tmp_path, inner), client.memory()
+        send_requests(client, 5000, 11)
+        send_paths(client)
+        send_frames(client, 1000, 12)
+        defects = send_messages(client, 4000, 13, right=0.1)
+        print("after messages", client.memory())
         for announced in (True, False):
-            assert not send_file(place, 1_000_000_000, announced=announced).startswith(b"HTTP/1.1 200")
-        assert send_file(place, MAX_UPLOAD, announced=False).startswith(b"HTTP/1.1 200")
-        print("after files", place.memory())
-        assert send_at_once(place, 50) == ["result"] * 100
-        is_well(place)
-        print("before", most, "after", place.memory())
-        assert place.memory()[place.pid] < most[place.pid] + 100
-        assert all(each < 2048 for each in place.memory().values())
+            assert not send_file(client, 1_000_000_000, announced=announced).startswith(b"HTTP/1.1 200")
+        assert send_file(client, MAX_UPLOAD, announced=False).startswith(b"HTTP/1.1 200")
+        print("after files", client.memory())
+        assert send_at_once(client, 50) == ["result"] * 100
+        is_well(client)
+        print("before", most, "after", client.memory())
+        assert client.memory()[client.pid] < most[client.pid] + 100
+        assert all(each < 2048 for each in client.memory().values())
         assert listing(tmp_path, inner) == before
         assert sum(path.stat().st_size for path in (inner / OWN).rglob("*")) < 2 * MAX_UPLOAD
     assert defects == []

@@ -11,7 +11,7 @@ import dalembert as dl
 from dalembert.errors import DalembertError, InputError
 from dalembert.io.file_formats import loads
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given
+from dalembert.studio.payload import Payload
 from dalembert.studio.tasks import dh_grid, robot_task
 
 G = 9.81
@@ -23,12 +23,12 @@ def ignore(*progress: object) -> None:
 
 def written(rows: list[dict[str, str]], **more: Any) -> str:
     """Return the source of a table with these cells."""
-    given = {"convention": "dh", "unit": "deg", "name": "arm", "fresh": True, "rows": rows, **more}
-    return dh_grid.write_table(Given(given), None, ignore)["text"]
+    given = {"convention": "dh", "unit": "deg", "name": "arm", "new": True, "rows": rows, **more}
+    return dh_grid.write_table(Payload(given), None, ignore)["text"]
 
 
 def read(text: str) -> dict[str, Any]:
-    return dh_grid.read_table(Given({"text": text}), None, ignore)
+    return dh_grid.read_table(Payload({"text": text}), None, ignore)
 
 
 ARM = [{"a": "0.5", "start": "30"}, {"a": "0.4", "start": "40"}]
@@ -64,30 +64,30 @@ def test_links_without_masses_are_rods_between_their_frames() -> None:
 def test_table_round_trips_with_its_empty_cells() -> None:
     text = written([{"d": "0.4", "alpha": "-90", "upper": "170"}, {"a": "0.5", "mass": "2", "cx": "-0.1"}])
     found = read(text)
-    assert found["own"]
+    assert found["is_robot_table"]
     assert "cx" not in found["rows"][0]
     assert "Ixx" not in found["rows"][0]
     assert (found["rows"][1]["cx"], found["rows"][1]["mass"], found["rows"][0]["upper"]) == ("-0.1", "2", "170")
-    again = {"rows": found["rows"], "text": text, "fresh": False, "gravity": found["gravity"]}
+    again = {"rows": found["rows"], "text": text, "new": False, "gravity": found["gravity"]}
     assert written(**again) == text
 
 
 def test_gallery_table_round_trips_to_the_same_model() -> None:
     text = (dl.gallery.path("puma560") / "model.toml").read_text("utf-8")
     found = read(text)
-    rows = [{**row, "was": row["name"]} for row in found["rows"]]
+    rows = [{**row, "old_name": row["name"]} for row in found["rows"]]
     head = {key: found[key] for key in ("convention", "unit", "gravity", "name")}
-    assert loads(written(rows, text=text, fresh=False, **head)).description == loads(text).description
+    assert loads(written(rows, text=text, new=False, **head)).description == loads(text).description
 
 
 def test_chains_get_the_table_of_their_axes_and_other_models_a_reason() -> None:
     found = read((dl.gallery.path("two-link-robot") / "model.toml").read_text("utf-8"))
-    assert not found["own"]
+    assert not found["is_robot_table"]
     assert [row["type"] for row in found["rows"]] == ["revolute", "revolute"]
     screw = 'name = "screw"\ncoordinates.x = {}\n[[body]]\nname = "nut"\nmass = 1\ninertia = [1, 1, 1]\n'
     found = read(screw + 'joint = { type = "revolute", axis = [0, 0, 1], angle = "x**2" }\n')
-    assert "has no Denavit–Hartenberg table" in found["why"]
-    assert "has problems" in read("name = 3")["why"]
+    assert "has no Denavit–Hartenberg table" in found["reason"]
+    assert "has problems" in read("name = 3")["reason"]
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_tree_is_driven_by_all_coordinates_and_loop_by_independent_ones() -> Non
 
 def test_target_has_both_elbow_configurations() -> None:
     given = {"text": written(ARM, **PLANAR), "position": [0.6, 0.3, 0.0], "branches": True}
-    found = robot_task.reach(Given(given), None, ignore)
+    found = robot_task.inverse_kinematics(Payload(given), None, ignore)
     # cos q2 = (r² − l1² − l2²) / 2 l1 l2
     q2 = math.acos((0.45 - 0.25 - 0.16) / 0.4)
     assert found["reached"]
     assert sorted(posture["q2"] for posture in found["postures"]) == pytest.approx([-q2, q2])
     with pytest.raises(InputError, match="Expected 3"):
-        robot_task.reach(Given({**given, "position": [0, 1]}), None, ignore)
+        robot_task.inverse_kinematics(Payload({**given, "position": [0, 1]}), None, ignore)
 
 
 def test_pose_is_roll_then_pitch_then_yaw() -> None:
@@ -132,11 +132,11 @@ def test_pose_is_roll_then_pitch_then_yaw() -> None:
 
 
 def test_circle_through_three_points() -> None:
-    places = [np.array(p) for p in ([1.0, 0.2, 0.3], [0.1, 0.9, -0.4], [-0.5, 0.3, 0.8])]
-    center, axis = robot_task._circle(places)
-    far = [np.linalg.norm(p - center) for p in places]
+    positions = [np.array(p) for p in ([1.0, 0.2, 0.3], [0.1, 0.9, -0.4], [-0.5, 0.3, 0.8])]
+    center, axis = robot_task._circle(positions)
+    far = [np.linalg.norm(p - center) for p in positions]
     assert far == pytest.approx([far[0]] * 3)
-    assert [(p - places[0]) @ axis for p in places] == pytest.approx([0, 0, 0])
+    assert [(p - positions[0]) @ axis for p in positions] == pytest.approx([0, 0, 0])
     with pytest.raises(InputError, match="lie on a line"):
         robot_task._circle([np.array([x, 2 * x, 0.0]) for x in (0.0, 1.0, 3.0)])
 
@@ -148,10 +148,10 @@ POINTS = [
 ]
 
 
-def moved(folder: Path, task: str = "follow", **more: Any) -> tuple[dict[str, Any], dl.Trajectory]:
+def moved(folder: Path, task: str = "inverse_dynamics", **more: Any) -> tuple[dict[str, Any], dl.Trajectory]:
     """Return the answer of a task, and its saved run."""
     place = Folder(folder)
-    given = Given({"text": written(ARM, **PLANAR), "points": POINTS, "samples": 31, **more})
+    given = Payload({"text": written(ARM, **PLANAR), "points": POINTS, "samples": 31, **more})
     found = getattr(robot_task, task)(given, place, ignore)
     return found, dl.load_run(place.run(found["run"]))
 
@@ -180,7 +180,7 @@ def test_drive_efforts_of_a_planned_motion_are_its_inverse_dynamics(tmp_path: Pa
 
 
 def test_invalid_postures_are_rejected(tmp_path: Path) -> None:
-    for points, message in ((POINTS[:1], "Keep at least two"), ([POINTS[1], POINTS[0]], "do not increase")):
+    for points, message in ((POINTS[:1], "Save at least two"), ([POINTS[1], POINTS[0]], "do not increase")):
         with pytest.raises(InputError, match=message):
             moved(tmp_path, points=points)
     with pytest.raises(InputError, match="no coordinate 'q9'"):
@@ -238,14 +238,14 @@ def test_four_bar_coupler_follows_its_crank(tmp_path: Path) -> None:
 )
 def test_feedforward_torques_and_controllers_track_the_motion(tmp_path: Path, control: str, off: float) -> None:
     text = written(ARM, gravity="0 9.81 0")  # hanging arm: small errors do not grow
-    _, run = moved(tmp_path, "drive_along", text=text, control=control)
+    _, run = moved(tmp_path, "forward_dynamics", text=text, control=control)
     _, wanted = moved(tmp_path, text=text)
     assert np.abs(run.q - wanted.q).max() < off
 
 
 @pytest.mark.nightly
 def test_without_torques_the_energy_is_constant(tmp_path: Path) -> None:
-    _, run = moved(tmp_path, "drive_along", control="free")
+    _, run = moved(tmp_path, "forward_dynamics", control="free")
     assert run.energy == pytest.approx(run.energy[0])
     assert np.abs(run.q[:, -1] - run.q[:, 0]).max() > 1
 

@@ -44,7 +44,7 @@ def text_of(page: Page) -> str:
 
 def pose(page: Page) -> list[float]:
     """Return the position of the hand."""
-    return [float(page.get_by_label(f"Pose of the hand, {c}", exact=True).input_value()) for c in "xyz"]
+    return [float(page.get_by_label(f"Pose of the end effector, {c}", exact=True).input_value()) for c in "xyz"]
 
 
 def found_on_stage(page: Page, body: str) -> tuple[int, int]:
@@ -66,7 +66,7 @@ def test_from_an_empty_table_to_torques_and_an_animation(page: Page, running) ->
     # frames: compare the transform from the base to the hand with the library
     matrix = page.get_by_label("Transform between the frames")
     expect(matrix.locator("td").nth(15)).to_have_text("1")
-    page.get_by_role("tab", name="Text").click()
+    page.get_by_role("tab", name="Source").click()
     model = loads(text_of(page))
     page.get_by_role("tab", name="DH table").click()
     T = dl.pose(model, model.initial[0], "link3").matrix
@@ -74,43 +74,43 @@ def test_from_an_empty_table_to_torques_and_an_animation(page: Page, running) ->
     assert shown == pytest.approx(T.ravel(), abs=1e-4)
 
     # forward kinematics, then drag the hand with inverse kinematics
-    page.get_by_role("tab", name="Move", exact=True).click()
+    page.get_by_role("tab", name="Motion", exact=True).click()
     page.get_by_role("tab", name="Robot", exact=True).click()
     expect(page.get_by_text("Manipulability")).to_be_visible()
     assert pose(page) == pytest.approx(T[:3, 3], abs=1e-4)
-    page.get_by_role("button", name="Keep this posture").first.click()
+    page.get_by_role("button", name="Add this posture").first.click()
     x, y = found_on_stage(page, "link3")
     before = pose(page)
     page.mouse.down()
     for k in range(1, 11):
         page.mouse.move(x + 8 * k, y + 5 * k)
     page.mouse.up()
-    expect(page.get_by_label("Pose of the hand, x", exact=True)).not_to_have_value(str(before[0]))
-    page.get_by_label("Pose of the hand, y", exact=True).fill("0.25")
+    expect(page.get_by_label("Pose of the end effector, x", exact=True)).not_to_have_value(str(before[0]))
+    page.get_by_label("Pose of the end effector, y", exact=True).fill("0.25")
     page.keyboard.press("Tab")
     assert pose(page)[1] == pytest.approx(0.25, abs=1e-4)
-    page.get_by_role("button", name="Keep this posture").first.click()
+    page.get_by_role("button", name="Add this posture").first.click()
 
     # a typed pose: all inverse-kinematics solutions
-    page.get_by_role("button", name="As it is now").click()
-    page.get_by_role("button", name="Go there").click()
+    page.get_by_role("button", name="Current pose").click()
+    page.get_by_role("button", name="Solve").click()
     expect(page.get_by_role("button", name=re.compile("^Posture"))).to_have_count(4)
 
     # the motion with its torques, then forward dynamics
     page.get_by_role("tab", name="Trajectory").click()
-    page.get_by_role("button", name="Move through them").click()
+    page.get_by_role("button", name="Compute drive torques").click()
     expect(page.get_by_text("Torques and forces of the drives")).to_be_visible()
     expect(page.locator(".bar")).to_be_visible()
     expect(page.get_by_text("Drive efforts", exact=True).locator("visible=true")).to_be_visible()
-    page.get_by_label("Driven by").select_option("computed_torque")
-    page.get_by_role("button", name="Simulate it").click()
+    page.get_by_label("Control").select_option("computed_torque")
+    page.get_by_role("button", name="Simulate with control").click()
     expect(page.get_by_text("Tracking error")).to_be_visible()
 
     # the animation
-    page.get_by_role("tab", name="Take away", exact=True).click()
-    page.get_by_text("Choices:").click()
+    page.get_by_role("tab", name="Export", exact=True).click()
+    page.get_by_text("Options:").click()
     page.get_by_label("Height in pixels").fill("96")
-    page.get_by_label("Frames a second").fill("5")
+    page.get_by_label("Frames per second").fill("5")
     page.get_by_role("button", name="Animation (GIF)").click()
     expect(page.get_by_role("link", name=re.compile(r"\.gif$"))).to_be_visible()
     (film,) = running.folder.glob("*.gif")
@@ -143,23 +143,23 @@ def test_stretched_arm_is_singular_and_limits_are_respected(page: Page) -> None:
 
     def stretched() -> float:
         """Set a target out of reach and return the last joint angle."""
-        page.get_by_role("tab", name="Move", exact=True).click()
+        page.get_by_role("tab", name="Motion", exact=True).click()
         page.get_by_role("tab", name="Robot", exact=True).click()
         page.wait_for_timeout(3000)  # limits come from the server
-        page.get_by_label("Pose of the hand, x", exact=True).fill("3")
+        page.get_by_label("Pose of the end effector, x", exact=True).fill("3")
         expect(page.get_by_text("The target is out of reach by")).to_be_visible()
-        page.get_by_role("button", name="Keep this posture").first.click()
+        page.get_by_role("button", name="Add this posture").first.click()
         page.get_by_role("tab", name="Trajectory").click()
         return float(page.get_by_label(re.compile(r"^Row \d, q₃")).last.input_value())
 
     assert stretched() == pytest.approx(0, abs=0.05)
     page.get_by_role("tab", name="Robot", exact=True).click()
-    expect(page.get_by_text("Singular posture")).to_be_visible()
-    page.get_by_role("tab", name="Describe", exact=True).click()
+    expect(page.get_by_text("Singular configuration")).to_be_visible()
+    page.get_by_role("tab", name="Model", exact=True).click()
     cell(page, 3, "upper limit")
     page.keyboard.type("-50")
     expect(page.locator(".badge")).to_have_text("saved")
     page.wait_for_timeout(3000)
-    page.get_by_role("tab", name="Move", exact=True).click()
-    page.get_by_role("button", name="All coordinates as at the start").locator("visible=true").click()
+    page.get_by_role("tab", name="Motion", exact=True).click()
+    page.get_by_role("button", name="Reset to the initial configuration").locator("visible=true").click()
     assert stretched() == pytest.approx(math.radians(-50), abs=1e-4)

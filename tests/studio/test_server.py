@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 import pytest
-from talking import SECONDS, TEXT, TOKEN, Place, answer, heard, program, studio_here
+from studio_client import SECONDS, TEXT, TOKEN, Client, answer, program, receive, studio_here
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from dalembert.cli.entry_point import main
@@ -21,7 +21,7 @@ from dalembert.errors import ComputationError, InputError
 from dalembert.studio import protocol, server
 from dalembert.studio.app import Studio
 from dalembert.studio.folder import OWN, Folder
-from dalembert.studio.server import opened
+from dalembert.studio.server import initial_content
 from dalembert.studio.tasks import Task
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -114,9 +114,9 @@ def request(studio, path="/", method="GET", headers=HERE, pieces=(), kind="http"
         (OURS, {"method": "DELETE", "path": "/files/x"}, 405),
         (OURS, {"method": "TRACE"}, 405),
         (OURS, {"path": "/upload"}, 404),
-        (HERE, {"kind": "websocket", "path": "/talk/0123456789abcdef"}, 403),
-        ({**HERE, "origin": "http://evil.example"}, {"kind": "websocket", "path": "/talk/0123456789abcdef"}, 403),
-        (OURS, {"kind": "websocket", "path": "/talk/0123456789abcdef", "token": "x"}, 403),
+        (HERE, {"kind": "websocket", "path": "/socket/0123456789abcdef"}, 403),
+        ({**HERE, "origin": "http://evil.example"}, {"kind": "websocket", "path": "/socket/0123456789abcdef"}, 403),
+        (OURS, {"kind": "websocket", "path": "/socket/0123456789abcdef", "token": "x"}, 403),
     ],
 )
 def test_access_control(studio, headers, change, status):
@@ -128,7 +128,7 @@ def test_access_control(studio, headers, change, status):
 
 
 def test_public_server_accepts_numeric_addresses_but_no_foreign_names(tmp_path):
-    wide = Studio(tmp_path, TOKEN, server.names("0.0.0.0", 8000), port=8000)
+    wide = Studio(tmp_path, TOKEN, server.accepted_hosts("0.0.0.0", 8000), port=8000)
     for host, status in {
         "10.0.0.7:8000": 200,
         "[fe80::1]:8000": 200,
@@ -161,7 +161,7 @@ def test_assets_are_compressed_and_cached(studio):
     status, _, body = request(studio, "/studio.js", headers={**HERE, "if-none-match": headers["etag"]})
     assert (status, body) == (304, b"")
     assert request(studio, "/studio.css")[2].decode() == studio_file("studio.css")
-    for path in ("/viewer.js", "/studio.py", "/../studio.js", "/files/", "/talk/0123456789abcdef"):
+    for path in ("/viewer.js", "/studio.py", "/../studio.js", "/files/", "/socket/0123456789abcdef"):
         assert request(studio, path)[0] == 404
 
 
@@ -219,8 +219,8 @@ def test_incomplete_upload_leaves_no_file(studio, tmp_path, monkeypatch):
 # messages of a tab
 
 
-def _slow(given, folder, tell) -> dict[str, Any]:
-    tell(0.5, "half")
+def _slow(given, folder, progress) -> dict[str, Any]:
+    progress(0.5, "half")
     while not (folder.root / "go").exists():
         time.sleep(0.01)
     return {"slept": True}
@@ -228,44 +228,44 @@ def _slow(given, folder, tell) -> dict[str, Any]:
 
 TRIALS = {
     "slow": Task(_slow),
-    "pid": Task(lambda given, folder, tell: {"pid": os.getpid()}),
-    "quick": Task(lambda given, folder, tell: {"answer": given.text("text", "")}, quick=True),
+    "pid": Task(lambda given, folder, progress: {"pid": os.getpid()}),
+    "quick": Task(lambda given, folder, progress: {"answer": given.string("text", "")}, quick=True),
 }
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def client(tmp_path_factory):
     with studio_here(tmp_path_factory.mktemp("studio"), TRIALS) as found:
         yield found
 
 
 @pytest.fixture
-def go(place):
+def go(client):
     """The file that slow tasks wait for."""
-    path = place.studio.folder.root / "go"
+    path = client.studio.folder.root / "go"
     yield path
     path.unlink(missing_ok=True)
 
 
-def test_new_tab_gets_a_welcome_and_answers(place):
-    with place.talk("aaaaaaaa") as tab:
-        welcome = heard(tab)
+def test_new_tab_gets_a_welcome_and_answers(client):
+    with client.connect("aaaaaaaa") as tab:
+        welcome = receive(tab)
         assert welcome["draft"] is None
         assert welcome["first"] == {"text": TEXT}
-        assert welcome["asked"] == {}
+        assert welcome["pending"] == {}
         assert answer(tab, 1, "quick", {"text": "é"})["result"] == {"answer": "é"}
         assert answer(tab, 2, "describe", {"text": TEXT})["result"]["name"] == "pendulum"
 
 
-def test_draft_is_restored(place):
-    with place.talk("bbbbbbbb") as tab:
-        heard(tab)
+def test_draft_is_restored(client):
+    with client.connect("bbbbbbbb") as tab:
+        receive(tab)
         tab.send(json.dumps({"save": {"name": "<b>", "text": "mine"}}))
-        assert heard(tab) == {"saved": True}
+        assert receive(tab) == {"saved": True}
         tab.send(json.dumps({"save": 3}))
-        assert heard(tab)["saved"] is False
-    with place.talk("bbbbbbbb") as tab:
-        welcome = heard(tab)
+        assert receive(tab)["saved"] is False
+    with client.connect("bbbbbbbb") as tab:
+        welcome = receive(tab)
         assert welcome["draft"] == {"name": "<b>", "text": "mine"}
         assert "first" not in welcome
         assert any(each["key"] == "bbbbbbbb" for each in welcome["drafts"])
@@ -276,148 +276,148 @@ def test_draft_is_restored(place):
     [
         ("[]", "not a JSON object"),
         ("{", "not a JSON object"),
-        ('{"ask": NaN}', "not a JSON object"),
+        ('{"id": NaN}', "not a JSON object"),
         ("[" * 100_000, "not a JSON object"),
-        ('{"ask": ' + "9" * 5000 + "}", "not a JSON object"),
-        ("{}", "needs a number"),
-        ('{"ask": true, "task": "quick"}', "needs a number"),
-        ('{"ask": -1, "task": "quick"}', "needs a number"),
-        ('{"ask": 1e3, "task": "quick"}', "needs a number"),
-        ('{"ask": 1}', "there is no task"),
-        ('{"ask": 1, "task": ' + "[" * 400 + "]" * 400 + "}", "there is no task"),
-        ('{"ask": 1, "task": "__class__"}', "there is no task '__class__'"),
-        ('{"ask": 1, "task": "\\ud800"}', "there is no task"),
-        ('{"ask": 1, "task": "quick", "given": 3}', "Expected an object with named values"),
-        ('{"ask": 1, "task": "quick", "given": {"text": "\\ud800"}}', "Expected a string"),
+        ('{"id": ' + "9" * 5000 + "}", "not a JSON object"),
+        ("{}", "needs an id"),
+        ('{"id": true, "task": "quick"}', "needs an id"),
+        ('{"id": -1, "task": "quick"}', "needs an id"),
+        ('{"id": 1e3, "task": "quick"}', "needs an id"),
+        ('{"id": 1}', "there is no task"),
+        ('{"id": 1, "task": ' + "[" * 400 + "]" * 400 + "}", "there is no task"),
+        ('{"id": 1, "task": "__class__"}', "there is no task '__class__'"),
+        ('{"id": 1, "task": "\\ud800"}', "there is no task"),
+        ('{"id": 1, "task": "quick", "arguments": 3}', "Expected an object with named values"),
+        ('{"id": 1, "task": "quick", "arguments": {"text": "\\ud800"}}', "Expected a string"),
     ],
 )
-def test_invalid_message_gets_an_error(place, message, words):
-    with place.talk("cccccccc") as tab:
-        heard(tab)
+def test_invalid_message_gets_an_error(client, message, words):
+    with client.connect("cccccccc") as tab:
+        receive(tab)
         tab.send(message)
-        assert words in heard(tab)["error"]["text"]
+        assert words in receive(tab)["error"]["message"]
         assert answer(tab, 5, "quick")["result"] == {"answer": ""}
 
 
-def test_cancelling_a_task_does_not_affect_another_tab(place, go):
-    with place.talk("dddddddd") as one, place.talk("eeeeeeee") as other:
-        heard(one)
-        heard(other)
+def test_cancelling_a_task_does_not_affect_another_tab(client, go):
+    with client.connect("dddddddd") as one, client.connect("eeeeeeee") as other:
+        receive(one)
+        receive(other)
         for tab in (one, other):
-            tab.send('{"ask": 7, "task": "slow"}')
-            assert heard(tab)["progress"] == 0.5
+            tab.send('{"id": 7, "task": "slow"}')
+            assert receive(tab)["progress"] == 0.5
         one.send('{"cancel": 7}')
-        assert heard(one) == {"ask": 7, "error": {"kind": "cancelled", "text": "cancelled."}}
+        assert receive(one) == {"id": 7, "error": {"kind": "cancelled", "message": "cancelled."}}
         assert answer(one, 8, "quick")["result"] == {"answer": ""}
         go.touch()
-        assert heard(other, lambda message: "result" in message)["result"] == {"slept": True}
+        assert receive(other, lambda message: "result" in message)["result"] == {"slept": True}
 
 
-def test_killed_process_loses_only_one_answer(place):
-    with place.talk("ffffffff") as one, place.talk("gggggggg") as other:
-        heard(one)
-        heard(other)
+def test_killed_process_loses_only_one_answer(client):
+    with client.connect("ffffffff") as one, client.connect("gggggggg") as other:
+        receive(one)
+        receive(other)
         pid = answer(one, 1, "pid")["result"]["pid"]
-        one.send('{"ask": 2, "task": "slow"}')
-        heard(one)
+        one.send('{"id": 2, "task": "slow"}')
+        receive(one)
         os.kill(pid, signal.SIGKILL)
-        error = heard(one, lambda message: "error" in message)["error"]
+        error = receive(one, lambda message: "error" in message)["error"]
         assert error["kind"] == "work"
-        assert "ended by the signal SIGKILL" in error["text"]
-        assert "Other results are not affected" in error["text"]
+        assert "ended by the signal SIGKILL" in error["message"]
+        assert "Other results are not affected" in error["message"]
         assert "result" in answer(other, 1, "quick")
         assert answer(one, 3, "pid")["result"]["pid"] != pid
 
 
-def test_number_of_pending_tasks_per_tab_is_limited(place, go):
-    with place.talk("hhhhhhhh") as tab:
-        heard(tab)
-        for number in range(protocol.MAX_ASKED + 1):
-            tab.send(json.dumps({"ask": number, "task": "slow"}))
-        error = heard(tab, lambda message: "error" in message)
-        assert error["ask"] == protocol.MAX_ASKED
-        assert "16 tasks of this tab are pending" in error["error"]["text"]
-        tab.send(json.dumps({"ask": 0, "task": "slow"}))
-        assert "a unique number" in heard(tab, lambda message: "error" in message)["error"]["text"]
+def test_number_of_pending_tasks_per_tab_is_limited(client, go):
+    with client.connect("hhhhhhhh") as tab:
+        receive(tab)
+        for number in range(protocol.MAX_PENDING + 1):
+            tab.send(json.dumps({"id": number, "task": "slow"}))
+        error = receive(tab, lambda message: "error" in message)
+        assert error["id"] == protocol.MAX_PENDING
+        assert "16 tasks of this tab are pending" in error["error"]["message"]
+        tab.send(json.dumps({"id": 0, "task": "slow"}))
+        assert "a unique id" in receive(tab, lambda message: "error" in message)["error"]["message"]
         go.touch()
-        found = {heard(tab, lambda message: "result" in message)["ask"] for _ in range(protocol.MAX_ASKED)}
-        assert found == set(range(protocol.MAX_ASKED))
+        found = {receive(tab, lambda message: "result" in message)["id"] for _ in range(protocol.MAX_PENDING)}
+        assert found == set(range(protocol.MAX_PENDING))
 
 
-def test_reloaded_tab_gets_the_answer_of_its_task(place, go):
-    with place.talk("iiiiiiii") as tab:
-        heard(tab)
-        tab.send('{"ask": 41, "task": "slow"}')
-        heard(tab)
+def test_reloaded_tab_gets_the_answer_of_its_task(client, go):
+    with client.connect("iiiiiiii") as tab:
+        receive(tab)
+        tab.send('{"id": 41, "task": "slow"}')
+        receive(tab)
     go.touch()
     time.sleep(0.2)  # it may end while the tab is disconnected
-    with place.talk("iiiiiiii") as tab:
-        assert heard(tab)["asked"] == {"41": "slow"}
-        assert heard(tab) == {"ask": 41, "result": {"slept": True}}
-    with place.talk("iiiiiiii") as tab:
-        assert heard(tab)["asked"] == {}
+    with client.connect("iiiiiiii") as tab:
+        assert receive(tab)["pending"] == {"41": "slow"}
+        assert receive(tab) == {"id": 41, "result": {"slept": True}}
+    with client.connect("iiiiiiii") as tab:
+        assert receive(tab)["pending"] == {}
 
 
-def test_tab_that_does_not_reconnect_is_closed(place, monkeypatch):
-    monkeypatch.setattr(protocol, "PATIENCE", 0.05)
-    with place.talk("jjjjjjjj") as tab:
-        heard(tab)
+def test_tab_that_does_not_reconnect_is_closed(client, monkeypatch):
+    monkeypatch.setattr(protocol, "RECONNECT_SECONDS", 0.05)
+    with client.connect("jjjjjjjj") as tab:
+        receive(tab)
         pid = answer(tab, 1, "pid")["result"]["pid"]
-        tab.send('{"ask": 2, "task": "slow"}')
-        heard(tab)
+        tab.send('{"id": 2, "task": "slow"}')
+        receive(tab)
     end = time.monotonic() + SECONDS
-    while pid in place.studio.long.pids and time.monotonic() < end:
+    while pid in client.studio.long.pids and time.monotonic() < end:
         time.sleep(0.01)
-    assert pid not in place.studio.long.pids
-    with place.talk("jjjjjjjj") as tab:
-        assert heard(tab)["asked"] == {}
+    assert pid not in client.studio.long.pids
+    with client.connect("jjjjjjjj") as tab:
+        assert receive(tab)["pending"] == {}
 
 
-def test_older_of_two_pages_with_one_key_is_closed(place):
-    with place.talk("kkkkkkkk") as older:
-        heard(older)
-        with place.talk("kkkkkkkk") as newer:
-            heard(newer)
+def test_older_of_two_pages_with_one_key_is_closed(client):
+    with client.connect("kkkkkkkk") as older:
+        receive(older)
+        with client.connect("kkkkkkkk") as newer:
+            receive(newer)
             with pytest.raises(ConnectionClosed) as closed:
                 older.recv(SECONDS)
             assert closed.value.rcvd
-            assert closed.value.rcvd.code == protocol.TAKEN
+            assert closed.value.rcvd.code == protocol.CODE_REPLACED
             assert "result" in answer(newer, 1, "quick")
 
 
-def test_keys_of_tabs_are_validated(place):
+def test_keys_of_tabs_are_validated(client):
     for key in ("short", "..%5c..%5cetc", "A" * 16, "a" * 40):
-        with place.talk(key) as tab, pytest.raises(ConnectionClosed) as closed:
+        with client.connect(key) as tab, pytest.raises(ConnectionClosed) as closed:
             tab.recv(SECONDS)
         assert closed.value.rcvd
         assert closed.value.rcvd.code == 4400
     for key in ("a/b/c", "..%2f..%2fetc"):
         with pytest.raises(InvalidStatus):
-            place.talk(key)
+            client.connect(key)
 
 
 # startup
 
 
 def test_port_in_use_is_reported():
-    with server.listening("127.0.0.1", 0) as door, pytest.raises(ComputationError, match="cannot be used"):
-        server.listening("127.0.0.1", door.getsockname()[1])
+    with server.listen("127.0.0.1", 0) as door, pytest.raises(ComputationError, match="cannot be used"):
+        server.listen("127.0.0.1", door.getsockname()[1])
     with pytest.raises(InputError, match="is not an address of this machine"):
-        server.listening("no-such-host.invalid", 0)
+        server.listen("no-such-host.invalid", 0)
 
 
 def test_host_names_of_the_server():
-    assert server.names("::1", 9)[0] == "[::1]:9"
-    assert server.names("Example", 9)[0] == "example:9"
-    assert "localhost" in server.names("127.0.0.1", 80)
+    assert server.accepted_hosts("::1", 9)[0] == "[::1]:9"
+    assert server.accepted_hosts("Example", 9)[0] == "example:9"
+    assert "localhost" in server.accepted_hosts("127.0.0.1", 80)
     if socket.has_ipv6:
-        with contextlib.suppress(ComputationError), server.listening("::1", 0) as door:
+        with contextlib.suppress(ComputationError), server.listen("::1", 0) as door:
             assert door.family == socket.AF_INET6
 
 
 @pytest.mark.parametrize("name", ["", "four-bar", "rolling-disk"])
 def test_studio_starts_with_an_example(tmp_path, name):
-    first = opened(name, Folder(tmp_path))
+    first = initial_content(name, Folder(tmp_path))
     assert first["described"]["problems"] == []
     assert first["described"]["name"] == (name or "four-bar")
     assert f'name = "{name or "four-bar"}"' in first["text"]
@@ -427,13 +427,13 @@ def test_studio_starts_with_an_example(tmp_path, name):
 def test_studio_starts_with_a_file(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(TEXT)
-    assert opened(str(path), Folder(tmp_path))["text"] == TEXT
+    assert initial_content(str(path), Folder(tmp_path))["text"] == TEXT
     robot = tmp_path / "robot.urdf"
     robot.write_text('<robot name="one"><link name="base"/></robot>')
     with contextlib.suppress(InputError):
-        assert "one" in opened(str(robot), Folder(tmp_path))["text"]
+        assert "one" in initial_content(str(robot), Folder(tmp_path))["text"]
     path.write_text(TEXT.replace("mass = 1", "mass = -1"))
-    assert opened(str(path), Folder(tmp_path))["described"]["problems"]
+    assert initial_content(str(path), Folder(tmp_path))["described"]["problems"]
 
 
 @pytest.mark.parametrize(
@@ -498,15 +498,15 @@ def all_gone(pids):
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_process_is_left_behind(tmp_path, how):
-    with program(tmp_path) as place, place.talk(close_timeout=1) as tab:
-        heard(tab)
+    with program(tmp_path) as client, client.connect(close_timeout=1) as tab:
+        receive(tab)
         assert "result" in answer(tab, 1, "describe", {"text": TEXT})
-        tab.send(json.dumps({"ask": 2, "task": "simulate", "given": LONG}))
-        heard(tab)
-        pids = place.below()
+        tab.send(json.dumps({"id": 2, "task": "simulate", "arguments": LONG}))
+        receive(tab)
+        pids = client.below()
         assert len(pids) >= 3
-        os.kill(place.pid, how)
-        assert place.ended() == (0 if how == signal.SIGINT else -how)
+        os.kill(client.pid, how)
+        assert client.ended() == (0 if how == signal.SIGINT else -how)
         assert all_gone(pids)
 
 
@@ -514,9 +514,9 @@ def test_no_process_is_left_behind(tmp_path, how):
 def test_several_studios_in_one_folder(tmp_path):
     with program(tmp_path) as one, program(tmp_path, "cart-pendulum", "--host", "localhost") as other:
         assert one.host != other.host
-        for place, name in ((one, "four-bar"), (other, "cart-pendulum")):
-            with place.talk(f"{name.replace('-', '')}0000") as tab:
-                assert heard(tab)["first"]["described"]["name"] == name
+        for client, name in ((one, "four-bar"), (other, "cart-pendulum")):
+            with client.connect(f"{name.replace('-', '')}0000") as tab:
+                assert receive(tab)["first"]["described"]["name"] == name
                 tab.send(json.dumps({"save": {"name": name}}))
-                assert heard(tab, lambda message: "saved" in message)["saved"]
-        assert Place(one.host, other.token).ask("")[0] == 403
+                assert receive(tab, lambda message: "saved" in message)["saved"]
+        assert Client(one.host, other.token).request("")[0] == 403

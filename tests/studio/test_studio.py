@@ -17,7 +17,7 @@ def chosen(page: Page, *tabs: str) -> None:
 @pytest.mark.nightly
 def test_draft_is_restored_after_a_reload(page: Page):
     expect(page.locator(".stage canvas")).to_be_visible()
-    chosen(page, "Describe", "Text")
+    chosen(page, "Model", "Source")
     page.evaluate("window.studio.change('name = \"mine\"\\n')")
     expect(page.locator("header")).to_contain_text("saved")
     page.reload()
@@ -27,10 +27,10 @@ def test_draft_is_restored_after_a_reload(page: Page):
 @pytest.mark.nightly
 def test_run_can_be_downloaded(page: Page, running):
     expect(page.locator(".stage canvas")).to_be_visible()
-    chosen(page, "Move", "Simulate")
+    chosen(page, "Motion", "Simulate")
     page.get_by_role("button", name="Simulate", exact=True).click()
-    expect(page.get_by_role("group", name="Film")).to_be_visible()
-    chosen(page, "Take away")
+    expect(page.get_by_role("group", name="Playback")).to_be_visible()
+    chosen(page, "Export")
     with page.expect_download() as download:
         page.get_by_role("button", name="Data (CSV)").click()
         page.get_by_role("link", name=re.compile(r".*\.csv")).click()
@@ -52,7 +52,7 @@ def busiest(server: int) -> int:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc of Linux")
 def test_killed_worker_loses_only_its_task(page: Page, running):
     expect(page.locator(".stage canvas")).to_be_visible()
-    chosen(page, "Move", "Simulate")
+    chosen(page, "Motion", "Simulate")
     page.get_by_label("Duration [s]").fill("3000")
     page.get_by_role("button", name="Simulate", exact=True).click()
     expect(page.get_by_role("progressbar", name="Simulation")).to_be_visible()

@@ -14,8 +14,8 @@ from dalembert.formalisms import catalog
 from dalembert.io import gallery
 from dalembert.studio.folder import Folder
 from dalembert.studio.tasks import TASKS
-from dalembert.studio.tasks.help import QUANTITIES
-from dalembert.studio.tasks.help import entries as explained
+from dalembert.studio.tasks.glossary import QUANTITIES
+from dalembert.studio.tasks.glossary import entries as explained
 
 CART = (gallery.path("cart-pendulum") / "model.toml").read_text("utf-8")
 FOUR_BAR = (gallery.path("four-bar") / "model.toml").read_text("utf-8")
@@ -33,10 +33,10 @@ def ask(tmp_path):
 
 
 def test_structure_lists_the_derived_properties(ask):
-    first = {part["key"]: part["html"] for part in ask("declared", text=FOUR_BAR)["parts"]}
+    first = {part["key"]: part["html"] for part in ask("declarations", text=FOUR_BAR)["parts"]}
     assert set(first) == {"tree", "declared"}
     assert re.findall(r'data-body="(\w+)"', first["tree"]) == ["world", "crank", "output", "coupler"]
-    found = ask("understand", text=FOUR_BAR)
+    found = ask("summary", text=FOUR_BAR)
     parts = {part["key"]: part["html"] for part in found["parts"]}
     assert list(parts) == ["mobility", "ignorable", "speeds", "formalisms"]
     assert "<td>degrees of freedom</td><td>1</td>" in parts["mobility"]
@@ -47,7 +47,7 @@ def test_structure_lists_the_derived_properties(ask):
 
 
 def test_inapplicable_formalisms_have_reasons(ask):
-    found = {each["key"]: each["refused"] for each in ask("understand", text=CART)["formalisms"]}
+    found = {each["key"]: each["refused"] for each in ask("summary", text=CART)["formalisms"]}
     assert set(found) == set(catalog.KEYS)
     assert [key for key, reason in found.items() if reason] == ["dirac"]
     assert "nonholonomic" in found["dirac"]
@@ -59,17 +59,15 @@ def test_strings_of_a_model_are_escaped(ask):
     for before, after in words.items():
         assert before in text
         text = text.replace(before, after)
-    declared = str(ask("declared", text=text))
+    declared = str(ask("declarations", text=text))
     assert declared.count("&lt;img") >= 3
-    found = (
-        declared + str(ask("understand", text=text)) + str(ask("equations", text=text, formalism="lagrange")["parts"])
-    )
+    found = declared + str(ask("summary", text=text)) + str(ask("equations", text=text, formalism="lagrange")["parts"])
     assert "<img" not in found
 
 
 def test_invalid_model_raises_an_error(ask):
     with pytest.raises(ModelError):
-        ask("understand", text=CART.replace("mass = ", "mass = -", 1))
+        ask("summary", text=CART.replace("mass = ", "mass = -", 1))
 
 
 # equations
@@ -102,9 +100,9 @@ def test_steps_and_numbers(ask):
 
 def test_evidence_reports_its_scope(ask):
     proved = ask("prove", text=CART, formalisms=["lagrange", "kane", "volterra_reduced"])
-    assert proved["holds"] is True
+    assert proved["passed"] is True
     assert "3 formalisms of 'cart-pendulum' are identical functions" in proved["sentence"]
-    assert re.search(r"at most 2⁻\d*[⁰¹²³⁴⁵⁶⁷⁸⁹]+", proved["over"])
+    assert re.search(r"at most 2⁻\d*[⁰¹²³⁴⁵⁶⁷⁸⁹]+", proved["scope"])
     compared = ask("compare", text=CART, formalisms=["lagrange", "volterra_reduced"], duration=0.2, samples=5)
     assert "<td>lagrange</td><td>3</td><td>6</td>" in compared["tables"]
     assert "<td>volterra_reduced</td><td>1</td><td>4</td>" in compared["tables"]
@@ -118,8 +116,8 @@ def test_evidence_reports_its_scope(ask):
 @pytest.mark.nightly
 def test_verification_reports_the_number_of_states(ask):
     found = ask("verify", text=CART, states=7)
-    assert found["holds"] is True
-    assert "at the same 7 random states" in found["over"]
+    assert found["passed"] is True
+    assert "at the same 7 random states" in found["scope"]
     assert "inertia terms are derivatives of the kinetic energy" in found["tables"]
 
 
@@ -127,7 +125,7 @@ def test_verification_reports_the_number_of_states(ask):
 
 
 def test_help_explains_every_quantity(ask):
-    entries = ask("help")["entries"]
+    entries = ask("glossary")["entries"]
     assert len({each["key"] for each in entries}) == len(entries)
     assert {each["key"] for each in entries} == {*QUANTITIES, *catalog.KEYS}
     for each in entries:
@@ -140,7 +138,7 @@ def test_help_explains_every_quantity(ask):
 def test_every_help_button_has_an_entry():
     text = "\n".join(path.read_text("utf-8") for path in SOURCES.rglob("*.ts"))
     keys = set(re.findall(r'helpFor\(studio, "(\w+)"\)', text)) | set(re.findall(r'card\("\w+", "\w+", "(\w+)"', text))
-    for table in re.findall(r"(?:PANELS|EXPLAINED): Record<string, string> = \{(.*?)\}", text, re.DOTALL):
+    for table in re.findall(r"(?:PANELS|HELP_KEYS): Record<string, string> = \{(.*?)\}", text, re.DOTALL):
         keys |= set(re.findall(r': "(\w+)"', table))
     assert {"energy", "violation", "mobility", "proof", "budget"} <= keys
     assert keys <= {*QUANTITIES, *catalog.KEYS}
@@ -154,9 +152,9 @@ def test_two_formalisms_proof_and_help_in_a_browser(page: Page):
     expect(page.locator(".stage canvas")).to_be_visible()
     page.evaluate("text => window.studio.change(text)", CART)
     expect(page.locator("header h1")).to_have_text("cart-pendulum")
-    page.get_by_role("tab", name="Understand").click()
+    page.get_by_role("tab", name="Analysis").click()
     expect(page.get_by_role("heading", name="Formalisms")).to_be_visible()
-    body = page.get_by_role("button", name="cart: mark it on the stage")
+    body = page.get_by_role("button", name="cart: highlight on the stage")
     body.press("Enter")
     expect(body).to_have_attribute("aria-pressed", "true")
 

@@ -11,56 +11,56 @@ import time
 from typing import NoReturn
 
 import pytest
-from talking import copies
+from studio_client import copies
 
 from dalembert.errors import ComputationError, InputError
 from dalembert.studio import process_pool
-from dalembert.studio.process_pool import Turns, Workers, WorkLost
+from dalembert.studio.process_pool import FairScheduler, Workers, WorkLost
 from dalembert.studio.tasks import Task
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 LARGE = 64 << 30  # bytes, more than this process has
 
 
-def _slow(given, folder, tell) -> NoReturn:
-    tell(0.5, "half")
+def _slow(given, folder, progress) -> NoReturn:
+    progress(0.5, "half")
     (folder.root / "begun").write_text(str(os.getpid()))
     while True:
         time.sleep(600)
 
 
-def _children(given, folder, tell) -> NoReturn:
+def _children(given, folder, progress) -> NoReturn:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     (folder.root / "begun").write_text(str(child.pid))
     while True:
         time.sleep(600)
 
 
-def _hungry(given, folder, tell):
+def _hungry(given, folder, progress):
     blocks = []
     while True:
         blocks.append(bytearray(10_000_000))
 
 
-def _grown(given, folder, tell):
+def _grown(given, folder, progress):
     process_pool.peak_memory = lambda: LARGE  # as reported by the system
     return {}
 
 
-def _wrong(given, folder, tell):
-    raise {"input": InputError, "work": ComputationError, "defect": ZeroDivisionError}[given.text("kind")]("so it is")
+def _wrong(given, folder, progress):
+    raise {"input": InputError, "work": ComputationError, "defect": ZeroDivisionError}[given.string("kind")]("so it is")
 
 
 TRIALS = {
-    "echo": Task(lambda given, folder, tell: {"pid": os.getpid(), "text": given.text("text", "")}),
+    "echo": Task(lambda given, folder, progress: {"pid": os.getpid(), "text": given.string("text", "")}),
     "slow": Task(_slow),
     "children": Task(_children),
     "hungry": Task(_hungry),
     "grown": Task(_grown),
     "wrong": Task(_wrong),
-    "wide": Task(lambda given, folder, tell: {"text": "x" * process_pool.MAX_ANSWER}),
-    "nan": Task(lambda given, folder, tell: {"x": float("nan")}),
-    "die": Task(lambda given, folder, tell: os._exit(3)),  # type: ignore[arg-type, return-value]
+    "wide": Task(lambda given, folder, progress: {"text": "x" * process_pool.MAX_ANSWER}),
+    "nan": Task(lambda given, folder, progress: {"x": float("nan")}),
+    "die": Task(lambda given, folder, progress: os._exit(3)),  # type: ignore[arg-type, return-value]
 }
 
 
@@ -70,8 +70,8 @@ def trial(tmp_path, scenario, *, count=2, seconds=60.0, memory=LARGE):
     async def run():
         hands = Workers(tmp_path, count, seconds, memory)
 
-        async def ask(task, given=None, tab="one", tell=lambda message: None):
-            return json.loads(await hands.ask(tab, json.dumps([task, given or {}]).encode(), tell))
+        async def ask(task, given=None, tab="one", progress=lambda message: None):
+            return json.loads(await hands.run(tab, json.dumps([task, given or {}]).encode(), progress))
 
         try:
             await scenario(hands, ask)
@@ -116,10 +116,10 @@ def test_errors_are_reported_as_messages(tmp_path):
         for kind in ("input", "work", "defect"):
             error = (await ask("wrong", {"kind": kind}))["error"]
             assert error["kind"] == kind
-            assert "so it is" in error["text"]
-        assert "too large for a page" in (await ask("wide"))["error"]["text"]
+            assert "so it is" in error["message"]
+        assert "too large for a page" in (await ask("wide"))["error"]["message"]
         assert (await ask("nan"))["error"]["kind"] == "defect"
-        assert (await ask("wrong", {"kind": 3}))["error"]["text"].startswith("studio, kind: got 3.")
+        assert (await ask("wrong", {"kind": 3}))["error"]["message"].startswith("studio, kind: got 3.")
         assert len(hands.pids) == 1  # none of this ends a process
 
     trial(tmp_path, scenario)
@@ -128,7 +128,7 @@ def test_errors_are_reported_as_messages(tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no memory limit")
 def test_memory_is_limited(tmp_path):
     async def scenario(hands, ask):
-        assert "not enough memory" in (await ask("hungry"))["error"]["text"]
+        assert "not enough memory" in (await ask("hungry"))["error"]["message"]
         assert "result" in await ask("echo")
 
     with open("/proc/self/statm") as file:
@@ -151,7 +151,7 @@ def test_end_of_a_process_affects_only_its_task(tmp_path, end):
     async def scenario(hands, ask):
         other = (await ask("echo", tab="other"))["result"]["pid"]
         progress = []
-        under_way = asyncio.create_task(ask("die" if end == "exit" else "slow", tell=progress.append))
+        under_way = asyncio.create_task(ask("die" if end == "exit" else "slow", progress=progress.append))
         if end in ("cancel", "kill"):
             pid = await begun(tmp_path)
             async with asyncio.timeout(30):
@@ -162,7 +162,7 @@ def test_end_of_a_process_affects_only_its_task(tmp_path, end):
         with pytest.raises(asyncio.CancelledError if end == "cancel" else WorkLost, match=words.get(end)):
             await under_way
         if end != "exit":
-            assert progress == [{"progress": 0.5, "words": "half"}]
+            assert progress == [{"progress": 0.5, "message": "half"}]
             assert gone(int((tmp_path / "begun").read_text()))
         assert (await ask("echo", tab="other"))["result"]["pid"] == other
         assert "result" in await ask("echo")
@@ -200,10 +200,10 @@ def order(slots, tabs):
     """Return the order in which tabs get slots if all ask at once for the same time."""
 
     async def run():
-        turns, found = Turns(slots), []
+        scheduler, found = FairScheduler(slots), []
 
         async def task(tab):
-            async with turns.place(tab):
+            async with scheduler.slot(tab):
                 found.append(tab)
                 await asyncio.sleep(0.001)
 
@@ -213,7 +213,7 @@ def order(slots, tabs):
     return asyncio.run(run())
 
 
-def test_tabs_take_turns():
+def test_tabs_take_scheduler():
     assert order(1, "aaaabbc") == "abcabaa"
     assert order(2, "aaaabbc").startswith("ab")
     assert sorted(order(3, "abc" * 20)) == sorted("abc" * 20)
@@ -221,28 +221,28 @@ def test_tabs_take_turns():
 
 def test_tab_with_a_slot_never_gets_the_last_one():
     async def run():
-        turns = Turns(3)
-        async with turns.place("a"), turns.place("a"):
-            third = asyncio.create_task(_hold(turns, "a"))
+        scheduler = FairScheduler(3)
+        async with scheduler.slot("a"), scheduler.slot("a"):
+            third = asyncio.create_task(_hold(scheduler, "a"))
             await asyncio.sleep(0)
             assert not third.done()
-            await asyncio.wait_for(_hold(turns, "b"), 10)
+            await asyncio.wait_for(_hold(scheduler, "b"), 10)
             assert not third.done()
         await asyncio.wait_for(third, 10)
 
     asyncio.run(run())
 
 
-async def _hold(turns, tab):
-    async with turns.place(tab):
+async def _hold(scheduler, tab):
+    async with scheduler.slot(tab):
         pass
 
 
 def test_cancelled_waiting_frees_its_slot():
     async def run():
-        turns = Turns(1)
-        async with turns.place("a"):
-            tasks = [asyncio.create_task(_hold(turns, tab)) for tab in "bbcd"]
+        scheduler = FairScheduler(1)
+        async with scheduler.slot("a"):
+            tasks = [asyncio.create_task(_hold(scheduler, tab)) for tab in "bbcd"]
             await asyncio.sleep(0)
             for each in tasks[:3]:
                 each.cancel()
@@ -251,20 +251,20 @@ def test_cancelled_waiting_frees_its_slot():
         first = asyncio.Event()
 
         async def holder():
-            async with turns.place("a"):
+            async with scheduler.slot("a"):
                 await first.wait()
 
         holding = asyncio.create_task(holder())
         await asyncio.sleep(0)
-        late = asyncio.create_task(_hold(turns, "b"))
+        late = asyncio.create_task(_hold(scheduler, "b"))
         await asyncio.sleep(0)
         first.set()
         await holding
         late.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await late
-        await asyncio.wait_for(_hold(turns, "c"), 10)
-        assert not turns._waiting
-        assert not turns._running
+        await asyncio.wait_for(_hold(scheduler, "c"), 10)
+        assert not scheduler._waiting
+        assert not scheduler._running
 
     asyncio.run(run())

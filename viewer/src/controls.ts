@@ -1,4 +1,4 @@
-// The bar under the stage: play, scrub, speed, loop; and the keys.
+// Playback controls below the stage: play, seek, speed, loop; and keyboard shortcuts.
 
 import { button, element, icon, toggle } from "./dom";
 import { onKeys } from "./keys";
@@ -6,10 +6,10 @@ import type { Mechanism } from "./mechanism";
 import type { Player } from "./player";
 
 const SPEEDS = [0.01, 0.03, 0.1, 0.25, 0.5, 1, 2, 4, 10, 30, 100];
-const SHORT = 1.5, LONG = 40; // seconds that a film lasts at first
+const MIN_DURATION = 1.5, MAX_DURATION = 40; // s, initial duration of the playback
 
 export class Controls {
-  readonly root = element("div", { class: "bar", role: "group", "aria-label": "Film" });
+  readonly root = element("div", { class: "bar", role: "group", "aria-label": "Playback" });
   private readonly start: HTMLButtonElement;
   private readonly scrub: HTMLInputElement;
   private readonly clock = element("output", { class: "clock" });
@@ -72,9 +72,9 @@ export class Controls {
   }
 }
 
-/** True speed, or the nearest to it at which a film is neither a flash nor endless. */
+/** Real time, or the nearest speed at which the playback is neither too short nor too long. */
 function speedOf(duration: number): number {
-  const fit = SPEEDS.filter((x) => duration / x >= SHORT && duration / x <= LONG);
+  const fit = SPEEDS.filter((x) => duration / x >= MIN_DURATION && duration / x <= MAX_DURATION);
   const far = (x: number): number => Math.abs(Math.log(x));
   return fit.sort((a, b) => far(a) - far(b))[0] ?? 1;
 }

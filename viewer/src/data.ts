@@ -1,4 +1,4 @@
-// What Python wrote into the page: its types, and the decoding of its arrays.
+// Scene data that Python wrote into the page: types, and decoding of arrays.
 
 export type Vector = [number, number, number];
 export interface Packed { f64?: string; f32?: string; u32?: string; shape: number[] }
@@ -46,13 +46,13 @@ export interface SceneData {
 /** The scene in the page. */
 export function sceneOf(page: Document): SceneData {
   const text = page.getElementById("dalembert-data")?.textContent;
-  if (!text) throw new Error("this page holds no scene: expected a script element with the id dalembert-data");
+  if (!text) throw new Error("this page contains no scene. Expected a script element with the id dalembert-data");
   const scene = JSON.parse(text) as SceneData;
-  if (scene.format !== 1) throw new Error(`this viewer reads scenes of format 1, the page holds format ${scene.format}`);
+  if (scene.format !== 1) throw new Error(`this viewer reads scenes of format 1, the page contains format ${scene.format}`);
   return scene;
 }
 
-/** The numbers of a packed array, row by row. */
+/** Numbers of a packed array, by rows. */
 export function numbersOf(packed: Packed): Float64Array {
   if (packed.f64 !== undefined) return new Float64Array(bytesOf(packed.f64));
   if (packed.f32 !== undefined) return Float64Array.from(new Float32Array(bytesOf(packed.f32)));

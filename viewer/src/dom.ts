@@ -1,4 +1,4 @@
-// Elements made by hand; text of models only ever becomes text.
+// HTML elements; strings of models are inserted as text nodes only.
 
 type Children = (Node | string)[];
 
@@ -28,11 +28,11 @@ const PATHS = {
   undo: "M9 5v4h6a5 5 0 0 1 0 10h-5v-2h5a3 3 0 0 0 0-6H9v4L3 10z",
   redo: "M15 5v4H9a5 5 0 0 0 0 10h5v-2H9a3 3 0 0 1 0-6h6v4l6-5z",
   reset: "M12 5V2L7 6l5 4V7a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7z",
-  away: "M6.4 5L12 10.6 17.6 5 19 6.4 13.4 12 19 17.6 17.6 19 12 13.4 6.4 19 5 17.6 10.6 12 5 6.4z",
+  remove: "M6.4 5L12 10.6 17.6 5 19 6.4 13.4 12 19 17.6 17.6 19 12 13.4 6.4 19 5 17.6 10.6 12 5 6.4z",
 };
 export type Icon = keyof typeof PATHS;
 
-/** A drawn sign, unseen by screen readers. */
+/** Icon, hidden from screen readers. */
 export function icon(name: Icon): SVGSVGElement {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
@@ -44,16 +44,16 @@ export function icon(name: Icon): SVGSVGElement {
   return svg;
 }
 
-/** A button with a sign and a name. */
-export function button(name: string, sign: Icon, act: () => void, keys = ""): HTMLButtonElement {
-  const made = element("button", { type: "button", class: "icon", "aria-label": name, title: keys ? `${name} (${keys})` : name }, icon(sign));
+/** Button with an icon and a name. */
+export function button(name: string, iconName: Icon, act: () => void, keys = ""): HTMLButtonElement {
+  const made = element("button", { type: "button", class: "icon", "aria-label": name, title: keys ? `${name} (${keys})` : name }, icon(iconName));
   made.addEventListener("click", act);
   return made;
 }
 
-/** A button that stays pressed. */
-export function toggle(name: string, sign: Icon, on: boolean, act: (on: boolean) => void, keys = ""): HTMLButtonElement {
-  const made = button(name, sign, () => {
+/** Toggle button. */
+export function toggle(name: string, iconName: Icon, on: boolean, act: (on: boolean) => void, keys = ""): HTMLButtonElement {
+  const made = button(name, iconName, () => {
     const now = made.getAttribute("aria-pressed") !== "true";
     made.setAttribute("aria-pressed", String(now));
     act(now);
@@ -62,8 +62,8 @@ export function toggle(name: string, sign: Icon, on: boolean, act: (on: boolean)
   return made;
 }
 
-/** A number in few characters, with a true minus. */
-export function written(x: number, digits = 4): string {
+/** Short form of a number, with a minus sign. */
+export function formatNumber(x: number, digits = 4): string {
   if (x === 0 || Math.abs(x) < 1e-12) return "0";
   const size = Math.abs(x);
   const text = size >= 1e5 || size < 1e-3 ? x.toExponential(digits - 2) : String(Number(x.toPrecision(digits)));

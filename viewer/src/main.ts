@@ -1,4 +1,4 @@
-// The page comes to life.
+// Start of the page.
 
 import { Controls } from "./controls";
 import { sceneOf, type SceneData } from "./data";
@@ -10,7 +10,7 @@ import { Player } from "./player";
 import { Sliders } from "./sliders";
 import { splitter } from "./splitter";
 import { Stage } from "./stage/stage";
-import { tabsOf, written } from "./tabs";
+import { tabsOf, templatePage } from "./tabs";
 import { Theme } from "./theme";
 import { toolsOf } from "./tools";
 
@@ -55,17 +55,17 @@ function begin(): void {
   const scene = sceneOf(document);
   const mechanism = new Mechanism(scene), player = new Player(mechanism);
   const panels = new Panels(mechanism, player), sliders = new Sliders(mechanism, player);
-  const place = element("div", { class: "stage" });
+  const container = element("div", { class: "stage" });
   const pages = [...(scene.run ? [{ title: "Plots", content: panels.root }] : []), { title: "Joints", content: sliders.root }];
-  const side = tabsOf([...pages, ...scene.tabs.map(({ title }, i) => written(title, i))]);
-  const left = element("section", { class: "left", "aria-label": "Mechanism" }, place);
+  const side = tabsOf([...pages, ...scene.tabs.map(({ title }, i) => templatePage(title, i))]);
+  const left = element("section", { class: "left", "aria-label": "Mechanism" }, container);
   if (scene.run) left.append(new Controls(mechanism, player).root);
   const theme = new Theme((paint) => { stage.paint(paint); panels.repaint(); });
   const main = element("main", { class: "dalembert" }, header(scene, theme.switch), left, splitter(), side);
   document.body.append(main);
-  const stage = new Stage(place, mechanism);
-  place.append(toolsOf(stage, scene.model.name));
-  if (!stage.solid) place.append(element("p", { class: "warning", role: "alert" },
+  const stage = new Stage(container, mechanism);
+  container.append(toolsOf(stage, scene.model.name));
+  if (!stage.solid) container.append(element("p", { class: "warning", role: "alert" },
     "This browser has no WebGL, so the mechanism is drawn by its edges only. Turn on hardware acceleration to see it in full."));
   theme.apply();
   onKeys({ d: () => theme.flip() });

@@ -1,4 +1,4 @@
-// The mechanism in one position: from a run at a time, or from coordinates moved by hand.
+// The mechanism in one configuration: of a run at a time, or set by the user.
 
 import { Closure } from "./closure";
 import type { SceneData } from "./data";
@@ -11,19 +11,19 @@ const WORLD = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1];
 
 export class Mechanism {
   readonly state: Float64Array; // q..., t
-  byHand: boolean;
+  isManual: boolean;
   private parts: Parts;
   private readonly listeners: (() => void)[] = [];
-  private readonly renewals: (() => void)[] = [];
+  private readonly sceneListeners: (() => void)[] = [];
   private poses: Float64Array;
 
   constructor(public scene: SceneData) {
     const { coordinates, run } = scene;
     this.parts = partsOf(scene);
-    this.byHand = !run;
+    this.isManual = !run;
     this.state = Float64Array.from([...coordinates.map((each) => each.start), this.motion?.begin ?? 0]);
     if (this.motion) this.motion.at(this.motion.begin, this.q);
-    else this.closure?.close(this.state); // starts are rounded
+    else this.closure?.close(this.state); // initial values are rounded
     this.poses = this.program.run(this.state).slice();
   }
 
@@ -35,47 +35,47 @@ export class Mechanism {
 
   /** Calls back after every change. */
   watch(listener: () => void): void { this.listeners.push(listener); }
-  /** Calls back when there is another scene of it. */
-  watchScene(listener: () => void): void { this.renewals.push(listener); }
+  /** Calls back when the scene is replaced. */
+  watchScene(listener: () => void): void { this.sceneListeners.push(listener); }
 
-  /** Whether a scene is one of the same bodies and coordinates. */
+  /** True if a scene has the same bodies and coordinates. */
   fits({ coordinates, bodies, run }: SceneData): boolean {
     const names = (all: { name: string }[]): string => JSON.stringify(all.map((each) => each.name));
     return !run === !this.scene.run && names(coordinates) === names(this.scene.coordinates) && names(bodies) === names(this.scene.bodies);
   }
 
-  /** Another scene that fits, such as a run with other parameters; the time stays, and so does what was moved by hand. */
-  renew(scene: SceneData): void {
+  /** Replaces the scene by one with the same bodies, such as a run with other parameters; time and configuration are preserved. */
+  replaceScene(scene: SceneData): void {
     this.scene = scene;
     this.parts = partsOf(scene);
-    this.renewals.forEach((each) => each());
-    if (this.byHand) this.place(this.q);
+    this.sceneListeners.forEach((each) => each());
+    if (this.isManual) this.setCoordinates(this.q);
     else this.setTime(this.time);
   }
 
-  /** All coordinates at once, as they are given; loops are closed where they can be. */
-  place(q: ArrayLike<number>): void {
-    this.byHand = true;
+  /** Sets all coordinates; loops are closed if possible. */
+  setCoordinates(q: ArrayLike<number>): void {
+    this.isManual = true;
     for (let i = 0; i < this.q.length; i++) this.state[i] = q[i];
     const before = this.state.slice();
     if (this.closure && !this.closure.close(this.state)) this.state.set(before);
     this.refresh();
   }
 
-  /** The run at a time, cut to its span. */
+  /** Sets the time of the run, clamped to its duration. */
   setTime(time: number): void {
     if (!this.motion) return;
-    this.byHand = false;
+    this.isManual = false;
     this.state[this.state.length - 1] = Math.min(Math.max(time, this.motion.begin), this.motion.end);
     this.motion.at(this.time, this.q);
     this.refresh();
   }
 
-  /** Moves one coordinate by hand; loops stay closed, and it stops where they would open. */
+  /** Moves one coordinate; loops stay closed, and it stops where they cannot be closed. */
   setCoordinate(name: string, value: number): boolean {
     const k = this.scene.coordinates.findIndex((each) => each.name === name);
     if (k < 0) throw new Error(`there is no coordinate '${name}'`);
-    this.byHand = true;
+    this.isManual = true;
     const step = this.scene.coordinates[k].turns ? 0.1 : 0.05 * this.scene.view.size;
     const reached = this.closure ? this.closure.move(this.state, k, value, step) : true;
     if (!this.closure) this.state[k] = value;
@@ -83,9 +83,9 @@ export class Mechanism {
     return reached;
   }
 
-  /** Coordinates that were moved in another mechanism, where names are the same; loops are closed again. */
-  take(other: Mechanism): void {
-    this.byHand = true;
+  /** Copies coordinates of the same names that were moved in another mechanism; loops are closed again. */
+  copyConfiguration(other: Mechanism): void {
+    this.isManual = true;
     this.scene.coordinates.forEach(({ name }, i) => {
       const k = other.scene.coordinates.findIndex((each) => each.name === name);
       if (k >= 0 && Math.abs(other.state[k] - other.scene.coordinates[k].start) > 1e-6) this.state[i] = other.state[k];
@@ -95,9 +95,9 @@ export class Mechanism {
     this.refresh();
   }
 
-  /** All coordinates as the model starts. */
+  /** Resets all coordinates to their initial values. */
   reset(): void {
-    this.byHand = true;
+    this.isManual = true;
     this.scene.coordinates.forEach((each, i) => { this.state[i] = each.start; });
     this.closure?.close(this.state);
     this.refresh();
@@ -106,13 +106,13 @@ export class Mechanism {
   /** max |g| of the loops. */
   residual(): number { return this.closure?.residual(this.state) ?? 0; }
 
-  /** Position and rotation matrix, row by row, of body `index`; of the world for 0. */
-  placeOf(index: number): ArrayLike<number> {
+  /** Position and rotation matrix by rows of body `index`; 0 is the world. */
+  poseOf(index: number): ArrayLike<number> {
     return index === 0 ? WORLD : this.poses.subarray(12 * (index - 1), 12 * index);
   }
 
   pose(name: string): Pose {
-    const index = this.bodyIndex(name), p = Array.from(this.placeOf(index));
+    const index = this.bodyIndex(name), p = Array.from(this.poseOf(index));
     return { position: p.slice(0, 3), rotation: [p.slice(3, 6), p.slice(6, 9), p.slice(9, 12)] };
   }
 
@@ -122,7 +122,7 @@ export class Mechanism {
     return index;
   }
 
-  /** The places of points fixed in bodies at some times of the run, three numbers each, point by point. */
+  /** Positions of body-fixed points at times of the run, three numbers each. */
   paths(points: { body: number; point: number[] }[], times: Float64Array): Float32Array[] {
     const state = this.state.slice(), q = state.subarray(0, state.length - 1);
     const paths = points.map(() => new Float32Array(3 * times.length));
@@ -138,12 +138,12 @@ export class Mechanism {
     return paths;
   }
 
-  /** Where the bodies are at any state (q..., t), twelve numbers each; the array holds until the next call. */
+  /** Poses of the bodies at a state (q..., t), twelve numbers each; the array is reused by the next call. */
   posesAt(state: Float64Array): Float64Array { return this.program.run(state); }
-  /** Closes the loops of a state; true where it could, or where there are none. */
+  /** Closes the loops of a state; returns true if it succeeded or there are none. */
   closeAt(state: Float64Array): boolean { return this.closure?.close(state) ?? true; }
-  /** ∂g/∂q of the loops, row by row. */
-  slopesAt(state: Float64Array): number[][] { return this.closure?.slopes(state) ?? []; }
+  /** ∂g/∂q of the loops, by rows. */
+  constraintJacobianAt(state: Float64Array): number[][] { return this.closure?.jacobian(state) ?? []; }
 
   private refresh(): void {
     this.poses = this.program.run(this.state).slice();
@@ -152,10 +152,10 @@ export class Mechanism {
 }
 
 function partsOf({ coordinates, run, kinematics, closure }: SceneData): Parts {
-  const given = new Set(coordinates.flatMap((each, i) => (each.given ? [i] : [])));
+  const prescribed = new Set(coordinates.flatMap((each, i) => (each.given ? [i] : [])));
   return {
     motion: run ? new Motion(run) : null,
     program: new Program(kinematics),
-    closure: closure ? new Closure(closure, coordinates.length, given) : null,
+    closure: closure ? new Closure(closure, coordinates.length, prescribed) : null,
   };
 }

@@ -1,4 +1,4 @@
-// A run between its samples: the quintic through q, q̇ and q̈ at both ends.
+// Interpolation of a run between its samples: quintic Hermite polynomial through q, q̇ and q̈.
 
 import { numbersOf, type RunData } from "./data";
 
@@ -39,8 +39,8 @@ export class Motion {
   }
 }
 
-/** Row `row` of a table with one column per sample, linearly between samples. */
-export function along(values: Float64Array, motion: Motion, row: number, time: number): number {
+/** Row `row` of a table with one column per sample, interpolated linearly. */
+export function interpolateAt(values: Float64Array, motion: Motion, row: number, time: number): number {
   const { t } = motion, i = motion.sample(time), j = Math.min(i + 1, t.length - 1);
   const h = t[j] - t[i], s = h > 0 ? Math.min(Math.max((time - t[i]) / h, 0), 1) : 0;
   const a = values[row * t.length + i], b = values[row * t.length + j];

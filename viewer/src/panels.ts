@@ -1,10 +1,10 @@
-// Time histories, one panel for each group and unit, with one cursor for all of them and for the film.
+// Time histories, one panel for each group and unit, with a common cursor that follows the playback.
 
 import uPlot from "uplot";
 import { numbersOf, type Channel, type RunData } from "./data";
-import { element, written } from "./dom";
+import { element, formatNumber } from "./dom";
 import type { Mechanism } from "./mechanism";
-import { along } from "./motion";
+import { interpolateAt } from "./motion";
 import type { Player } from "./player";
 import { colorOf } from "./theme";
 
@@ -13,22 +13,22 @@ const TITLES: Record<string, string> = {
   violation: "Constraint violation", multipliers: "Multipliers", reactions: "Reactions", efforts: "Drive efforts",
 };
 const OPEN = new Set(["coordinates", "speeds", "energy"]);
-const MANY = 4; // panels that are open at first
-const DASHES = [[6, 4], [2, 3], [10, 3, 2, 3], [1, 2], [12, 4]]; // of channels, in runs that are laid over
+const MAX_OPEN = 4; // panels that are open initially
+const DASHES = [[6, 4], [2, 3], [10, 3, 2, 3], [1, 2], [12, 4]]; // of channels of other runs
 export const COLORS = ["#3b82f6", "#f2762e", "#16a37b", "#d6479a", "#c79208", "#7c6cf0", "#0ea5c6", "#d2473f", "#7fa31a", "#9a6b45"];
 
-/** Another run that is drawn beside the present one, thinner and dashed, in a colour of its own. */
+/** Another run for comparison, drawn thinner and dashed, in its own color. */
 export interface Overlay { color: string; run: RunData }
-interface Laid { color: string; t: Float64Array; values: (Float64Array | null)[] } // null: it has no such channel
+interface OverlayData { color: string; t: Float64Array; values: (Float64Array | null)[] } // null: it has no such channel
 
 class Panel {
   readonly root: HTMLDetailsElement;
-  private readonly place = element("div", { class: "plot" });
+  private readonly container = element("div", { class: "plot" });
   private readonly readings: HTMLElement[] = [];
   private readonly marker = element("div", { class: "marker" });
   private readonly hidden = new Set<number>();
   private values: Float64Array[];
-  private laid: Laid[] = [];
+  private overlayData: OverlayData[] = [];
   private plot: uPlot | null = null;
 
   constructor(private readonly channels: Channel[], private readonly mechanism: Mechanism, private readonly player: Player, open: boolean) {
@@ -36,29 +36,29 @@ class Panel {
     this.values = channels.map((each) => numbersOf(each.values));
     const title = element("summary", {}, element("span", { class: "title" }, TITLES[group] ?? group), element("span", { class: "unit" }, unit));
     const chips = element("div", { class: "chips" }, ...channels.map((each, i) => this.chip(each, i)));
-    this.root = element("details", { class: "panel", "data-group": group }, title, chips, this.place);
+    this.root = element("details", { class: "panel", "data-group": group }, title, chips, this.container);
     this.root.open = open;
     this.root.addEventListener("toggle", () => this.show());
-    new ResizeObserver(() => this.resize()).observe(this.place);
+    new ResizeObserver(() => this.resize()).observe(this.container);
   }
 
-  /** Colours come from the theme, so a new theme means a new plot. */
+  /** Draws the plot again, with the colors of the theme. */
   repaint(): void {
     this.plot?.destroy();
     this.plot = null;
     this.show();
   }
 
-  /** Other values of the same channels. */
-  renew(channels: Channel[]): void {
+  /** Replaces the values of the channels. */
+  replaceChannels(channels: Channel[]): void {
     this.values = channels.map((each) => numbersOf(each.values));
     this.plot?.setData(this.table());
     this.refresh();
   }
 
-  /** Other runs to lay over. */
+  /** Sets the other runs. */
   overlay(overlays: Overlay[]): void {
-    this.laid = overlays.map(({ color, run }) => {
+    this.overlayData = overlays.map(({ color, run }) => {
       const found = this.channels.map(({ key }) => run.channels.find((each) => each.key === key));
       return { color, t: numbersOf(run.t), values: found.map((each) => (each ? numbersOf(each.values) : null)) };
     }).filter(({ values }) => values.some((each) => each !== null));
@@ -66,36 +66,36 @@ class Panel {
   }
 
   refresh(): void {
-    const { motion, time, byHand } = this.mechanism;
+    const { motion, time, isManual } = this.mechanism;
     if (!motion || !this.root.open) return;
-    this.values.forEach((values, i) => { this.readings[i].textContent = byHand ? "" : written(along(values, motion, 0, time)); });
+    this.values.forEach((values, i) => { this.readings[i].textContent = isManual ? "" : formatNumber(interpolateAt(values, motion, 0, time)); });
     if (this.plot) this.marker.style.transform = `translateX(${this.plot.valToPos(time, "x")}px)`;
   }
 
   private show(): void {
-    if (this.root.open && !this.plot && this.place.clientWidth && this.mechanism.motion) this.plot = this.plotted();
+    if (this.root.open && !this.plot && this.container.clientWidth && this.mechanism.motion) this.plot = this.plotted();
     this.refresh();
   }
 
   private resize(): void {
     if (!this.plot) this.show();
-    else if (this.place.clientWidth) this.plot.setSize({ width: this.place.clientWidth, height: HEIGHT });
+    else if (this.container.clientWidth) this.plot.setSize({ width: this.container.clientWidth, height: HEIGHT });
     this.refresh();
   }
 
-  /** Times and values of this run and of those laid over, on the times of all of them. */
+  /** Times and values of this run and of those overlayData over, on the times of all of them. */
   private table(): uPlot.AlignedData {
     const own: uPlot.AlignedData = [this.mechanism.motion!.t, ...this.values];
-    if (!this.laid.length) return own;
-    return uPlot.join([own, ...this.laid.map(({ t, values }) => [t, ...values.filter((each) => each !== null)] as uPlot.AlignedData)]);
+    if (!this.overlayData.length) return own;
+    return uPlot.join([own, ...this.overlayData.map(({ t, values }) => [t, ...values.filter((each) => each !== null)] as uPlot.AlignedData)]);
   }
 
-  /** The lines of the plot: of this run, then of those laid over; each knows its channel. */
+  /** The lines of the plot: of this run, then of those overlayData over; each knows its channel. */
   private lines(): (uPlot.Series & { channel: number })[] {
     const own = this.channels.map(({ label }, channel) => ({ label, channel, stroke: COLORS[channel % COLORS.length], width: 1.6 }));
-    const laid = this.laid.flatMap(({ color, values }) => this.channels.flatMap(({ label }, channel) =>
+    const overlayData = this.overlayData.flatMap(({ color, values }) => this.channels.flatMap(({ label }, channel) =>
       (values[channel] ? [{ label, channel, stroke: color, width: 1.2, dash: DASHES[channel % DASHES.length] }] : [])));
-    return [...laid.length ? own.map((each) => ({ ...each, width: 2 })) : own, ...laid].map((each) =>
+    return [...overlayData.length ? own.map((each) => ({ ...each, width: 2 })) : own, ...overlayData].map((each) =>
       ({ ...each, pxAlign: 0, points: { show: false }, show: !this.hidden.has(each.channel) }));
   }
 
@@ -113,7 +113,7 @@ class Panel {
   }
 
   private plotted(): uPlot {
-    const plot = new uPlot({ ...optionsOf(this.place.clientWidth), series: [{}, ...this.lines()] }, this.table(), this.place);
+    const plot = new uPlot({ ...optionsOf(this.container.clientWidth), series: [{}, ...this.lines()] }, this.table(), this.container);
     plot.over.append(this.marker);
     const seek = (event: PointerEvent): void => {
       this.player.pause();
@@ -131,7 +131,7 @@ const HEIGHT = 156;
 export function optionsOf(width: number, height = HEIGHT): Omit<uPlot.Options, "series"> {
   const ink = colorOf("--faint"), line = colorOf("--line"), font = `11px ${colorOf("--font")}`;
   const axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { show: false } };
-  const values = (_: uPlot, splits: number[]): string[] => splits.map((x) => written(x));
+  const values = (_: uPlot, splits: number[]): string[] => splits.map((x) => formatNumber(x));
   return {
     width,
     height,
@@ -150,9 +150,9 @@ export class Panels {
   private overlays: Overlay[] = [];
 
   constructor(private readonly mechanism: Mechanism, private readonly player: Player) {
-    this.renew();
+    this.refreshPanels();
     mechanism.watch(() => this.panels.forEach((each) => each.refresh()));
-    mechanism.watchScene(() => this.renew());
+    mechanism.watchScene(() => this.refreshPanels());
   }
 
   repaint(): void { this.panels.forEach((each) => each.repaint()); }
@@ -172,7 +172,7 @@ export class Panels {
   }
 
   /** The panels of the present run; those that are there already only get other values. */
-  private renew(): void {
+  private refreshPanels(): void {
     const before = this.panels, groups = new Map<string, Channel[]>();
     for (const each of this.mechanism.scene.run?.channels ?? []) {
       const key = `${each.group} ${each.unit}`;
@@ -181,8 +181,8 @@ export class Panels {
     let open = 0;
     this.panels = new Map([...groups].map(([key, channels]) => {
       const name = JSON.stringify([key, ...channels.map((each) => each.key)]), known = before.get(name);
-      const wanted = OPEN.has(channels[0].group) && open++ < MANY;
-      if (known) known.renew(channels);
+      const wanted = OPEN.has(channels[0].group) && open++ < MAX_OPEN;
+      if (known) known.replaceChannels(channels);
       const made = known ?? new Panel(channels, this.mechanism, this.player, wanted);
       if (!known && this.overlays.length) made.overlay(this.overlays);
       return [name, made];

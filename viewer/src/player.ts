@@ -23,19 +23,19 @@ export class Player {
     mechanism.setTime(mechanism.time >= this.end ? this.begin : mechanism.time);
     this.last = performance.now();
     this.frame = requestAnimationFrame(this.tick);
-    this.tell();
+    this.notify();
   }
 
   pause(): void {
     if (!this.playing) return;
     cancelAnimationFrame(this.frame);
     this.frame = 0;
-    this.tell();
+    this.notify();
   }
 
   toggle(): void { if (this.playing) this.pause(); else this.play(); }
 
-  /** Goes to a time; a running film goes on from there. */
+  /** Goes to a time; the playback continues from there. */
   seek(time: number): void { this.mechanism.setTime(time); }
 
   private readonly tick = (now: number): void => {
@@ -50,5 +50,5 @@ export class Player {
     this.mechanism.setTime(time);
   };
 
-  private tell(): void { this.listeners.forEach((each) => each()); }
+  private notify(): void { this.listeners.forEach((each) => each()); }
 }

@@ -1,4 +1,4 @@
-// Straight-line programs, the same that Python compiles: places are counted through inputs, numbers, tables and lines.
+// Straight-line programs, as compiled by Python: indices count inputs, constants, tables and lines.
 
 import type { Code, Table } from "./data";
 
@@ -28,7 +28,7 @@ const OPERATIONS: Record<string, Operation> = {
   select: (v, a, b, c) => (v[a] !== 0 ? v[b] : v[c]),
 };
 
-/** The value of a table between its points, constant outside; of order 1 its slope, of higher order zero. */
+/** Linear interpolation of a table, constant outside; order 1: its derivative, higher orders: zero. */
 function interpolated({ times, values, order }: Table, x: number): number {
   const last = times.length - 1;
   if (x < times[0]) return order ? 0 : values[0];
@@ -43,32 +43,32 @@ export class Program {
   private readonly values: Float64Array;
   private readonly first: number;
   private readonly operations: Operation[] = [];
-  private readonly places: Int32Array;
+  private readonly operands: Int32Array;
   private readonly results: Float64Array;
 
   constructor(private readonly code: Code) {
     const tables = code.tables ?? [];
-    const held = code.inputs + code.numbers.length;
-    this.first = held + tables.length;
+    const count = code.inputs + code.numbers.length;
+    this.first = count + tables.length;
     this.values = new Float64Array(this.first + code.lines.length);
     this.values.set(code.numbers, code.inputs);
-    this.places = new Int32Array(3 * code.lines.length);
+    this.operands = new Int32Array(3 * code.lines.length);
     this.results = new Float64Array(code.outputs.length);
-    code.lines.forEach(([name, ...places], i) => {
-      const table = name === "interpolate" ? tables[places[0] - held] : undefined;
+    code.lines.forEach(([name, ...operands], i) => {
+      const table = name === "interpolate" ? tables[operands[0] - count] : undefined;
       const operation = table ? (v: Float64Array, _: number, x: number) => interpolated(table, v[x]) : OPERATIONS[name];
-      if (!operation) throw new Error(`line ${i + 1} of a program: the viewer does not know the operation '${name}'`);
+      if (!operation) throw new Error(`line ${i + 1} of a program: unknown operation '${name}'`);
       this.operations.push(operation);
-      this.places.set(places, 3 * i);
+      this.operands.set(operands, 3 * i);
     });
   }
 
-  /** The outputs; the array is the program's own and holds until the next call. */
+  /** Returns the outputs; the array is reused by the next call. */
   run(inputs: ArrayLike<number>): Float64Array {
-    const { values, places, operations, first, results, code } = this;
+    const { values, operands, operations, first, results, code } = this;
     for (let i = 0; i < code.inputs; i++) values[i] = inputs[i];
     for (let i = 0, k = 0; i < operations.length; i++, k += 3) {
-      values[first + i] = operations[i](values, places[k], places[k + 1], places[k + 2]);
+      values[first + i] = operations[i](values, operands[k], operands[k + 1], operands[k + 2]);
     }
     for (let i = 0; i < results.length; i++) results[i] = values[code.outputs[i]];
     return results;

@@ -1,7 +1,7 @@
-// Coordinates moved by hand; during a run the sliders go along with it.
+// Sliders of the coordinates; during playback they follow the run.
 
 import type { Coordinate } from "./data";
-import { button, element, written } from "./dom";
+import { button, element, formatNumber } from "./dom";
 import type { Mechanism } from "./mechanism";
 import type { Player } from "./player";
 
@@ -12,15 +12,15 @@ export class Sliders {
 
   constructor(private readonly mechanism: Mechanism, private readonly player: Player) {
     const { coordinates, run, closure } = mechanism.scene;
-    const words = run ? "Drag a slider to leave the run and move the mechanism by hand." : "Drag a slider to move the mechanism by hand.";
-    const reset = button("All coordinates as at the start", "reset", () => { player.pause(); mechanism.reset(); });
+    const words = run ? "Drag a slider to leave the run and move the mechanism." : "Drag a slider to move the mechanism.";
+    const reset = button("Reset to the initial configuration", "reset", () => { player.pause(); mechanism.reset(); });
     this.back.addEventListener("click", () => mechanism.setTime(mechanism.time));
     this.root.append(
       element("div", { class: "row" }, element("p", { class: "hint" }, words + (closure ? " Loops stay closed." : "")), this.back, reset),
       ...coordinates.map((each, i) => this.row(each, i)),
       this.note,
     );
-    mechanism.watch(() => { this.back.hidden = !run || !mechanism.byHand; });
+    mechanism.watch(() => { this.back.hidden = !run || !mechanism.isManual; });
     this.back.hidden = true;
   }
 
@@ -31,29 +31,29 @@ export class Sliders {
     input.disabled = coordinate.given;
     input.addEventListener("input", () => {
       this.player.pause();
-      const reached = this.mechanism.setCoordinate(name, Number(input.value) + this.turned(coordinate, index));
-      if (!reached) input.value = String(this.mechanism.state[index] - this.turned(coordinate, index));
-      this.note.textContent = reached ? "" : `${label} goes no further: the loops would open.`;
+      const reached = this.mechanism.setCoordinate(name, Number(input.value) + this.revolutions(coordinate, index));
+      if (!reached) input.value = String(this.mechanism.state[index] - this.revolutions(coordinate, index));
+      this.note.textContent = reached ? "" : `${label} cannot move further: the loops cannot be closed.`;
     });
     const show = (): void => {
       const value = this.mechanism.state[index];
-      if (document.activeElement !== input || !this.mechanism.byHand) input.value = String(value - this.turned(coordinate, index));
+      if (document.activeElement !== input || !this.mechanism.isManual) input.value = String(value - this.revolutions(coordinate, index));
       input.style.setProperty("--part", `${(100 * (Number(input.value) - low)) / (high - low)}%`);
-      reading.textContent = `${written(value)}${unit && unit !== "1" ? ` ${unit}` : ""}`;
+      reading.textContent = `${formatNumber(value)}${unit && unit !== "1" ? ` ${unit}` : ""}`;
     };
     this.mechanism.watch(show);
     show();
     return element("label", { class: "slider", title: name }, element("span", { class: "name" }, label), input, reading);
   }
 
-  /** Limits of the joint; without them one turn, or as far as the mechanism is large. */
+  /** Limits of the joint; by default one revolution, or the size of the mechanism. */
   private span({ start, low, high, turns }: Coordinate): [number, number] {
-    const reach = turns ? Math.PI : this.mechanism.scene.view.unit ?? this.mechanism.scene.view.size;
-    return [low ?? Math.min(start - reach, (high ?? Infinity) - reach), high ?? Math.max(start + reach, (low ?? -Infinity) + reach)];
+    const range = turns ? Math.PI : this.mechanism.scene.view.unit ?? this.mechanism.scene.view.size;
+    return [low ?? Math.min(start - range, (high ?? Infinity) - range), high ?? Math.max(start + range, (low ?? -Infinity) + range)];
   }
 
-  /** Whole turns that a coordinate without limits has made. */
-  private turned({ start, low, high, turns }: Coordinate, index: number): number {
+  /** Full revolutions of a coordinate without limits, in radians. */
+  private revolutions({ start, low, high, turns }: Coordinate, index: number): number {
     if (!turns || low !== null || high !== null) return 0;
     return 2 * Math.PI * Math.round((this.mechanism.state[index] - start) / (2 * Math.PI));
   }

@@ -1,10 +1,10 @@
-// The line between the stage and the pages, which can be dragged.
+// Divider between the stage and the tabs.
 
 import { element } from "./dom";
 
-/** A separator that sets the share of the pages, in percent of the width; by hand, or by an event "share" with the percent. */
+/** Separator that sets the width of the tabs in percent, by dragging or by an event "share" with the percentage. */
 export function splitter(): HTMLElement {
-  const made = element("div", { class: "splitter", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Width of the pages", "aria-valuemin": "20", "aria-valuemax": "75" });
+  const made = element("div", { class: "splitter", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Width of the tabs", "aria-valuemin": "20", "aria-valuemax": "75" });
   let share = 40;
   const set = (percent: number): void => {
     share = Math.min(Math.max(percent, 20), 75);

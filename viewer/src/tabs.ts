@@ -1,20 +1,20 @@
-// The pages beside the stage; those of Python lie in templates of the page.
+// Tabs beside the stage; those written by Python are templates in the page.
 
 import { element } from "./dom";
 
 export interface Page { title: string; content: HTMLElement; shown?(): void }
 
-/** A page that Python wrote, escaped there. */
-export function written(title: string, index: number): Page {
+/** A page written by Python, which has escaped it. */
+export function templatePage(title: string, index: number): Page {
   const content = element("article", { class: "prose" });
   const template = document.getElementById(`dalembert-tab-${index}`);
   if (template instanceof HTMLTemplateElement) content.append(template.content.cloneNode(true));
   return { title, content };
 }
 
-let lists = 0; // tabs may stand within tabs
+let lists = 0; // tabs can be nested
 
-/** A list of tabs and the page of the chosen one; arrows go from tab to tab. */
+/** List of tabs and the page of the selected one; arrow keys go from tab to tab. */
 export function tabsOf(pages: Page[], name = "Details"): HTMLElement {
   const key = lists++ ? `-${lists}` : "";
   const list = element("div", { role: "tablist", class: "tabs", "aria-label": name });

@@ -1,4 +1,4 @@
-// Dark and light: as the reader's system has it, until the switch is pressed.
+// Dark and light theme: that of the system, until the user selects one.
 
 import { button } from "./dom";
 import type { Paint } from "./stage/stage";
@@ -31,7 +31,7 @@ export class Theme {
   get switch(): HTMLButtonElement { return button("Dark or light", "theme", () => this.flip(), "D"); }
 }
 
-/** A colour of the style sheet as it is now. */
+/** Current color of the style sheet. */
 export function colorOf(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }

@@ -1,4 +1,4 @@
-// The buttons on the stage: views, arrows, trails, a picture.
+// Buttons on the stage: views, arrows, trails, picture.
 
 import { button, element, toggle } from "./dom";
 import { onKeys } from "./keys";
@@ -19,7 +19,7 @@ export function toolsOf(stage: Stage, name: string, until?: AbortSignal): HTMLEl
   return element("div", {}, root, element("div", { class: "kinds", role: "group", "aria-label": "Arrows" }, ...arrows.kinds.map((kind) => switchOf(stage, kind))));
 }
 
-/** The switch of one kind of arrows. */
+/** Toggle button of one kind of arrows. */
 function switchOf(stage: Stage, kind: string): HTMLButtonElement {
   const { title, color } = KINDS[kind] ?? { title: kind, color: "#888888" }, dot = element("span", { class: "dot" });
   dot.style.background = color;

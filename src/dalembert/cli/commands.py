@@ -1,13 +1,13 @@
 """Names and one-line help of the commands and formulations, known without importing the library.
 
-The module of a command is imported only when the command runs.
+The module of a command is imported only when the command runs: see `function_of`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from argparse import Namespace
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import ModuleType
 
 EXIT_CODES = "exit codes: 0 done, 1 computation failed, 2 invalid input, 130 interrupted, 141 broken pipe"
 COMMANDS = {
@@ -185,6 +185,16 @@ EXAMPLES = {
 }
 
 
-def module_of(name: str) -> ModuleType:
-    """The module of a command; its function `run` executes the command."""
-    return import_module(f"dalembert.cli.{name}_command")
+_MODULES = {
+    "model_commands": ("gallery", "check", "export", "studio"),
+    "derive_command": ("derive",),
+    "evidence_commands": ("prove", "verify", "compare", "report", "paper"),
+    "simulate_command": ("simulate",),
+    "analysis_commands": ("equilibrium", "linearize", "sweep", "fit"),
+}
+
+
+def function_of(name: str) -> Callable[[Namespace], int]:
+    """Import the function of a command; it returns the exit code."""
+    module = next(module for module, names in _MODULES.items() if name in names)
+    return getattr(import_module(f"dalembert.cli.{module}"), name)

@@ -23,7 +23,7 @@ from dalembert.model.immutable import Frozen
 _MAX_COLUMNS = 100
 
 
-def run(arguments: Namespace) -> int:
+def derive(arguments: Namespace) -> int:
     """Derive the equations, and print them or write them to a file."""
     path = None if arguments.output is None else output_files.output_file(arguments.output, "--output")
     wanted = shared.parse_formalisms(arguments.formalism) or ["lagrange"]

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from dalembert import __version__
 from dalembert.cli import output
-from dalembert.cli.commands import COMMANDS, EXIT_CODES, module_of
+from dalembert.cli.commands import COMMANDS, EXIT_CODES, function_of
 from dalembert.cli.parsers import add_command
 from dalembert.errors import ComputationError, DalembertError, InputError, suggest_name
 
@@ -90,7 +90,7 @@ def _run(words: list[str]) -> int:
         )
     arguments = _parse(words)
     arguments.words = words
-    return module_of(arguments.command).run(arguments)
+    return function_of(arguments.command)(arguments)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -1,4 +1,7 @@
-"""Output paths, checked before the computation starts. Separate from `output`, because figure formats import Matplotlib."""
+"""Output paths, checked before the computation starts.
+
+The modules that know the formats are imported when they are needed: those of figures import Matplotlib.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,22 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dalembert.display import dataset
-from dalembert.display.plots import plot
 from dalembert.errors import InputError
 from dalembert.io.files import join_alternatives
 
-TABLE_SUFFIXES, FIGURE_SUFFIXES = tuple(sorted(dataset.FORMATS)), plot.FORMATS
+
+def table_suffixes() -> tuple[str, ...]:
+    """The suffixes of data files."""
+    from dalembert.display import dataset
+
+    return tuple(sorted(dataset.FORMATS))
+
+
+def figure_suffixes() -> Sequence[str]:
+    """The suffixes of figures."""
+    from dalembert.display.plots import plot
+
+    return plot.FORMATS
 
 
 def output_file(path: str, option: str, suffixes: Sequence[str] = ()) -> Path:
@@ -66,7 +79,7 @@ def figure_path(path: str, option: str, name: str) -> Path:
     _require_usable(path, option)
     if Path(path).is_dir() or not Path(path).suffix:
         path = str(Path(path) / f"{file_name(name)}.png")
-    return output_file(path, option, FIGURE_SUFFIXES)
+    return output_file(path, option, figure_suffixes())
 
 
 def figure_paths(path: str, option: str, name: str) -> Path:
@@ -75,7 +88,8 @@ def figure_paths(path: str, option: str, name: str) -> Path:
     if not suffix:
         return output_directory(path, option)
     # a path with another suffix is a directory whose name contains a dot
-    return output_file(path if suffix in FIGURE_SUFFIXES else f"{path}/{file_name(name)}.png", option, FIGURE_SUFFIXES)
+    known = figure_suffixes()
+    return output_file(path if suffix in known else f"{path}/{file_name(name)}.png", option, known)
 
 
 def file_name(name: str) -> str:

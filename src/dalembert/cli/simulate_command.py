@@ -19,9 +19,9 @@ from dalembert.simulation.integrators.base import listed
 _MAX_ROWS = 40  # rows of the printed table; `--json` and files contain all coordinates
 
 
-def run(arguments: Namespace) -> int:
+def simulate(arguments: Namespace) -> int:
     """Simulate, write the files and print a summary."""
-    tables = [output_files.output_file(path, "--output", output_files.TABLE_SUFFIXES) for path in arguments.output]
+    tables = [output_files.output_file(path, "--output", output_files.table_suffixes()) for path in arguments.output]
     for path in tables:
         dataset.require_writer(path.suffix.lower())
     panels, model = shared.panels(arguments, plot.PANELS), shared.load(arguments)

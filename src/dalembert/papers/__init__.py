@@ -70,8 +70,8 @@ def paper(
         return recipes[number]()
 
     found = (
-        tuple(known.tables[number].filled(number, compute(recipe.tables, number)) for number in selected[0]),
-        tuple(known.figures[number].filled(number, compute(recipe.figures, number)) for number in selected[1]),
+        tuple(known.tables[number].with_computed(number, compute(recipe.tables, number)) for number in selected[0]),
+        tuple(known.figures[number].with_computed(number, compute(recipe.figures, number)) for number in selected[1]),
     )
     judged = (tables is None and figures is None) if claims is None else claims
     verdicts = [each.with_finding(key, recipe.claims[key]()) for key, each in known.claims.items()] if judged else []

@@ -116,8 +116,8 @@ def _biped(at: BodyPoses) -> tuple[Stroke, ...]:
 
 def designed_paths(step: DesignedStep) -> list[FigurePanel]:
     """Figure 12: trunk mass center and swing ankle from the joint angles, and the designed hip and ankle paths as points."""
-    few, sparse = slice(None, None, 20), slice(None, None, 200)
-    t, states = step.t[few], [pose_bodies(step.model, q) for q in step.q[:, few].T]
+    samples, sparse = slice(None, None, 20), slice(None, None, 200)
+    t, states = step.t[samples], [pose_bodies(step.model, q) for q in step.q[:, samples].T]
     trunk = _forward_up(np.array([at.center("trunk") for at in states]))
     ankle = _forward_up(np.array([at.points("swing-ankle", [(0, 0, 0)])[0] for at in states]))
     dots = step.t[sparse]
@@ -138,28 +138,28 @@ def designed_joints(step: DesignedStep) -> list[FigurePanel]:
     """Figure 13, and ReDySim's controlled run at the six printed times."""
     redysim = published("denoc")["biped"]
     known, times = np.array(redysim["q"]).T, np.array(redysim["t"])
-    few = step.t[::20]
-    curves = {"designed": step.q[:, ::20], "controlled": step.controlled(few)}
-    return _by_joint("θ", "rad", few, curves, (times, known))
+    samples = step.t[::20]
+    curves = {"designed": step.q[:, ::20], "controlled": step.controlled(samples)}
+    return _by_joint("θ", "rad", samples, curves, (times, known))
 
 
 def designed_torques(step: DesignedStep) -> list[FigurePanel]:
     """Figure 14."""
-    few = slice(None, None, 10)
-    curves = {"of the design": step.torques[:, few], "with ReDySim's errors": step.redysim_torques[:, few]}
-    return _by_joint("τ", "N·m", step.t[few], curves)
+    samples = slice(None, None, 10)
+    curves = {"of the design": step.torques[:, samples], "with ReDySim's errors": step.redysim_torques[:, samples]}
+    return _by_joint("τ", "N·m", step.t[samples], curves)
 
 
 def left_design(step: DesignedStep) -> list[FigurePanel]:
     """Figure 15: open-loop simulation with the torques of Figure 14."""
-    few = step.t[::20]
-    slipped, right = (step.open_loop(torques, few) for torques in (step.redysim_torques, step.torques))
+    samples = step.t[::20]
+    slipped, right = (step.open_loop(torques, samples) for torques in (step.redysim_torques, step.torques))
     curves = {
         "desired": step.q[:, ::20],
         "simulated, with ReDySim's errors": slipped,
         "simulated, torques of the design": right,
     }
-    return _by_joint("θ", "rad", few, curves)
+    return _by_joint("θ", "rad", samples, curves)
 
 
 def _by_joint(

@@ -206,14 +206,15 @@ def links_of(model: Elements, q: np.ndarray, qd: np.ndarray, *, at_joints: bool 
     parents = tuple(names.index(body.parent) if body.parent in names else -1 for body in model.bodies)
     origins, C = _array([body.p_WJ for body in bodies]), _array([body.p_WG for body in bodies])
     about = [_array(body.R_WB) @ _array(body.D[:, i]) for i, body in enumerate(bodies)]
-    turns = tuple(bool(np.any(axis)) for axis in about)
+    is_revolute = tuple(bool(np.any(axis)) for axis in about)
     axes = [
-        axis if turn else _array(bodies[i].B[:, i]) for i, (axis, turn) in enumerate(zip(about, turns, strict=True))
+        axis if revolute else _array(bodies[i].B[:, i])
+        for i, (axis, revolute) in enumerate(zip(about, is_revolute, strict=True))
     ]
     inertias = [_array(body.R_WB) @ _array(body.inertia) @ _array(body.R_WB).T for body in bodies]
     return Links(
         parents,
-        turns,
+        is_revolute,
         np.array(axes),
         origins,
         C,

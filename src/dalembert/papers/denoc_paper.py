@@ -71,9 +71,9 @@ def _gains() -> dict[str, list[float]]:
 def _fewest_operations() -> ClaimResult:
     """Compare with I of composite bodies and Cholesky factorization, the only alternative computed here."""
     gains = _gains()
-    texts = "; ".join(f"({letter}) {', '.join(f'{gain:.2f}' for gain in of)}" for letter, of in gains.items())
+    values = "; ".join(f"({letter}) {', '.join(f'{gain:.2f}' for gain in of)}" for letter, of in gains.items())
     sizes = ", ".join(map(str, figures.SIZES))
-    words = f"ratio of operations, composite bodies with Cholesky to recursion, n = {sizes}: {texts}."
+    words = f"ratio of operations, composite bodies with Cholesky to recursion, n = {sizes}: {values}."
     return ClaimResult(
         min(map(min, gains.values())) > 1, f"{words} Other algorithms of the literature are not computed here."
     )
@@ -82,9 +82,9 @@ def _fewest_operations() -> ClaimResult:
 def _gain_of_axes() -> ClaimResult:
     """Compare the gain of the recursion for joints of 1, 2 and 3 axes at the largest size."""
     last = {letter: of[-1] for letter, of in _gains().items()}
-    texts = ", ".join(f"{count} axes {last[letter]:.2f}" for letter, count in (("a", 1), ("b", 2), ("c", 3)))
+    values = ", ".join(f"{count} axes {last[letter]:.2f}" for letter, count in (("a", 1), ("b", 2), ("c", 3)))
     return ClaimResult(
-        last["a"] < last["b"] < last["c"], f"gain over composite bodies, n = {figures.SIZES[-1]}: {texts}."
+        last["a"] < last["b"] < last["c"], f"gain over composite bodies, n = {figures.SIZES[-1]}: {values}."
     )
 
 

@@ -70,9 +70,9 @@ def body(paper: Paper, drawn: Mapping[str, bytes]) -> str:
 def _claims(paper: Paper) -> str:
     lines = [_row(["claim", "in the paper", "measured in this run", "verdict"], "th")]
     for claim in paper.claims:
-        texts = "".join(f"<td>{escape(text)}</td>" for text in (claim.text, claim.location, claim.finding.measured))
+        strings = "".join(f"<td>{escape(text)}</td>" for text in (claim.text, claim.location, claim.finding.measured))
         mark = "n" if claim.finding.reproduced else "open"
-        lines.append(f'<tr>{texts}<td class="{mark}">{escape(claim.verdict)}</td></tr>')
+        lines.append(f'<tr>{strings}<td class="{mark}">{escape(claim.verdict)}</td></tr>')
     return "<h2>Claims of the paper</h2>\n<table>" + "\n".join(lines) + "</table>"
 
 
@@ -82,8 +82,8 @@ def _table(table: ComparedTable) -> str:
     lines, last = [_row(head, "th")], ""
     for cell in table.cells:
         first = cell.row != last
-        texts = [cell.row if first else "", *([cell.column] if named else []), cell.printed_text, cell.computed_text]
-        cells = "".join(f'<td class="n">{escape(text)}</td>' for text in texts)
+        strings = [cell.row if first else "", *([cell.column] if named else []), cell.printed_text, cell.computed_text]
+        cells = "".join(f'<td class="n">{escape(text)}</td>' for text in strings)
         mark = "n" if not cell.compared or cell.same else "off" if cell.explained else "open"
         cells += f'<td class="{mark}">{escape(cell.deviation_text)}</td><td>{escape(cell.note_letter)}</td>'
         begins = ' class="first"' if first else ""
@@ -100,8 +100,8 @@ def _figure(figure: Figure, picture: bytes) -> str:
     return f"<h2>{escape(figure.label)}. {escape(figure.caption)}</h2>\n{image}{deviation}{_below(figure.notes, figure.commands)}"
 
 
-def _row(texts: Sequence[str], tag: str) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts) + "</tr>"
+def _row(strings: Sequence[str], tag: str) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in strings) + "</tr>"
 
 
 def _below(notes: Sequence[Note], commands: Sequence[str]) -> str:

@@ -39,15 +39,15 @@ def recipe() -> Recipe:
 
 def _fewest() -> ClaimResult:
     """Compare the number of differential equations (2.7) with the degrees of freedom, and with that with multipliers."""
-    texts, holds = [], True
+    differences, holds = [], True
     for model in EXAMPLES.values():
         equations, freedoms = dl.derive(model, "phong"), dl.mobility(model).degrees_of_freedom
         s, n = equations.constraint_matrix.shape
         holds = holds and equations.n_dynamic == freedoms == n - s
-        texts.append(
+        differences.append(
             f"{model}: {equations.n_dynamic} differential equations and {s} constraints, {n + s} with multipliers"
         )
-    return ClaimResult(holds, "; ".join(texts) + ".")
+    return ClaimResult(holds, "; ".join(differences) + ".")
 
 
 def _reactions() -> ClaimResult:
@@ -58,8 +58,10 @@ def _reactions() -> ClaimResult:
         at = random_states.consistent_states(phong.model, 20)
         found, known = (each.reactions(at.q, at.qd, at.t) for each in (phong, lagrange))
         gaps[name] = relative_difference(found, known)
-    texts = ", ".join(f"{name} {gap:.0e}" for name, gap in gaps.items())
-    return ClaimResult(max(gaps.values()) < 1e-9, f"largest relative difference from Aᵀλ at 20 random states: {texts}.")
+    differences = ", ".join(f"{name} {gap:.0e}" for name, gap in gaps.items())
+    return ClaimResult(
+        max(gaps.values()) < 1e-9, f"largest relative difference from Aᵀλ at 20 random states: {differences}."
+    )
 
 
 def _counts() -> Computed:

@@ -165,13 +165,13 @@ def _principle(state: QuasiVelocityState) -> float:
 
 def _gauss(state: QuasiVelocityState) -> float:
     u = state.possible @ np.ones(state.possible.shape[1]) * np.linalg.norm(state.rates)
-    other, least = state.gaussian(state.rates + u), state.gaussian(state.rates)
-    return _relative(other - least - u @ state.M_s @ u, other)  # (3.42)
+    other, minimum = state.gaussian(state.rates + u), state.gaussian(state.rates)
+    return _relative(other - minimum - u @ state.M_s @ u, other)  # (3.42)
 
 
 def _corollary(state: QuasiVelocityState) -> float:
-    least = state.gaussian(state.rates)
-    return _relative(least - state.S_c @ np.linalg.solve(state.M_s, state.S_c), least)  # (3.43)
+    minimum = state.gaussian(state.rates)
+    return _relative(minimum - state.S_c @ np.linalg.solve(state.M_s, state.S_c), minimum)  # (3.43)
 
 
 # section 2

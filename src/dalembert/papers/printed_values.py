@@ -103,8 +103,8 @@ class ComparedTable:
                 value,
                 " ".join(k for k, note in notes_with_letters(self.notes) if note.covers(row, column)),
             )
-            for row, texts in self.printed.items()
-            for column, text, value in zip(self.columns, texts, self.computed[row], strict=True)
+            for row, strings in self.printed.items()
+            for column, text, value in zip(self.columns, strings, self.computed[row], strict=True)
             if text or value is not None
         )
 
@@ -377,7 +377,7 @@ class PrintedTable:
     notes: tuple[Note, ...]
     commands: tuple[str, ...]
 
-    def filled(self, number: str, computed: Computed) -> ComparedTable:
+    def with_computed(self, number: str, computed: Computed) -> ComparedTable:
         """Return the table with the computed entries."""
         found = {row: tuple(computed[row]) for row in self.rows}
         return ComparedTable(number, self.caption, self.columns, self.rows, found, self.notes, self.commands)
@@ -391,7 +391,7 @@ class PrintedFigure:
     notes: tuple[Note, ...]
     commands: tuple[str, ...]
 
-    def filled(self, number: str, picture: Picture) -> Figure:
+    def with_computed(self, number: str, picture: Picture) -> Figure:
         """Return the figure with the computed curves and frames."""
         panels = tuple(each for each in picture if isinstance(each, FigurePanel))
         frames = tuple(each for each in picture if isinstance(each, MechanismSnapshot))
@@ -435,7 +435,7 @@ def printed(name: str) -> Printed:
         number: PrintedFigure(each["caption"], _notes(each), tuple(each.get("commands", ())))
         for number, each in data.get("figures", {}).items()
     }
-    claims = {key: PrintedClaim(each["text"], each["place"]) for key, each in data.get("claims", {}).items()}
+    claims = {key: PrintedClaim(each["text"], each["location"]) for key, each in data.get("claims", {}).items()}
     return Printed(data["title"], data["source"], tables, figures, tuple(data.get("remarks", ())), claims)
 
 
@@ -451,7 +451,7 @@ def published(name: str) -> dict[str, Any]:
 
 
 def _table(data: Mapping[str, Any]) -> PrintedTable:
-    rows = {name: tuple(texts) for name, texts in data["rows"].items()}
+    rows = {name: tuple(strings) for name, strings in data["rows"].items()}
     return PrintedTable(data["caption"], tuple(data["columns"]), rows, _notes(data), tuple(data.get("commands", ())))
 
 
@@ -487,7 +487,7 @@ class Claim:
         """Return the claim as a JSON-compatible dict."""
         return {
             "claim": self.text,
-            "place": self.location,
+            "location": self.location,
             "measured": self.finding.measured,
             "reproduced": self.finding.reproduced,
         }
@@ -519,7 +519,7 @@ def check_smallest(
 
     known = {case: [(name, x) for name, x in found.items() if x is not None] for case, found in measured.items()}
     cases = {case: dict(sorted(found, key=lambda item: item[1])) for case, found in known.items()}
-    texts = [f"{case}: {', '.join(f'{name} {text(x)}' for name, x in of.items())}." for case, of in cases.items()]
-    texts += [f"Up to {floor:.0e} is rounding."] if floor else []
-    texts += [f"Differences below {100 * margin:g} % are scatter."] if margin else []
-    return ClaimResult(all(map(holds, cases.values())), " ".join(texts))
+    strings = [f"{case}: {', '.join(f'{name} {text(x)}' for name, x in of.items())}." for case, of in cases.items()]
+    strings += [f"Up to {floor:.0e} is rounding."] if floor else []
+    strings += [f"Differences below {100 * margin:g} % are scatter."] if margin else []
+    return ClaimResult(all(map(holds, cases.values())), " ".join(strings))

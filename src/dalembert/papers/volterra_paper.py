@@ -61,17 +61,17 @@ def recipe() -> Recipe:
 def _claims(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], ClaimResult]]:
     """Return the functions that test the claims of the paper with the runs of Tables 2, 3 and 6."""
 
-    def least(of_row: Callable[[ComparisonRow], float | None], *cases: str) -> ClaimResult:
+    def smallest(of_row: Callable[[ComparisonRow], float | None], *cases: str) -> ClaimResult:
         found = {case: {key: of_row(compared(case)[key]) for key in METHODS} for case in cases or CASES.values()}
         return check_smallest("volterra_reduced", found, floor=_ROUNDING)
 
     return {
         "fewest-equations": _fewest_equations,
-        "least-energy-drift": lambda: least(lambda row: row.energy_error),
-        "least-constraint-drift": lambda: least(lambda row: row.constraint_error, "cart-pendulum"),
-        "least-momentum-drift": lambda: least(lambda row: row.momentum_error),
+        "least-energy-drift": lambda: smallest(lambda row: row.energy_error),
+        "least-constraint-drift": lambda: smallest(lambda row: row.constraint_error, "cart-pendulum"),
+        "least-momentum-drift": lambda: smallest(lambda row: row.momentum_error),
         "no-momentum-drift": partial(_no_drift, compared),
-        "fewest-operations": lambda: least(lambda row: row.operations),
+        "fewest-operations": lambda: smallest(lambda row: row.operations),
         "fastest": partial(_fastest, compared),
     }
 
@@ -85,8 +85,8 @@ def _fewest_equations() -> ClaimResult:
 def _no_drift(compared: Callable[[str], Comparison]) -> ClaimResult:
     """Check that the first ignorable momentum, a parameter of the reduced equations, is constant to rounding."""
     drifts = {case: compared(case)["volterra_reduced"].momentum_error or 0.0 for case in CASES.values()}
-    texts = ", ".join(f"{case} {drift:.1e}" for case, drift in drifts.items())
-    return ClaimResult(max(drifts.values()) < _ROUNDING, f"{texts}; rounding errors would be below {_ROUNDING:.0e}.")
+    values = ", ".join(f"{case} {drift:.1e}" for case, drift in drifts.items())
+    return ClaimResult(max(drifts.values()) < _ROUNDING, f"{values}; rounding errors would be below {_ROUNDING:.0e}.")
 
 
 def _fastest(compared: Callable[[str], Comparison]) -> ClaimResult:

@@ -32,11 +32,11 @@ from dalembert.studio.protocol import Tabs
 MAX_SECONDS = 60.0  # for one upload
 
 
-async def received(request: Request, folder: Folder, slots: asyncio.Semaphore) -> str:
+async def store_upload(request: Request, folder: Folder, slots: asyncio.Semaphore) -> str:
     """Store the file in the body of a request and return its key."""
-    announced = request.headers.get("content-length", "0")
-    if not re.fullmatch(r"[0-9]{1,18}", announced) or int(announced) > MAX_UPLOAD:
-        raise _too_large(announced)
+    declared = request.headers.get("content-length", "0")
+    if not re.fullmatch(r"[0-9]{1,18}", declared) or int(declared) > MAX_UPLOAD:
+        raise _too_large(declared)
     name = request.query_params.get("name", "")
     async with slots:
         key, path = await asyncio.to_thread(folder.new_upload, name)
@@ -99,18 +99,18 @@ class Studio:
         first: Answer | None = None,
         options: Options = Options(),
     ) -> None:
-        """`hosts` and `port` are for the guard; `first` is the initial content of a new tab, see `server.opened`."""
+        """`hosts` and `port` are for the guard; `first` is the initial content of a new tab, see `server.initial_content`."""
         self.folder = Folder(root)
         self.quick = Workers(self.folder.root, 2, options.quick_seconds, options.memory)
         self.long = Workers(self.folder.root, options.workers, options.seconds, options.memory, patient=True)
         self._tabs = Tabs(self.folder, self.quick, self.long, first or {})
-        self._receiving = asyncio.Semaphore(4)  # uploads at once
+        self._upload_slots = asyncio.Semaphore(4)  # uploads at once
         routes = [
             Route("/", self._page),
             Route("/upload", self._upload, methods=["POST"]),
             Route("/{name:str}", self._asset),
             Route("/files/{name:str}", self._file),
-            WebSocketRoute("/talk/{tab:str}", self._talk),
+            WebSocketRoute("/socket/{tab:str}", self._serve_tab),
         ]
         app = Starlette(routes=routes, lifespan=self._lifespan)
         app.router.redirect_slashes = False
@@ -149,15 +149,15 @@ class Studio:
     async def _upload(self, request: Request) -> Response:
         """Store an uploaded file; reading stops at the size limit."""
         try:
-            key = await received(request, self.folder, self._receiving)
+            key = await store_upload(request, self.folder, self._upload_slots)
         except DalembertError as error:
             # do not wait for the rest of the body
             return PlainTextResponse(f"{error}\n", 413, {"connection": "close"})
         return JSONResponse({"key": key})
 
-    async def _talk(self, socket: WebSocket) -> None:
+    async def _serve_tab(self, socket: WebSocket) -> None:
         await socket.accept()
-        await self._tabs.talk(socket, socket.path_params["tab"])
+        await self._tabs.serve(socket, socket.path_params["tab"])
 
 
 _KINDS = {"studio.js": "text/javascript", "studio.css": "text/css", "math.css": "text/css"}

@@ -21,10 +21,10 @@ from dalembert.errors import InputError
 from dalembert.io.files import write_text
 
 OWN = ".dalembert-studio"
-MOST_DRAFTS, MOST_RUNS, MOST_UPLOADS = 50, 40, 20  # older ones are deleted
+MAX_DRAFTS, MAX_RUNS, MAX_UPLOADS = 50, 40, 20  # older ones are deleted
 MAX_DRAFT = 4_000_000  # characters
 MAX_UPLOAD = 20_000_000  # bytes
-LEFT_BEHIND = 86_400.0  # s after which an incomplete file is removed
+STALE_SECONDS = 86_400.0  # after which an incomplete file is removed
 KEY = re.compile(r"[a-z0-9]{8,32}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,150}")
@@ -53,7 +53,7 @@ class Folder:
         """Reserve a file name until `release`; return False if another task has it."""
         mark = self._new_path("names", hashlib.sha256(name.encode()).hexdigest()[:32], "")
         with contextlib.suppress(FileNotFoundError):
-            if now() - mark.stat().st_mtime > LEFT_BEHIND:
+            if now() - mark.stat().st_mtime > STALE_SECONDS:
                 mark.unlink()
         try:
             mark.open("x").close()
@@ -78,7 +78,7 @@ class Folder:
         """Return the folder for temporary files; old files of terminated processes are removed."""
         directory = self._new_path("scratch", "anything", "").parent
         for path, time in _newest(directory):
-            if now() - time > LEFT_BEHIND:
+            if now() - time > STALE_SECONDS:
                 shutil.rmtree(path, ignore_errors=True)
         return directory
 
@@ -95,7 +95,7 @@ class Folder:
         if len(text) > MAX_DRAFT:
             raise InputError(f"the draft has {len(text)} characters. Expected at most {MAX_DRAFT}.")
         write_text(self._new_path("drafts", key, ".json"), text)
-        self._trim("drafts", MOST_DRAFTS)
+        self._trim("drafts", MAX_DRAFTS)
 
     def draft(self, key: str) -> dict[str, Any] | None:
         """Return a draft; None if there is no readable one."""
@@ -109,7 +109,7 @@ class Folder:
     def drafts(self) -> list[dict[str, Any]]:
         """Return key, name and time of all drafts, the newest first."""
         found = [(path, time) for path, time in _newest(self.root / OWN / "drafts") if KEY.fullmatch(path.stem)]
-        named = [(path.stem, self._name(path, time), time) for path, time in found[:MOST_DRAFTS]]
+        named = [(path.stem, self._name(path, time), time) for path, time in found[:MAX_DRAFTS]]
         return [{"key": key, "name": name, "time": time} for key, name, time in named if name is not None]
 
     def _name(self, path: Path, time: float) -> str | None:
@@ -126,7 +126,7 @@ class Folder:
         """Return a new key and path for a run."""
         key = secrets.token_hex(8)
         path = self._new_path("runs", key, ".nc")
-        self._trim("runs", MOST_RUNS - 1)
+        self._trim("runs", MAX_RUNS - 1)
         return key, path
 
     def run(self, key: str) -> Path:
@@ -142,7 +142,7 @@ class Folder:
         """Return a new key and path for an uploaded file; its name is reduced to safe characters."""
         key = secrets.token_hex(8)
         path = self._new_path("uploads", key, f"-{_clean(name.replace(chr(92), '/').rpartition('/')[2])}")
-        self._trim("uploads", MOST_UPLOADS - 1)
+        self._trim("uploads", MAX_UPLOADS - 1)
         return key, path
 
     def upload(self, key: str) -> tuple[str, Path]:
@@ -175,7 +175,7 @@ class Folder:
         for path, time in _newest(self.root / OWN / kind):
             partial = path.name.startswith(".")  # being written, or left by a terminated process
             count += not partial
-            if (count > limit and not partial) or (partial and now() - time > LEFT_BEHIND):
+            if (count > limit and not partial) or (partial and now() - time > STALE_SECONDS):
                 path.unlink(missing_ok=True)
 
 

@@ -10,21 +10,21 @@ from typing import Any
 
 from dalembert.errors import InputError, suggest_name
 
-Tell = Callable[..., None]  # called with the completed fraction, from 0 to 1, and optionally a message
+ReportProgress = Callable[..., None]  # called with the completed fraction, from 0 to 1, and optionally a message
 Answer = dict[str, Any]  # result of a task, sent as JSON
 Toml = Mapping[str, Any]  # as returned by tomllib
-MAX_TEXT = 2_000_000  # characters
+MAX_STRING = 2_000_000  # characters
 MAX_ITEMS = 10_000
 MAX_NAME = 200  # characters
 
 
-class Given:
+class Payload:
     """Named arguments; every getter validates its value and raises `InputError`.
 
-    >>> given = Given({"duration": 2, "name": "arm"})
-    >>> given.number("duration", least=0), given.text("name")
+    >>> payload = Payload({"duration": 2, "name": "arm"})
+    >>> payload.number("duration", minimum=0), payload.string("name")
     (2.0, 'arm')
-    >>> given.number("name")
+    >>> payload.number("name")
     Traceback (most recent call last):
     dalembert.errors.InputError: studio, name: got 'arm'. Expected a number.
     """
@@ -40,24 +40,24 @@ class Given:
     def _wrong(self, name: str, expected: str) -> InputError:
         return InputError(f"studio, {name}: got {_short_repr(self._values.get(name))}. Expected {expected}.")
 
-    def text(self, name: str, default: str | None = None, *, most: int = MAX_TEXT) -> str:
+    def string(self, name: str, default: str | None = None, *, max_length: int = MAX_STRING) -> str:
         """Return a string of bounded length."""
         if name not in self and default is not None:
             return default
         value = self._values.get(name)
-        if not isinstance(value, str) or len(value) > most or not _is_unicode(value):
-            raise self._wrong(name, f"a string of at most {most} characters")
+        if not isinstance(value, str) or len(value) > max_length or not _is_unicode(value):
+            raise self._wrong(name, f"a string of at most {max_length} characters")
         return value
 
     def choice(self, name: str, known: Collection[str], default: str | None = None) -> str:
         """Return one of the known strings."""
-        value = self.text(name, default, most=200)
+        value = self.string(name, default, max_length=200)
         if value not in known:
             raise InputError(f"studio, {name}: got '{value}'. {suggest_name(value, known)}")
         return value
 
     def number(
-        self, name: str, default: float | None = None, *, least: float = -math.inf, most: float = math.inf
+        self, name: str, default: float | None = None, *, minimum: float = -math.inf, maximum: float = math.inf
     ) -> float:
         """Return a finite number within bounds."""
         if name not in self and default is not None:
@@ -65,18 +65,18 @@ class Given:
         value = self._values.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
             raise self._wrong(name, "a number")
-        if not least <= value <= most:
-            raise self._wrong(name, f"a number from {least:g} to {most:g}")
+        if not minimum <= value <= maximum:
+            raise self._wrong(name, f"a number from {minimum:g} to {maximum:g}")
         return float(value)
 
-    def whole(self, name: str, default: int | None = None, *, least: int = 0, most: int = MAX_ITEMS) -> int:
+    def integer(self, name: str, default: int | None = None, *, minimum: int = 0, maximum: int = MAX_ITEMS) -> int:
         """Return an integer within bounds."""
-        value = self.number(name, default, least=least, most=most)
+        value = self.number(name, default, minimum=minimum, maximum=maximum)
         if value != int(value):
             raise self._wrong(name, "an integer")
         return int(value)
 
-    def switch(self, name: str, default: bool = False) -> bool:
+    def boolean(self, name: str, default: bool = False) -> bool:
         """Return a Boolean."""
         value = self._values.get(name, default)
         if not isinstance(value, bool):
@@ -90,7 +90,7 @@ class Given:
             raise self._wrong(name, "numbers by name")
         if any(len(key) > MAX_NAME or not _is_unicode(key) for key in value):
             raise self._wrong(name, f"numbers by names of at most {MAX_NAME} characters")
-        inner = Given(value)
+        inner = Payload(value)
         return {key: inner.number(key) for key in value}
 
     def items(self, name: str) -> list[Any]:
@@ -100,13 +100,13 @@ class Given:
             raise self._wrong(name, f"a list of at most {MAX_ITEMS} items")
         return value
 
-    def rows(self, name: str) -> list[Given]:
+    def rows(self, name: str) -> list[Payload]:
         """Return a list of objects."""
-        return [Given(each) for each in self.items(name)]
+        return [Payload(each) for each in self.items(name)]
 
-    def words(self, name: str, known: Collection[str]) -> list[str]:
+    def choices(self, name: str, known: Collection[str]) -> list[str]:
         """Return a list of known strings."""
-        return [Given({name: each}).choice(name, known) for each in self.items(name)]
+        return [Payload({name: each}).choice(name, known) for each in self.items(name)]
 
 
 def _is_unicode(text: str) -> bool:

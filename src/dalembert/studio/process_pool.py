@@ -27,7 +27,7 @@ from dalembert.studio import tasks
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer
 
-Tell = Callable[[dict[str, object]], None]
+OnProgress = Callable[[dict[str, object]], None]
 MAX_ATTEMPTS = 3  # to find a process that starts a task
 PROGRESS_INTERVAL = 0.1  # s between two progress messages
 MAX_ANSWER = 50_000_000  # bytes
@@ -58,23 +58,23 @@ class Worker(WorkerProcess):
         """Return True if it can run a task."""
         return self._usable and self.exit_code() is None
 
-    async def ask(self, question: bytes, tell: Tell) -> bytes:
-        """Return the answer to a request [task, arguments], both as JSON; report progress to `tell`."""
-        run = asyncio.get_running_loop().run_in_executor
+    async def run(self, request: bytes, progress: OnProgress) -> bytes:
+        """Return the answer to a request [task, arguments], both as JSON; pass progress to `progress`."""
+        submit = asyncio.get_running_loop().run_in_executor
         self._usable, begun = False, False
         try:
-            await run(self._threads, self.connection.send_bytes, question)
+            await submit(self._threads, self.connection.send_bytes, request)
             while True:
-                message = await run(self._threads, self.connection.recv_bytes, 2 * MAX_ANSWER)
+                message = await submit(self._threads, self.connection.recv_bytes, 2 * MAX_ANSWER)
                 if message == BEGUN:
                     begun = True
                 elif message.startswith(b'{"progress"'):
-                    tell(json.loads(message))
+                    progress(json.loads(message))
                 else:
                     self._usable = not message.endswith(LAST)
                     return message
         except CLOSED:
-            reason = await run(self._threads, self.exit_reason)
+            reason = await submit(self._threads, self.exit_reason)
         bound = f"possibly out of memory (its limit is {self._memory / 2**30:g} GB)"
         raise (WorkLost if begun else NotBegun)(f"the worker process has {reason}, {bound}")
 
@@ -85,7 +85,7 @@ class Workers:
     def __init__(self, folder: Path, count: int, seconds: float, memory: int, *, patient: bool = False) -> None:
         self._folder, self._count, self._seconds = folder, count, seconds
         self._memory, self._patient = memory, patient  # patient workers run at a lower priority
-        self._turns = Turns(count)
+        self._scheduler = FairScheduler(count)
         self._idle: list[Worker] = []
         self._busy: list[Worker] = []
         self._starting = 0
@@ -99,13 +99,15 @@ class Workers:
     async def _start_worker(self) -> Worker:
         self._starting += 1
         try:
-            make = asyncio.get_running_loop().run_in_executor(
+            starting = asyncio.get_running_loop().run_in_executor(
                 self._threads, Worker, self._folder, self._memory, self._patient, self._threads
             )
             try:
-                return await asyncio.shield(make)
+                return await asyncio.shield(starting)
             except asyncio.CancelledError:
-                make.add_done_callback(lambda made: made.cancelled() or made.exception() or made.result().close())
+                starting.add_done_callback(
+                    lambda created: created.cancelled() or created.exception() or created.result().close()
+                )
                 raise
             except OSError as error:
                 raise WorkLost(f"no worker process could be started ({error.strerror})") from None
@@ -117,20 +119,20 @@ class Workers:
         """The ids of all processes."""
         return [each.pid for each in (*self._idle, *self._busy)]
 
-    async def ask(self, tab: str, question: bytes, tell: Tell) -> bytes:
+    async def run(self, tab: str, request: bytes, progress: OnProgress) -> bytes:
         """Return the answer to a request; a worker whose task is cancelled, times out or is lost is replaced."""
-        async with self._turns.place(tab):
+        async with self._scheduler.slot(tab):
             for _ in range(MAX_ATTEMPTS - 1):
                 with contextlib.suppress(NotBegun):
-                    return await self._ask_worker(tab, question, tell)
-            return await self._ask_worker(tab, question, tell)
+                    return await self._run_on_worker(tab, request, progress)
+            return await self._run_on_worker(tab, request, progress)
 
-    async def _ask_worker(self, tab: str, question: bytes, tell: Tell) -> bytes:
+    async def _run_on_worker(self, tab: str, request: bytes, progress: OnProgress) -> bytes:
         chosen = await self._choose_worker(tab)
         self._busy.append(chosen)
         try:
             async with asyncio.timeout(self._seconds):
-                return await chosen.ask(question, tell)
+                return await chosen.run(request, progress)
         except TimeoutError:
             raise WorkLost(f"this took longer than {self._seconds:g} s and was stopped") from None
         finally:
@@ -171,7 +173,7 @@ class Workers:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class Turns:
+class FairScheduler:
     """Fair scheduler of task slots: tabs take turns, and a tab that has a slot never gets the last free one."""
 
     def __init__(self, slots: int) -> None:
@@ -184,7 +186,7 @@ class Turns:
         return free > 1 or (free == 1 and (self._slots == 1 or not self._running[tab]))
 
     @asynccontextmanager
-    async def place(self, tab: str) -> AsyncIterator[None]:
+    async def slot(self, tab: str) -> AsyncIterator[None]:
         """Wait for a slot for one task of a tab."""
         if tab not in self._waiting and self._may_start(tab):
             self._running[tab] += 1
@@ -196,12 +198,12 @@ class Turns:
             self._leave(tab)
 
     async def _wait_for_slot(self, tab: str) -> None:
-        called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(tab, deque()).append(called)
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(tab, deque()).append(ready)
         try:
-            await called
+            await ready
         except asyncio.CancelledError:
-            if not called.cancelled():  # the slot was assigned at the same time
+            if not ready.cancelled():  # the slot was assigned at the same time
                 self._leave(tab)
             raise
 
@@ -229,46 +231,46 @@ def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
     """Run tasks one after another until the pipe closes, the process is killed, or its memory has grown large."""
     if os.name == "posix":
         os.nice(5 if patient else 0)
-    questions: SimpleQueue[bytes] = SimpleQueue()
-    Thread(target=_listen, args=(pipe, questions), daemon=True).start()
+    requests: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_listen, args=(pipe, requests), daemon=True).start()
     files = Folder(Path(folder))
     tasks.warm_up()
     limit_resources(memory, MAX_FILE)
     last = b""
     while not last:
-        question = questions.get()
+        request = requests.get()
         pipe.send_bytes(BEGUN)
-        answer = _answer(question, files, pipe)
+        answer = _answer(request, files, pipe)
         last = LAST if peak_memory() > memory / 2 else b""  # compiled code is never freed, so the process is replaced
         pipe.send_bytes(answer + last)
 
 
-def _listen(pipe: Connection, questions: SimpleQueue[bytes]) -> None:
+def _listen(pipe: Connection, requests: SimpleQueue[bytes]) -> None:
     """Queue tasks; when the pipe closes, kill the process immediately."""
     while True:
         try:
-            questions.put(pipe.recv_bytes())
+            requests.put(pipe.recv_bytes())
         except CLOSED:
             if os.name == "posix":
                 os.killpg(0, signal.SIGKILL)  # including its child processes
             os._exit(0)
 
 
-def _answer(question: bytes, files: Folder, pipe: Connection) -> bytes:
+def _answer(request: bytes, files: Folder, pipe: Connection) -> bytes:
     """Return the result of a task, or its error, as JSON."""
     last = 0.0
 
-    def tell(fraction: float, words: str = "") -> None:
+    def progress(fraction: float, message: str = "") -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= PROGRESS_INTERVAL or words:
+        if now - last >= PROGRESS_INTERVAL or message:
             last = now
-            pipe.send_bytes(json.dumps({"progress": round(float(fraction), 4), "words": words}).encode())
+            pipe.send_bytes(json.dumps({"progress": round(float(fraction), 4), "message": message}).encode())
 
     try:
-        name, values = json.loads(question)
+        name, values = json.loads(request)
         answer = json.dumps(
-            {"result": tasks.TASKS[name].work(values, files, tell)}, allow_nan=False, separators=(",", ":")
+            {"result": tasks.TASKS[name].work(values, files, progress)}, allow_nan=False, separators=(",", ":")
         ).encode()
         if len(answer) > MAX_ANSWER:
             raise InputError(
@@ -277,23 +279,23 @@ def _answer(question: bytes, files: Folder, pipe: Connection) -> bytes:
             )
         return answer
     except Exception as error:
-        return json.dumps({"error": told(error)}).encode()
+        return json.dumps({"error": error_data(error)}).encode()
 
 
-def told(error: Exception) -> Answer:
+def error_data(error: Exception) -> Answer:
     """Return an error as JSON data: its message and, for model errors, the list of problems."""
     if isinstance(error, ModelError):
         problems = [{"path": p.path, "fact": p.fact, "advice": p.advice} for p in error.problems]
-        return {"kind": "input", "text": str(error), "problems": problems}
+        return {"kind": "input", "message": str(error), "problems": problems}
     if isinstance(error, DalembertError):
-        return {"kind": "input" if isinstance(error, InputError) else "work", "text": str(error)}
+        return {"kind": "input" if isinstance(error, InputError) else "work", "message": str(error)}
     if isinstance(error, MemoryError):
-        words = "Use fewer samples or a smaller model, or start the studio with a larger --memory."
-        return {"kind": "work", "text": f"there is not enough memory for this task. {words}"}
+        advice = "Use fewer samples or a smaller model, or start the studio with a larger --memory."
+        return {"kind": "work", "message": f"there is not enough memory for this task. {advice}"}
     if isinstance(error, OSError):
-        return {"kind": "work", "text": f"{error.filename or 'a file'}: {error.strerror or error}."}
+        return {"kind": "work", "message": f"{error.filename or 'a file'}: {error.strerror or error}."}
     print(f"studio: {type(error).__name__}: {error}", file=sys.stderr)
     return {
         "kind": "defect",
-        "text": f"this is a bug in dalembert, not an error in your model: {type(error).__name__}: {str(error)[:2000]}",
+        "message": f"this is a bug in dalembert, not an error in your model: {type(error).__name__}: {str(error)[:2000]}",
     }

@@ -24,8 +24,8 @@ from dalembert.io.toml_writer import to_toml
 from dalembert.studio.app import Options, Studio
 from dalembert.studio.folder import Folder
 from dalembert.studio.guard import MAX_HEAD
-from dalembert.studio.payload import MAX_TEXT
-from dalembert.studio.process_pool import told
+from dalembert.studio.payload import MAX_STRING
+from dalembert.studio.process_pool import error_data
 from dalembert.studio.protocol import MAX_MESSAGE
 from dalembert.studio.tasks import TASKS
 
@@ -66,30 +66,30 @@ class Prompt(H11Protocol):
             self._header_timeout = None
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens on the port; 0 selects any free port."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise InputError(f"--host: '{host}' is not an address of this machine ({error.strerror}).") from None
-    made = socket.socket(family, kind)
+    server = socket.socket(family, kind)
     if os.name == "posix":  # on Windows the option would let a second program use the same port
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind(address)
-        made.listen(128)
+        server.bind(address)
+        server.listen(128)
     except OSError as error:
-        made.close()
+        server.close()
         raise ComputationError(
             f"studio: port {port} of {host} cannot be used ({error.strerror}). Use another --port, or omit it."
         ) from None
-    return made
+    return server
 
 
-def names(host: str, port: int) -> list[str]:
+def accepted_hosts(host: str, port: int) -> list[str]:
     """Return the host names accepted in the address of a page; the first one is printed.
 
-    >>> names("127.0.0.1", 8080)
+    >>> accepted_hosts("127.0.0.1", 8080)
     ['127.0.0.1:8080', 'localhost:8080', '[::1]:8080']
     """
     printed = socket.gethostname().lower() if host in EVERYWHERE else f"[{host}]" if ":" in host else host.lower()
@@ -110,21 +110,21 @@ def serve(
     """Print the address with the token, as text or as one JSON document, and serve until interrupted."""
     if not os.access(root, os.W_OK):
         raise InputError(f"{root}: the studio cannot write to this folder. Start it in a folder with write permission.")
-    with listening(host, port) as door:
-        number, token = door.getsockname()[1], secrets.token_urlsafe(24)
-        hosts, first = names(host, number), opened(model, Folder(root))
+    with listen(host, port) as listener:
+        number, token = listener.getsockname()[1], secrets.token_urlsafe(24)
+        hosts, first = accepted_hosts(host, number), initial_content(model, Folder(root))
         wide = number if host in EVERYWHERE else None
         studio = Studio(root, token, hosts, port=wide, first=first, options=options)
         address = f"http://{hosts[0]}/{token}/"
         for problem in first["described"]["problems"]:
             print(f"{model}: {problem['path']}: {problem['fact']} {problem['advice']}".rstrip(), file=sys.stderr)
         folder = str(studio.folder.root)
-        opened_at = f"The studio is open at\n\n    {address}\n\nFiles are written to {folder}. End it with Ctrl+C."
-        print(json.dumps({"url": address, "folder": folder}) if as_json else opened_at, flush=True)
+        announcement = f"The studio is open at\n\n    {address}\n\nFiles are written to {folder}. End it with Ctrl+C."
+        print(json.dumps({"url": address, "folder": folder}) if as_json else announcement, flush=True)
         if browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:
-            uvicorn.Server(settings(studio)).run(sockets=[door])
+            uvicorn.Server(settings(studio)).run(sockets=[listener])
         except KeyboardInterrupt:
             if not as_json:
                 print("The studio is closed.")
@@ -150,29 +150,29 @@ def settings(studio: Studio) -> uvicorn.Config:
     )
 
 
-def opened(model: str, folder: Folder) -> dict[str, Any]:
+def initial_content(model: str, folder: Folder) -> dict[str, Any]:
     """Return the source and the description of the first model; raise if there is no such model or its file cannot be read.
 
     A model file may still have problems: the page displays them next to its source.
     """
-    text = _text(model or DEFAULT, folder)
-    if len(text) > MAX_TEXT:
-        raise InputError(f"{model}: the model has {len(text)} characters. Expected at most {MAX_TEXT}.")
+    source = _source(model or DEFAULT, folder)
+    if len(source) > MAX_STRING:
+        raise InputError(f"{model}: the model has {len(source)} characters. Expected at most {MAX_STRING}.")
     try:
-        described = TASKS["describe"].work({"text": text}, folder, _ignore_progress)
+        described = TASKS["describe"].work({"text": source}, folder, _ignore_progress)
     except DalembertError as error:
-        described = {"problems": [{"path": "the model", "fact": told(error)["text"], "advice": ""}]}
-    return {"text": text, "described": described}
+        described = {"problems": [{"path": "the model", "fact": error_data(error)["message"], "advice": ""}]}
+    return {"text": source, "described": described}
 
 
-def _text(model: str, folder: Folder) -> str:
+def _source(model: str, folder: Folder) -> str:
     """Return the TOML source of a model; files in other formats are converted."""
     if model in gallery.names():
         return str(TASKS["example"].work({"name": model}, folder, _ignore_progress)["text"])
     if Path(model).suffix.lower() == ".toml":
-        return read_text(model, MAX_TEXT)
+        return read_text(model, MAX_STRING)
     return to_toml(load.load(model))
 
 
-def _ignore_progress(fraction: float, words: str = "") -> None:
+def _ignore_progress(fraction: float, message: str = "") -> None:
     """Ignore progress."""

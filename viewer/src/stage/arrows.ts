@@ -3,7 +3,7 @@
 import * as THREE from "three";
 import { numbersOf, type ArrowData } from "../data";
 import type { Mechanism } from "../mechanism";
-import { along } from "../motion";
+import { interpolateAt } from "../motion";
 
 export const KINDS: Record<string, { title: string; color: string }> = {
   reaction: { title: "Reactions", color: "#d9525e" },
@@ -18,12 +18,12 @@ interface Drawn { data: ArrowData; point: Float64Array; vector: Float64Array; ob
 export class Arrows {
   readonly group = new THREE.Group();
   private readonly drawn: Drawn[];
-  private readonly way = new THREE.Vector3();
+  private readonly direction = new THREE.Vector3();
 
   constructor(private readonly mechanism: Mechanism, private readonly thickness: number, readonly shown = new Set<string>()) {
     this.drawn = (mechanism.scene.run?.arrows ?? []).map((data) => {
       const object = arrow(KINDS[data.kind]?.color ?? "#888888", data.kind === "torque");
-      object.traverse((part) => { part.renderOrder = 1; }); // over the bodies, as in a free-body diagram
+      object.traverse((part) => { part.renderOrder = 1; }); // in front of the bodies, as in a free-body diagram
       this.group.add(object);
       return { data, point: numbersOf(data.point), vector: numbersOf(data.vector), object };
     });
@@ -31,25 +31,25 @@ export class Arrows {
 
   get kinds(): string[] { return [...new Set(this.drawn.map((each) => each.data.kind))]; }
 
-  /** Arrows at the time of the run; none while the mechanism is moved by hand. */
+  /** Shows the arrows at the current time; none while the user moves the mechanism. */
   refresh(): void {
-    const { motion, time, byHand } = this.mechanism;
-    this.group.visible = motion !== null && !byHand;
-    if (!motion || byHand) return;
+    const { motion, time, isManual } = this.mechanism;
+    this.group.visible = motion !== null && !isManual;
+    if (!motion || isManual) return;
     for (const { data, point, vector, object } of this.drawn) {
-      const at = (values: Float64Array): number[] => [0, 1, 2].map((row) => along(values, motion, row, time));
-      this.way.fromArray(at(vector));
-      const length = this.way.length() * data.scale;
+      const at = (values: Float64Array): number[] => [0, 1, 2].map((row) => interpolateAt(values, motion, row, time));
+      this.direction.fromArray(at(vector));
+      const length = this.direction.length() * data.scale;
       object.visible = this.shown.has(data.kind) && length > 1e-3 * this.thickness;
       if (!object.visible) continue;
       object.position.fromArray(at(point));
-      object.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), this.way.normalize());
+      object.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), this.direction.normalize());
       stretch(object, length, this.thickness);
     }
   }
 }
 
-/** A shaft and one head, for torques two, along z. */
+/** Shaft and head along z; torques have two heads. */
 function arrow(color: string, torque: boolean): THREE.Group {
   const group = new THREE.Group();
   const material = new THREE.MeshStandardMaterial({ color, roughness: 0.5, emissive: color, emissiveIntensity: 0.3, depthTest: false, transparent: true });

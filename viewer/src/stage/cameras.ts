@@ -1,4 +1,4 @@
-// Two cameras, in perspective and from the front, each with its own orbit.
+// Perspective and orthographic camera, each with its own orbit controls.
 
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
@@ -11,19 +11,19 @@ export class Cameras {
   readonly perspective = new THREE.PerspectiveCamera(ANGLE);
   readonly orthographic = new THREE.OrthographicCamera();
   readonly target: THREE.Vector3;
-  private readonly way: THREE.Vector3; // from the target to the eye
+  private readonly direction: THREE.Vector3; // from the target to the eye
   private readonly up: THREE.Vector3;
   private readonly size: number;
-  private readonly moved = new THREE.Vector3(); // how far the body that is followed has gone
+  private readonly moved = new THREE.Vector3(); // displacement of the followed body
   private readonly orbits = new Map<Camera, OrbitControls>();
   private aspect = 1;
-  private touched = false; // whether the reader has chosen a view
+  private touched = false; // the user has changed the view
   camera: Camera;
 
   constructor(private readonly view: SceneData["view"], private readonly canvas: HTMLElement, private readonly changed: () => void) {
     this.target = new THREE.Vector3(...view.target);
     this.up = new THREE.Vector3(...view.up);
-    this.way = new THREE.Vector3(...view.eye).sub(this.target).normalize();
+    this.direction = new THREE.Vector3(...view.eye).sub(this.target).normalize();
     this.size = view.size;
     this.camera = view.planar ? this.orthographic : this.perspective;
     this.use(this.camera);
@@ -32,10 +32,10 @@ export class Cameras {
   get orbit(): OrbitControls { return this.orbits.get(this.camera)!; }
   get flat(): boolean { return this.camera === this.orthographic; }
 
-  /** Sees the scene through one of the cameras. */
+  /** Selects a camera. */
   use(camera: Camera): void {
     this.camera = camera;
-    camera.up.copy(this.up); // before the orbit is made, which keeps it
+    camera.up.copy(this.up); // before the orbit controls, which store it
     if (!this.orbits.has(camera)) this.orbits.set(camera, this.orbitOf(camera));
     this.orbits.forEach((orbit, each) => { orbit.enabled = each === camera; });
     this.fit();
@@ -50,14 +50,14 @@ export class Cameras {
     if (!this.touched) this.fit();
   }
 
-  /** The whole motion in view, as the scene says. */
+  /** Fits the view to the motion, as defined by the scene. */
   fit(): void {
     this.touched = false;
     const { camera, orbit } = this, narrow = Math.min(1, this.aspect);
     const radius = (0.5 * this.size) / narrow;
-    const way = this.flatEye();
+    const direction = this.flatEye();
     orbit.target.copy(this.target).add(this.moved);
-    camera.position.copy(orbit.target).addScaledVector(way, radius / Math.sin(THREE.MathUtils.degToRad(ANGLE / 2)));
+    camera.position.copy(orbit.target).addScaledVector(direction, radius / Math.sin(THREE.MathUtils.degToRad(ANGLE / 2)));
     camera.near = 0.01 * this.size;
     camera.far = 60 * radius;
     if (camera instanceof THREE.OrthographicCamera) {
@@ -69,7 +69,7 @@ export class Cameras {
     this.changed();
   }
 
-  /** Goes along with a body that has moved so far from its start. */
+  /** Follows a body by its displacement. */
   follow(moved: THREE.Vector3): void {
     const step = moved.clone().sub(this.moved);
     this.moved.copy(moved);
@@ -78,14 +78,14 @@ export class Cameras {
     this.orbit.update();
   }
 
-  /** Hears the pointer no more. */
+  /** Removes the event listeners. */
   end(): void { this.orbits.forEach((orbit) => orbit.dispose()); }
 
-  /** From the front for a plane model in its plane, aslant when it is seen in perspective. */
+  /** Direction of the view: normal to the plane of a planar model, oblique in perspective. */
   private flatEye(): THREE.Vector3 {
-    if (!this.view.planar || this.flat) return this.way;
-    const side = new THREE.Vector3().crossVectors(this.up, this.way);
-    return this.way.clone().addScaledVector(side, 0.55).addScaledVector(this.up, 0.35).normalize();
+    if (!this.view.planar || this.flat) return this.direction;
+    const side = new THREE.Vector3().crossVectors(this.up, this.direction);
+    return this.direction.clone().addScaledVector(side, 0.55).addScaledVector(this.up, 0.35).normalize();
   }
 
   private orbitOf(camera: Camera): OrbitControls {

@@ -24,10 +24,10 @@ export class Cords {
 
   refresh(): void {
     for (const { cord, bodies, object } of this.drawn) {
-      const [from, to] = bodies.map((body, i) => placed(this.mechanism.placeOf(body), cord.points[i]));
-      const way = to.sub(from), length = Math.max(way.length(), 1e-9);
+      const [from, to] = bodies.map((body, i) => worldPoint(this.mechanism.poseOf(body), cord.points[i]));
+      const direction = to.sub(from), length = Math.max(direction.length(), 1e-9);
       object.position.copy(from);
-      object.quaternion.setFromUnitVectors(AXIS, way.divideScalar(length));
+      object.quaternion.setFromUnitVectors(AXIS, direction.divideScalar(length));
       object.scale.set(this.width, this.width, length);
     }
   }
@@ -43,6 +43,6 @@ function coil(): number[] {
   return [...points, 0, 0, 0.9, 0, 0, 1];
 }
 
-function placed(p: ArrayLike<number>, [x, y, z]: number[]): THREE.Vector3 {
+function worldPoint(p: ArrayLike<number>, [x, y, z]: number[]): THREE.Vector3 {
   return new THREE.Vector3(...[0, 1, 2].map((r) => p[r] + p[3 + 3 * r] * x + p[4 + 3 * r] * y + p[5 + 3 * r] * z));
 }

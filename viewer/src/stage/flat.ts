@@ -1,4 +1,4 @@
-// Without WebGL: the edges of all bodies on a plain canvas, seen by the same camera.
+// Renderer without WebGL: draws the edges of all bodies on a 2D canvas.
 
 import * as THREE from "three";
 
@@ -41,11 +41,11 @@ export class Flat {
     return found;
   }
 
-  private stroke(pen: CanvasRenderingContext2D, ends: Float32Array, place: THREE.Matrix4, camera: THREE.Camera): void {
+  private stroke(pen: CanvasRenderingContext2D, ends: Float32Array, pose: THREE.Matrix4, camera: THREE.Camera): void {
     const { width, height } = this.domElement, point = new THREE.Vector3();
     pen.beginPath();
     for (let i = 0; i < ends.length; i += 3) {
-      point.fromArray(ends, i).applyMatrix4(place).project(camera);
+      point.fromArray(ends, i).applyMatrix4(pose).project(camera);
       const x = (0.5 + point.x / 2) * width, y = (0.5 - point.y / 2) * height;
       if (i % 6 === 0) pen.moveTo(x, y); else pen.lineTo(x, y);
     }

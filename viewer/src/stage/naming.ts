@@ -1,10 +1,10 @@
-// The name of the body under the pointer.
+// Label with the name of the body under the pointer.
 
 import * as THREE from "three";
 import { element } from "../dom";
 import type { Cameras } from "./cameras";
 
-/** A label beside the pointer that names what it rests on; a click there is told as the event "body". */
+/** Label with the name of the body under the pointer; a click on a body dispatches the event "body". */
 export function namer(canvas: HTMLElement, bodiesOf: () => THREE.Object3D[], cameras: Cameras): HTMLElement {
   const label = element("div", { class: "name-tag" }), ray = new THREE.Raycaster();
   ray.params.Line2 = { threshold: 4 };

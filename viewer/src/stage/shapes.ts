@@ -1,4 +1,4 @@
-// Bodies as objects of three.js.
+// Bodies as three.js objects.
 
 import * as THREE from "three";
 import { LineSegments2 } from "three/examples/jsm/lines/LineSegments2.js";
@@ -9,8 +9,8 @@ import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeome
 import { toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import { numbersOf, type Body, type SceneData, type Shape } from "../data";
 
-const SCREEN = 700; // pixels that a scene is high, roughly
-const CREASE = Math.PI / 6; // edges of meshes that turn more are sharp
+const SCREEN = 700; // approximate height of a scene in pixels
+const CREASE = Math.PI / 6; // edges of meshes with a larger angle are sharp
 const AXES = ["#e5484d", "#30a46c", "#3e7bfa"];
 
 /** A body with all its shapes; its pose is set by the stage, which has a floor of its own in space instead of lines. */
@@ -60,7 +60,7 @@ function materialOf(shape: Shape): THREE.Material {
   });
 }
 
-/** The solid of a shape about its own centre; round ones along z. */
+/** The solid of a shape about its own center; round ones along z. */
 function geometryOf(shape: Shape): THREE.BufferGeometry {
   const [a, b, c] = shape.size;
   switch (shape.kind) {
@@ -83,7 +83,7 @@ function meshed(shape: Shape): THREE.BufferGeometry {
   return toCreasedNormals(geometry, CREASE);
 }
 
-/** Three axes, drawn over everything: x red, y green, z blue. */
+/** Three axes, drawn in front of everything: x red, y green, z blue. */
 export function frame(length: number): THREE.Object3D {
   const group = new THREE.Group();
   AXES.forEach((color, i) => {

@@ -17,7 +17,7 @@ const MARKED = "#1d4ed8";
 
 export class Stage {
   readonly cameras: Cameras;
-  readonly solid: boolean; // whether there is WebGL
+  readonly solid: boolean; // WebGL is available
   private readonly renderer: THREE.WebGLRenderer | Flat;
   private readonly scene = new THREE.Scene();
   private drawn: Drawn;
@@ -29,11 +29,11 @@ export class Stage {
   private waiting = 0;
   private begun = false;
 
-  constructor(private readonly place: HTMLElement, private readonly mechanism: Mechanism) {
+  constructor(private readonly container: HTMLElement, private readonly mechanism: Mechanism) {
     const { view } = mechanism.scene;
     this.solid = hasWebGL();
     this.renderer = this.solid ? rendererOf() : new Flat();
-    place.prepend(this.renderer.domElement);
+    container.prepend(this.renderer.domElement);
     this.renderer.domElement.setAttribute("role", "img");
     this.renderer.domElement.setAttribute("aria-label", `The mechanism ${mechanism.scene.model.name}`);
     this.cameras = new Cameras(view, this.renderer.domElement, () => this.ask());
@@ -41,12 +41,12 @@ export class Stage {
     this.ground = this.grounded();
     this.lit();
     this.scene.add(this.ground.group, this.lights, this.drawn.group);
-    if (this.solid) place.append(namer(this.renderer.domElement, () => this.drawn.bodies.slice(1), this.cameras));
+    if (this.solid) container.append(namer(this.renderer.domElement, () => this.drawn.bodies.slice(1), this.cameras));
     this.followed = view.follow ? mechanism.bodyIndex(view.follow) : 0;
-    this.start = this.placeOf(this.followed);
+    this.start = this.poseOf(this.followed);
     mechanism.watch(() => this.refresh());
     mechanism.watchScene(() => this.renew());
-    this.sizes.observe(place);
+    this.sizes.observe(container);
     this.resize();
     this.refresh();
   }
@@ -54,20 +54,20 @@ export class Stage {
   get arrows(): Arrows { return this.drawn.arrows; }
   get trails(): Trails { return this.drawn.trails; }
 
-  /** Colours of a theme. */
+  /** Colors of a theme. */
   paint({ background, grid, strength, shadow }: Paint): void {
     this.scene.background = new THREE.Color(background);
     this.ground.paint(grid, strength, shadow);
     this.ask();
   }
 
-  /** The axes of all bodies and of the world. */
+  /** Shows the axes of all bodies and of the world. */
   showAxes(on: boolean): void {
     for (const each of this.drawn.axes) each.visible = on;
     this.ask();
   }
 
-  /** Other shapes, arrows and trails on the same canvas, seen as before. */
+  /** Replaces shapes, arrows and trails on the same canvas; the view is preserved. */
   private renew(): void {
     const { arrows, trails, axes, group } = this.drawn;
     this.drawn = drawnOf(this.mechanism, arrows.shown);
@@ -78,7 +78,7 @@ export class Stage {
     group.traverse((each) => { if (each instanceof THREE.Mesh) each.geometry.dispose(); });
   }
 
-  /** Makes a body shine, or none. */
+  /** Highlights a body, or none. */
   mark(name: string | null): void {
     for (const body of this.drawn.bodies) {
       body.traverse((each) => {
@@ -90,14 +90,14 @@ export class Stage {
 
   get canvas(): HTMLCanvasElement { return this.renderer.domElement; }
 
-  /** Draws something else, too, until the function that comes back is called. */
+  /** Adds an object to the scene; returns a function that removes it. */
   add(object: THREE.Object3D): () => void {
     this.scene.add(object);
     this.ask();
     return () => { this.scene.remove(object); this.ask(); };
   }
 
-  /** The body under the pointer and where it is hit; null where there is none. */
+  /** Body and point under the pointer; null if there is none. */
   pick({ clientX, clientY }: { clientX: number; clientY: number }): { body: number; at: THREE.Vector3 } | null {
     const { left, top, width, height } = this.canvas.getBoundingClientRect(), ray = new THREE.Raycaster();
     ray.params.Line2 = { threshold: 4 };
@@ -109,13 +109,13 @@ export class Stage {
     return null;
   }
 
-  /** The picture now. */
+  /** Current picture as a data URL. */
   snapshot(): string {
     this.draw();
     return this.renderer.domElement.toDataURL("image/png");
   }
 
-  /** Gives back what the graphics hold; nothing is drawn any more. */
+  /** Releases the graphics resources. */
   end(): void {
     cancelAnimationFrame(this.waiting);
     this.sizes.disconnect();
@@ -123,7 +123,7 @@ export class Stage {
     this.renderer.domElement.remove();
     if (this.renderer instanceof Flat) return;
     this.renderer.dispose();
-    this.renderer.forceContextLoss(); // a page has few contexts
+    this.renderer.forceContextLoss(); // the number of contexts per page is limited
   }
 
   /** Draws before the next frame. */
@@ -134,12 +134,12 @@ export class Stage {
   refresh(): void {
     const { bodies, arrows, trails, cords } = this.drawn;
     bodies.forEach((body, i) => {
-      const [x, y, z, ...r] = Array.from(this.mechanism.placeOf(i));
+      const [x, y, z, ...r] = Array.from(this.mechanism.poseOf(i));
       body.matrix.set(r[0], r[1], r[2], x, r[3], r[4], r[5], y, r[6], r[7], r[8], z, 0, 0, 0, 1);
       body.matrixWorldNeedsUpdate = true;
     });
     if (this.followed) {
-      const moved = this.placeOf(this.followed).sub(this.start);
+      const moved = this.poseOf(this.followed).sub(this.start);
       this.cameras.follow(moved);
       this.ground.follow(moved);
       this.lights.position.copy(moved);
@@ -158,7 +158,7 @@ export class Stage {
   }
 
   private resize(): void {
-    const { clientWidth: width, clientHeight: height } = this.place, ratio = Math.min(window.devicePixelRatio, 2);
+    const { clientWidth: width, clientHeight: height } = this.container, ratio = Math.min(window.devicePixelRatio, 2);
     const { width: columns, height: rows } = this.renderer.domElement;
     if (!width || !height || (columns === Math.floor(width * ratio) && rows === Math.floor(height * ratio))) return;
     this.renderer.setPixelRatio(ratio);
@@ -167,12 +167,12 @@ export class Stage {
     if (this.begun) this.draw(); // at once: the canvas is empty now
   }
 
-  private placeOf(body: number): THREE.Vector3 {
-    const p = this.mechanism.placeOf(body);
+  private poseOf(body: number): THREE.Vector3 {
+    const p = this.mechanism.poseOf(body);
     return new THREE.Vector3(p[0], p[1], p[2]);
   }
 
-  /** A floor under the mechanism, or a wall behind it where it is seen from the front. */
+  /** Floor below the mechanism, or a wall behind it in the orthographic view. */
   private grounded(): Ground {
     const { view } = this.mechanism.scene;
     const normal = view.planar ? new THREE.Vector3(...view.eye).sub(this.cameras.target).normalize() : new THREE.Vector3(...view.up).normalize();
@@ -181,7 +181,7 @@ export class Stage {
     return new Ground(at.addScaledVector(normal, depth - at.dot(normal)), normal, view.size);
   }
 
-  /** The key light from the upper left with shadows, a weak one against it, and light from all around. */
+  /** Key light from the upper left with shadows, fill light, and ambient light. */
   private lit(): void {
     const { up, eye, size, planar } = this.mechanism.scene.view, { target } = this.cameras;
     const high = new THREE.Vector3(...up).normalize(), front = new THREE.Vector3(...eye).sub(target).normalize();

@@ -1,11 +1,11 @@
-// Paths of points along a run: all of it faint, what has passed strong.
+// Paths of points during a run: the whole path faint, the part up to the current time strong.
 
 import * as THREE from "three";
 import type { Line2 } from "three/examples/jsm/lines/Line2.js";
 import type { Mechanism } from "../mechanism";
 import { wire } from "./shapes";
 
-const FEWEST = 1200, MOST = 6000; // points of a path
+const MIN_POINTS = 1200, MAX_POINTS = 6000; // points of a path
 
 export class Trails {
   readonly group = new THREE.Group();
@@ -15,7 +15,7 @@ export class Trails {
   constructor(private readonly mechanism: Mechanism) {
     const { scene, motion } = mechanism;
     const begin = motion?.begin ?? 0, end = motion?.end ?? 0;
-    const steps = Math.min(Math.max(3 * (motion?.t.length ?? 0), FEWEST), MOST);
+    const steps = Math.min(Math.max(3 * (motion?.t.length ?? 0), MIN_POINTS), MAX_POINTS);
     this.times = Float64Array.from({ length: steps + 1 }, (_, i) => begin + ((end - begin) * i) / steps);
     if (!motion || !scene.trails.length) return;
     const points = scene.trails.map(({ body, point }) => ({ body: mechanism.bodyIndex(body), point }));
@@ -27,10 +27,10 @@ export class Trails {
   }
 
   refresh(): void {
-    const { byHand, time } = this.mechanism, steps = this.times.length - 1, begin = this.times[0], end = this.times[steps];
+    const { isManual, time } = this.mechanism, steps = this.times.length - 1, begin = this.times[0], end = this.times[steps];
     const count = end > begin ? Math.round((steps * (time - begin)) / (end - begin)) : 0;
     for (const line of this.passed) {
-      line.visible = !byHand && count > 0;
+      line.visible = !isManual && count > 0;
       line.geometry.instanceCount = count;
     }
   }

@@ -1,51 +1,51 @@
-// The model that is worked on: its text, the way back, what the server understood of it; kept on the server while one types.
+// The edited model: its source, undo history and description by the server; saved on the server while the user types.
 
 import type { SceneData } from "../data";
 import type { Outline } from "./describe/format";
-import type { Link, Problem } from "./link";
+import type { Connection, Problem } from "./connection";
 
 export interface Parameter { name: string; value: number; unit: string; text: string }
 export interface Described {
   problems: Problem[]; name?: string; parameters?: Parameter[]; duration?: number; scene?: SceneData | null;
-  outline?: Outline | null; // what forms show; null where the text is no TOML
+  outline?: Outline | null; // values for the forms; null if the source is not valid TOML
 }
-export interface Kept { name: string; text: string; settings: Record<string, unknown> }
+export interface SavedDraft { name: string; text: string; settings: Record<string, unknown> }
 
-const WAIT = 250; // ms after the last key before the text is looked at
-const MOST = 200; // steps back
-const TOGETHER = 700; // ms within which changes by the same hand are one step
+const DESCRIBE_DELAY = 250; // ms after the last key
+const MAX_UNDO = 200; // steps
+const MERGE_INTERVAL = 700; // ms within which changes of the same origin are one undo step
 
 export class Draft {
   text = "";
   run = ""; // the key of the last run of this model
   described: Described = { problems: [] };
-  readonly settings: Record<string, unknown> = {}; // of rooms, by their names
+  readonly settings: Record<string, unknown> = {}; // of tabs, by name
   private past: string[] = [];
   private future: string[] = [];
   private timer = 0;
-  private touched = false; // whether there is something to keep
-  private asked = 0;
+  private changed = false; // there is something to save
+  private requests = 0;
   private last = { origin: null as unknown, time: 0 };
   private readonly onText: ((text: string, origin: unknown) => void)[] = [];
   private readonly onDescribed: ((found: Described) => void)[] = [];
 
-  constructor(private readonly link: Link) {}
+  constructor(private readonly connection: Connection) {}
 
   get name(): string { return this.described.name ?? (this.settings["name"] as string | undefined) ?? "model"; }
-  get sound(): boolean { return this.described.scene !== undefined && this.described.problems.length === 0; }
+  get isValid(): boolean { return this.described.scene !== undefined && this.described.problems.length === 0; }
   get canUndo(): boolean { return this.past.length > 0; }
   get canRedo(): boolean { return this.future.length > 0; }
 
-  /** Calls back when the text has changed; `origin` is who changed it. */
+  /** Calls back when the source has changed; `origin` is the component that changed it. */
   watchText(listener: (text: string, origin: unknown) => void): void { this.onText.push(listener); }
-  /** Calls back when the server has looked at the text. */
+  /** Calls back when the server has described the source. */
   watch(listener: (found: Described) => void): void { this.onDescribed.push(listener); }
 
-  /** A new text, which can be taken back. */
+  /** Changes the source; can be undone. */
   change(text: string, origin: unknown = null): void {
     if (text === this.text) return;
-    const now = performance.now(), same = origin !== null && origin === this.last.origin && now - this.last.time < TOGETHER;
-    if (!same || !this.past.length) this.past = [...this.past.slice(1 - MOST), this.text];
+    const now = performance.now(), same = origin !== null && origin === this.last.origin && now - this.last.time < MERGE_INTERVAL;
+    if (!same || !this.past.length) this.past = [...this.past.slice(1 - MAX_UNDO), this.text];
     this.last = { origin, time: now };
     this.future = [];
     this.set(text, origin);
@@ -66,52 +66,52 @@ export class Draft {
     this.set(text, null);
   }
 
-  /** What was kept of an earlier time. */
-  restore(kept: Kept): void {
-    Object.assign(this.settings, kept.settings);
-    this.set(kept.text, null, 0);
+  /** Restores a saved draft. */
+  restore(saved: SavedDraft): void {
+    Object.assign(this.settings, saved.settings);
+    this.set(saved.text, null, 0);
   }
 
-  /** A text that has been looked at already; it is kept when it is changed. */
+  /** Sets a source with its description; it is saved when it is changed. */
   begin(text: string, found: Described): void {
     this.set(text, null);
     window.clearTimeout(this.timer);
-    this.touched = false;
+    this.changed = false;
     this.described = found;
     this.onDescribed.forEach((each) => each(found));
   }
 
-  /** Remembers a choice of a room. */
-  keep(room: string, choice: unknown): void {
-    this.settings[room] = choice;
-    this.touched = true;
+  /** Saves a setting of a tab. */
+  saveSetting(tab: string, value: unknown): void {
+    this.settings[tab] = value;
+    this.changed = true;
     this.save();
   }
 
-  private set(text: string, origin: unknown, wait = WAIT): void {
+  private set(text: string, origin: unknown, wait = DESCRIBE_DELAY): void {
     this.text = text;
-    this.touched = true;
+    this.changed = true;
     this.run = "";
     this.onText.forEach((each) => each(text, origin));
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.save(); void this.look(); }, wait);
+    this.timer = window.setTimeout(() => { this.save(); void this.describe(); }, wait);
   }
 
-  /** Keeps all on the server. */
+  /** Saves the draft on the server. */
   save(): void {
-    if (this.touched) this.link.save({ name: this.name, text: this.text, settings: this.settings } satisfies Kept);
+    if (this.changed) this.connection.save({ name: this.name, text: this.text, settings: this.settings } satisfies SavedDraft);
   }
 
-  private async look(): Promise<void> {
-    const number = ++this.asked;
+  private async describe(): Promise<void> {
+    const number = ++this.requests;
     try {
-      const found = await this.link.ask<Described>("describe", { text: this.text }).answer;
-      if (number !== this.asked) return; // somebody has typed on
+      const found = await this.connection.request<Described>("describe", { text: this.text }).result;
+      if (number !== this.requests) return; // the source has changed since
       const name = this.name;
       this.described = found;
-      if (this.name !== name) this.save(); // drafts are known by the names of their models
+      if (this.name !== name) this.save(); // drafts are listed by the names of their models
     } catch (error) {
-      if (number !== this.asked) return;
+      if (number !== this.requests) return;
       this.described = { problems: [{ path: "the model", fact: error instanceof Error ? error.message : String(error), advice: "" }] };
     }
     this.onDescribed.forEach((each) => each(this.described));

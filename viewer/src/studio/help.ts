@@ -1,4 +1,4 @@
-// Help: every quantity with its formula and where it is from, and the keys; found by words, or by a small question mark.
+// Help: every quantity with its formula and source, and the keyboard shortcuts; opened by search or by a question mark.
 
 import { button, element } from "../dom";
 import { onKeys } from "../keys";
@@ -7,25 +7,25 @@ import type { Studio } from "./studio";
 
 interface Entry { key: string; group: string; title: string; text: string; formula: string; source: string }
 
-const ASKED = "dalembert-help"; // the event that opens the panel at an entry
+const OPEN_EVENT = "dalembert-help"; // opens the panel at an entry
 const PANELS: Record<string, string> = {
   coordinates: "coordinates", speeds: "speeds", energy: "energy", work: "energy", violation: "violation", multipliers: "multipliers",
   reactions: "reactions", efforts: "inverse_dynamics",
-}; // what the plots of a run are about
+}; // help entries of the plots of a run
 const KEYS: [string, string][] = [
   ["?", "Help"], ["Esc", "Close help"], ["Ctrl+Z, Ctrl+Y", "Undo, redo"], ["D", "Dark or light"],
-  ["Space", "Play or pause"], ["← →", "Step in time; with Shift in larger steps"], ["Home, End", "First and last moment"], ["L", "Loop"],
+  ["Space", "Play or pause"], ["← →", "Step in time; with Shift in larger steps"], ["Home, End", "Start and end"], ["L", "Loop"],
   ["F", "Fit to view"], ["P", "Perspective"], ["A", "Axes of the bodies"], ["S", "Save a picture of the stage"],
-  ["← → on tabs", "The next page"], ["← → on the line between", "Width of the pages"],
+  ["← → on tabs", "Next tab"], ["← → on the divider", "Width of the tabs"],
 ];
 
-/** A small question mark that explains a quantity; `key` is that of the table in tasks/help.py. */
+/** A small question mark that explains a quantity; `key` is that of an entry in tasks/glossary.py. */
 export function helpFor(_: Studio, key: string): HTMLElement {
   const name = `Explain: ${key.replaceAll("_", " ")}`;
   const made = element("button", { type: "button", class: "help-mark", "aria-label": name, title: name }, "?");
   made.addEventListener("click", (event) => {
     event.preventDefault(); // in a label or a summary
-    document.dispatchEvent(new CustomEvent(ASKED, { detail: key }));
+    document.dispatchEvent(new CustomEvent(OPEN_EVENT, { detail: key }));
   });
   return made;
 }
@@ -37,7 +37,7 @@ export class Help {
   private readonly list = element("div", { class: "prose list" });
   private readonly none = element("p", { class: "note", role: "status" });
   private entries: Promise<void> | null = null;
-  private from: HTMLElement | null = null; // where the focus was
+  private opener: HTMLElement | null = null; // had the focus before
 
   constructor(private readonly studio: Studio) {
     this.button = button("Help", "help", () => (this.root.hidden ? void this.open() : this.close()), "?");
@@ -48,17 +48,17 @@ export class Help {
     this.root.hidden = true;
     this.search.addEventListener("input", () => this.filter());
     this.root.addEventListener("keydown", (event) => { if (event.key === "Escape") this.close(); });
-    document.addEventListener(ASKED, (event) => void this.open((event as CustomEvent<string>).detail));
-    studio.theatre.watch((shown) => shown?.panels.root.querySelectorAll<HTMLElement>("details.panel").forEach((panel) => {
+    document.addEventListener(OPEN_EVENT, (event) => void this.open((event as CustomEvent<string>).detail));
+    studio.stageView.watch((shown) => shown?.panels.root.querySelectorAll<HTMLElement>("details.panel").forEach((panel) => {
       const about = PANELS[panel.dataset["group"] ?? ""];
       if (about) panel.querySelector("summary")?.append(helpFor(studio, about));
     }));
     onKeys({ "?": () => this.button.click() });
   }
 
-  /** Opens the panel, at an entry where one is named. */
+  /** Opens the panel, at an entry if `key` is not empty. */
   async open(key = ""): Promise<void> {
-    if (this.root.hidden) this.from = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+    if (this.root.hidden) this.opener = document.activeElement instanceof HTMLElement ? document.activeElement : null;
     this.root.hidden = false;
     this.button.setAttribute("aria-expanded", "true");
     this.search.value = "";
@@ -74,16 +74,16 @@ export class Help {
   private close(): void {
     this.root.hidden = true;
     this.button.setAttribute("aria-expanded", "false");
-    (this.from?.isConnected ? this.from : this.button).focus();
+    (this.opener?.isConnected ? this.opener : this.button).focus();
   }
 
   private async load(): Promise<void> {
     try {
-      const { entries } = await this.studio.link.ask<{ entries: Entry[] }>("help").answer;
+      const { entries } = await this.studio.connection.request<{ entries: Entry[] }>("glossary").result;
       const groups = [...new Set(entries.map((each) => each.group))];
       this.list.replaceChildren(...groups.map((group) => element("section", {}, element("h2", {}, group), ...entries.filter((each) => each.group === group).map(articleOf))), keys());
     } catch (error) {
-      this.entries = null; // asked again the next time
+      this.entries = null; // loaded again the next time
       this.list.replaceChildren(element("p", {}, error instanceof Error ? error.message : String(error)), keys());
     }
   }
@@ -92,16 +92,16 @@ export class Help {
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let count = 0;
     for (const section of this.list.querySelectorAll("section")) {
-      let seen = 0;
+      let matches = 0;
       for (const each of section.querySelectorAll<HTMLElement>("article")) {
         const text = `${each.dataset["key"]} ${each.textContent}`.toLowerCase();
         each.hidden = !words.every((word) => text.includes(word));
-        if (!each.hidden) seen++;
+        if (!each.hidden) matches++;
       }
-      section.hidden = seen === 0;
-      count += seen;
+      section.hidden = matches === 0;
+      count += matches;
     }
-    this.none.textContent = count ? "" : "Nothing is found by these words.";
+    this.none.textContent = count ? "" : "No entries match.";
   }
 }
 

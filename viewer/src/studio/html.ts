@@ -1,6 +1,6 @@
-// HTML that Python wrote, in which every word of a model is already escaped.
+// HTML from the server, in which all strings of a model are already escaped.
 
-/** The nodes of a text; scripts in it would not run, neither by the template nor by the policy of the page. */
+/** Parses HTML; scripts in it do not run, because of the template and of the content security policy. */
 export function htmlOf(text: string): DocumentFragment {
   const template = document.createElement("template");
   template.innerHTML = text;

@@ -1,21 +1,21 @@
-// What all rooms of the studio share.
+// Context shared by all tabs of the studio.
 
 import type { Page } from "../tabs";
 import type { Draft } from "./draft";
-import type { Link, Question, Welcome } from "./link";
-import type { Theatre } from "./theatre";
+import type { Connection, OnProgress, TaskHandle, Welcome } from "./connection";
+import type { StageView } from "./stage_view";
 
 export interface Studio {
-  readonly link: Link;
+  readonly connection: Connection;
   readonly draft: Draft;
-  readonly theatre: Theatre;
-  /** What the server said first: the draft of this tab, if there was one, and those of others. */
+  readonly stageView: StageView;
+  /** First message of the server: the draft of this tab, if any, and those of others. */
   readonly welcomed: Promise<Welcome>;
-  /** A long task with a bar, a button to cancel it, and a sentence where it fails; null where it did. */
-  work<T>(title: string, question: (tell: (share: number, words: string) => void) => Question<T>): Promise<T | null>;
-  /** A sentence for the user, read aloud by screen readers. */
-  say(words: string, kind?: "note" | "warning"): void;
+  /** Runs a task with a progress bar and a Cancel button; null, after a message, if it failed. */
+  work<T>(title: string, start: (onProgress: OnProgress) => TaskHandle<T>): Promise<T | null>;
+  /** Shows a message to the user; screen readers announce it. */
+  notify(message: string, kind?: "note" | "warning"): void;
 }
 
-/** A page beside the stage, or a page within one. */
-export type Room = Page;
+/** A tab beside the stage, or a page of a tab. */
+export type Tab = Page;

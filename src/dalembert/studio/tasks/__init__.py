@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.payload import Answer, Payload, ReportProgress
 from dalembert.studio.tasks import (
     describe_task,
     dh_grid,
@@ -19,8 +19,8 @@ from dalembert.studio.tasks import (
     evidence_task,
     form_edits,
     forms,
-    gallery_page,
-    help,
+    gallery_task,
+    glossary,
     robot_task,
     simulate_task,
     sweep_task,
@@ -31,28 +31,28 @@ from dalembert.studio.tasks import (
 class Task:
     """A function, and whether it answers while the user types."""
 
-    call: Callable[[Given, Folder, Tell], Answer]
+    call: Callable[[Payload, Folder, ReportProgress], Answer]
     quick: bool = False
 
-    def work(self, values: object, folder: Folder, tell: Tell) -> Answer:
+    def work(self, values: object, folder: Folder, progress: ReportProgress) -> Answer:
         """Return the answer as JSON-compatible data."""
         try:
-            return self.call(Given(values), folder, tell)
+            return self.call(Payload(values), folder, progress)
         finally:
             folder.release()
 
 
 TASKS: dict[str, Task] = {
-    "examples": Task(gallery_page.examples, quick=True),
-    "example": Task(gallery_page.example, quick=True),
-    "draft": Task(gallery_page.draft, quick=True),
-    "picture": Task(gallery_page.picture),
+    "examples": Task(gallery_task.examples, quick=True),
+    "example": Task(gallery_task.example, quick=True),
+    "draft": Task(gallery_task.draft, quick=True),
+    "picture": Task(gallery_task.picture),
     "describe": Task(describe_task.describe, quick=True),
     "format": Task(forms.file_format, quick=True),
     "edit": Task(form_edits.edit, quick=True),
-    "import": Task(describe_task.taken_in),
-    "choices": Task(simulate_task.choices, quick=True),
-    "written": Task(simulate_task.written, quick=True),
+    "import": Task(describe_task.import_file),
+    "simulation_options": Task(simulate_task.simulation_options, quick=True),
+    "write_values": Task(simulate_task.write_values, quick=True),
     "prepare": Task(simulate_task.prepare),
     "simulate": Task(simulate_task.simulate),
     "equilibria": Task(equilibrium_task.equilibria),
@@ -61,25 +61,25 @@ TASKS: dict[str, Task] = {
     "sweep": Task(sweep_task.sweep),
     "read_table": Task(dh_grid.read_table, quick=True),
     "write_table": Task(dh_grid.write_table, quick=True),
-    "robot": Task(robot_task.about_robot, quick=True),
-    "reach": Task(robot_task.reach),
-    "follow": Task(robot_task.follow),
-    "drive_along": Task(robot_task.drive_along),
-    "kinds": Task(downloads.kinds, quick=True),
-    "take": Task(downloads.take),
-    "declared": Task(describe_task.declared, quick=True),
-    "understand": Task(describe_task.understand),
+    "robot": Task(robot_task.robot_properties, quick=True),
+    "inverse_kinematics": Task(robot_task.inverse_kinematics),
+    "inverse_dynamics": Task(robot_task.inverse_dynamics),
+    "forward_dynamics": Task(robot_task.forward_dynamics),
+    "file_kinds": Task(downloads.file_kinds, quick=True),
+    "download": Task(downloads.download),
+    "declarations": Task(describe_task.declarations, quick=True),
+    "summary": Task(describe_task.summary),
     "equations": Task(describe_task.equations),
     "prove": Task(evidence_task.prove),
     "verify": Task(evidence_task.verify),
     "compare": Task(evidence_task.compare),
-    "help": Task(help.table, quick=True),
+    "glossary": Task(glossary.glossary, quick=True),
 }
 
 
 def warm_up() -> None:
     """Load modules that the first task needs."""
-    describe_task.describe(Given({"text": _FIRST}), None, lambda *progress: None)
+    describe_task.describe(Payload({"text": _FIRST}), None, lambda *progress: None)
 
 
 _FIRST = """name = "first"

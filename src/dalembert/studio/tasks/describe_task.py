@@ -27,21 +27,21 @@ from dalembert.model.description import Description
 from dalembert.model.immutable import Frozen
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.payload import Answer, Payload, ReportProgress
 from dalembert.studio.tasks.forms import outline
-from dalembert.studio.tasks.help import named
-from dalembert.studio.tasks.message_lines import Text
+from dalembert.studio.tasks.glossary import with_authors
+from dalembert.studio.tasks.message_lines import SourceMap
 from dalembert.tables import Table
 
 _SOURCE = "the model"
 _MAP = f"${latex.formula_to_latex('u = Y q̇ + Z')}$"
 
 
-def describe(given: Given, folder: Folder | None, tell: Tell) -> Answer:
+def describe(payload: Payload, folder: Folder | None, progress: ReportProgress) -> Answer:
     """Return the problems of a source with line numbers, its form values, and the parameters and scene of its model."""
-    text = given.text("text")
+    text = payload.string("text")
     try:
-        model = model_of(given)
+        model = model_of(payload)
         problems, scene = list(model.check()), None
     except ModelError as error:
         wrong = error.problems or [Problem("the model", str(error))]
@@ -67,20 +67,27 @@ def describe(given: Given, folder: Folder | None, tell: Tell) -> Answer:
 
 def located(problems: Sequence[Problem], text: str) -> list[Answer]:
     """Return problems with their line numbers and TOML paths, ordered by line."""
-    known = Text.of(text)
-    spots = [(*known.spot(problem), problem) for problem in problems]
+    known = SourceMap.of(text)
+    located_problems = [(*known.locate(problem), problem) for problem in problems]
     return [
-        {"path": p.path, "fact": p.fact, "advice": p.advice, "blocking": p.blocking, "line": line, "place": list(place)}
-        for line, place, p in sorted(spots, key=lambda spot: spot[0] or 0)
+        {
+            "path": p.path,
+            "fact": p.fact,
+            "advice": p.advice,
+            "blocking": p.blocking,
+            "line": line,
+            "key_path": list(key_path),
+        }
+        for line, key_path, p in sorted(located_problems, key=lambda found: found[0] or 0)
     ]
 
 
-def taken_in(given: Given, folder: Folder, tell: Tell) -> Answer:
+def import_file(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Convert an uploaded file to the source of a model file; return it with the notes of the reader.
 
     A TOML file is not changed, valid or not: the page displays its problems at their lines.
     """
-    key = given.text("key", most=40)
+    key = payload.string("key", max_length=40)
     name, path = folder.upload(key)
     suffix = path.suffix.lower()
     if suffix not in READERS:
@@ -103,32 +110,32 @@ def _with_original_name(text: str, path: str, name: str) -> str:
     return text.replace(path, name)
 
 
-def model_of(given: Given) -> Model:
+def model_of(payload: Payload) -> Model:
     """Return the model of the source, assembled if the file requests it."""
-    model = loads(given.text("text"), _SOURCE)
+    model = loads(payload.string("text"), _SOURCE)
     return assemble_model(model) if model.assemble_start else model
 
 
 @lru_cache(maxsize=8)
 def _description(text: str) -> Description:
-    return model_of(Given({"text": text})).description
+    return model_of(Payload({"text": text})).description
 
 
-def description_of(given: Given) -> Description:
+def description_of(payload: Payload) -> Description:
     """Return the description of the source; recent ones are cached."""
-    return _description(given.text("text"))
+    return _description(payload.string("text"))
 
 
-def declared(given: Given, folder: Folder, tell: Tell) -> Answer:
+def declarations(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return the tree and the declarations, without further computation."""
-    model = description_of(given)
+    model = description_of(payload)
     return {"parts": _data([*report.tree_section(model), *report.declaration_section(model)])}
 
 
-def understand(given: Given, folder: Folder, tell: Tell) -> Answer:
+def summary(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return mobility, ignorable coordinates, speeds, and which formulations apply, with reasons for the others."""
-    tell(0.0, "finding independent constraints and ignorable coordinates")
-    known = _understood(given.text("text"))
+    progress(0.0, "finding independent constraints and ignorable coordinates")
+    known = _summary(payload.string("text"))
     return {
         "parts": _data([*report.properties_sections(known), *_speeds(known), _formalisms(known)]),
         "formalisms": [
@@ -139,8 +146,8 @@ def understand(given: Given, folder: Folder, tell: Tell) -> Answer:
 
 
 @lru_cache(maxsize=4)
-def _understood(text: str) -> ModelSummary:
-    model = description_of(Given({"text": text}))
+def _summary(text: str) -> ModelSummary:
+    model = description_of(Payload({"text": text}))
     model.require_valid()
     return summarize(model)
 
@@ -180,24 +187,24 @@ def _formalisms(known: ModelSummary) -> ReportSection:
     return ReportSection("formalisms", "Formalisms", table.html())
 
 
-def equations(given: Given, folder: Folder, tell: Tell) -> Answer:
+def equations(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return the equations of a formulation or its derivation steps (`view`), with lines of width `line` in points."""
-    key = given.choice("formalism", catalog.KEYS)
-    view = given.choice("view", ("page", "steps"), "page")
-    line = given.number("line", LINE, least=80, most=2 * LINE)
-    budget = given.number("budget", BUDGET, least=0, most=600)
-    tell(0.0, f"deriving by {key}")
-    reading = _reading(given.text("text"), key, given.switch("numbers"), budget)
-    reading.simplifier.report_progress(lambda fraction: tell(fraction, "simplifying"))
+    key = payload.choice("formalism", catalog.KEYS)
+    view = payload.choice("view", ("page", "steps"), "page")
+    line = payload.number("line", LINE, minimum=80, maximum=2 * LINE)
+    budget = payload.number("budget", BUDGET, minimum=0, maximum=600)
+    progress(0.0, f"deriving by {key}")
+    reading = _reading(payload.string("text"), key, payload.boolean("numbers"), budget)
+    reading.simplifier.report_progress(lambda fraction: progress(fraction, "simplifying"))
     about = catalog.find(key).ABOUT
     written = _page(reading, line) if view == "page" else _steps(reading, line)
-    return {"title": about.title, "source": named(about.source), **written, "unfinished": reading.budget_message}
+    return {"title": about.title, "source": with_authors(about.source), **written, "unfinished": reading.budget_message}
 
 
 @lru_cache(maxsize=6)
 def _reading(text: str, key: str, numbers: bool, budget: float) -> DerivationDisplay:
     """Derive the equations; cached for other widths and views."""
-    model = description_of(Given({"text": text}))
+    model = description_of(Payload({"text": text}))
     derivation = dl.derive(model, key).derivation
     return DerivationDisplay(derivation, Frozen(model.parameter_values if numbers else {}), budget)
 

@@ -21,7 +21,7 @@ from dalembert.io.toml_writer import lines_of
 from dalembert.model.description import Elements
 from dalembert.model.evaluation import at_start, value
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell, Toml
+from dalembert.studio.payload import Answer, Payload, ReportProgress, Toml
 from dalembert.studio.tasks.describe_task import description_of
 from dalembert.symbolic.parser import parse
 
@@ -29,7 +29,7 @@ STEP = ("theta", "d", "a", "alpha")
 CENTER = ("cx", "cy", "cz")
 INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 NUMBERS = (*STEP, "start", "lower", "upper", "mass", *CENTER, *INERTIA)
-MOST_ROWS = 200
+MAX_ROWS = 200
 _ROD_RADIUS = 0.1  # relative to its length
 _BALL_RADIUS = 0.05  # of a link without length
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of an inertia
@@ -40,23 +40,25 @@ Link = dict[str, Any]
 # from the grid to the source
 
 
-def write_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """Return the source of a robot table with these cells; other sections of the model are preserved unless `fresh`."""
-    convention, unit = given.choice("convention", CONVENTIONS), given.choice("unit", UNITS)
-    old = {} if given.switch("fresh") else _tables(given.text("text", ""))
+def write_table(payload: Payload, folder: Folder | None, progress: ReportProgress) -> Answer:
+    """Return the source of a robot table with these cells; other sections of the model are preserved unless `new`."""
+    convention, unit = payload.choice("convention", CONVENTIONS), payload.choice("unit", UNITS)
+    old = {} if payload.boolean("new") else _tables(payload.string("text", ""))
     known = _parameters(old)
-    rows = given.rows("rows")
-    if not 0 < len(rows) <= MOST_ROWS:
-        raise InputError(f"the table has {len(rows)} rows. Expected 1 to {MOST_ROWS}: fill a cell, or delete rows.")
+    rows = payload.rows("rows")
+    if not 0 < len(rows) <= MAX_ROWS:
+        raise InputError(f"the table has {len(rows)} rows. Expected 1 to {MAX_ROWS}: fill a cell, or delete rows.")
     before = {str(link.get("name")): link for link in _links(old)}
     links = [_link(row, i, before, known) for i, row in enumerate(rows)]
     _fill(links, convention, unit)
     head = {
         "convention": convention,
         "unit": unit,
-        "name": given.text("name", "robot", most=120) or "robot",
+        "name": payload.string("name", "robot", max_length=120) or "robot",
         "description": old.get("description"),
-        "gravity": [_number(part, "gravity", known) for part in _three(given.text("gravity", "0 0 -9.81", most=200))],
+        "gravity": [
+            _number(part, "gravity", known) for part in _three(payload.string("gravity", "0 0 -9.81", max_length=200))
+        ],
     }
     blocks = [lines_of(head), *(f"[[link]]\n{lines_of(link)}" for link in links)]
     rest = (
@@ -102,13 +104,13 @@ def _sections(rest: Toml) -> list[str]:
     return out
 
 
-def _link(row: Given, index: int, before: Mapping[str, Link], known: Sequence[str]) -> Link:
+def _link(row: Payload, index: int, before: Mapping[str, Link], known: Sequence[str]) -> Link:
     """Return one row as a table [[link]], with the keys of the old link that the grid does not display."""
-    name = row.text("name", "", most=80) or f"link{index + 1}"
+    name = row.string("name", "", max_length=80) or f"link{index + 1}"
     where = f"row {index + 1}"
-    cells = {key: _number(row.text(key, "", most=200), f"{where}, {key}", known) for key in NUMBERS}
+    cells = {key: _number(row.string(key, "", max_length=200), f"{where}, {key}", known) for key in NUMBERS}
     kind = row.choice("type", KINDS, "revolute")
-    old = before.get(row.text("was", "", most=200), {})
+    old = before.get(row.string("old_name", "", max_length=200), {})
     link: Link = {"name": name, "type": kind, **{key: cells[key] for key in STEP}}
     link |= {"mass": cells["mass"], "center": _several(cells, CENTER), "inertia": _several(cells, INERTIA)}
     link |= {key: part for key, part in old.items() if key not in _OWN_KEYS}
@@ -149,16 +151,16 @@ def _number(cell: str, where: str, known: Sequence[str]) -> float | str | None:
 def _fill(links: Sequence[Link], convention: str, unit: str) -> None:
     """Fill in masses, mass centers and inertias of empty cells, and zeros of the DH parameters."""
     for i, link in enumerate(links):
-        usual = _usual(links, i, convention, unit)
+        default = _default_inertia(links, i, convention, unit)
         for key in ("mass", "center", "inertia"):
             if link[key] is None:
-                link[key] = usual[key] if key == "mass" or isinstance(link["mass"], int | float) else None
+                link[key] = default[key] if key == "mass" or isinstance(link["mass"], int | float) else None
         for key in STEP:
             if link[key] is None:
                 link[key] = 0
 
 
-def _usual(links: Sequence[Link], i: int, convention: str, unit: str) -> Link:
+def _default_inertia(links: Sequence[Link], i: int, convention: str, unit: str) -> Link:
     """Return default mass, mass center and inertia of a link: a rod of its length, or a ball if it has no length."""
     rod = _rod(links, i, convention, unit)
     declared = links[i].get("mass")
@@ -168,8 +170,8 @@ def _usual(links: Sequence[Link], i: int, convention: str, unit: str) -> Link:
         along, r = np.outer(rod, rod) / length**2, _ROD_RADIUS * length
         inertia = mass * (3 * r**2 + length**2) / 12 * (np.eye(3) - along) + mass * r**2 / 2 * along
     six = [inertia[i, j] for i, j in _SIX]
-    usual = {"mass": mass, "center": _rounded(rod / 2), "inertia": _rounded(six)}
-    return usual | {"mass": int(mass) if mass == int(mass) else mass}
+    default = {"mass": mass, "center": _rounded(rod / 2), "inertia": _rounded(six)}
+    return default | {"mass": int(mass) if mass == int(mass) else mass}
 
 
 def _rod(links: Sequence[Link], i: int, convention: str, unit: str) -> np.ndarray:
@@ -191,24 +193,24 @@ def _rounded(values: Sequence[float] | np.ndarray) -> list[float]:
 # from the source to the grid
 
 
-def read_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """Return the cells of the table of a model and its numbers for drawing frames; `why` is the reason if it has none.
+def read_table(payload: Payload, folder: Folder | None, progress: ReportProgress) -> Answer:
+    """Return the cells of the table of a model and its numbers for drawing frames; `reason` states why it has none.
 
-    The rows of a robot table are those of the file (`own`). For other chains the table is computed from their axes; editing it
-    creates a new source of the model.
+    The rows of a robot table (`is_robot_table`) are those of the file. For other chains the table is computed from their axes;
+    editing it creates a new source of the model.
     """
-    data = _tables(given.text("text"))
-    own = data.get("convention") in CONVENTIONS and bool(_links(data))
-    found: Answer = {"own": own, "why": "", "frames": None}
-    if own:
+    data = _tables(payload.string("text"))
+    is_robot_table = data.get("convention") in CONVENTIONS and bool(_links(data))
+    found: Answer = {"is_robot_table": is_robot_table, "reason": "", "frames": None}
+    if is_robot_table:
         found |= _cells_of(data)
     try:
-        model = description_of(given)
+        model = description_of(payload)
         table = dl.dh_table(model)
     except NotApplicableError as error:
-        return found | {"why": str(error)}
+        return found | {"reason": str(error)}
     except DalembertError:
-        return found | {"why": "the model has problems, which are listed under Text. Correct them first."}
+        return found | {"reason": "the model has problems, which are listed under Source. Correct them first."}
     found["frames"] = {
         "convention": table.convention,
         "base": table.base.tolist(),
@@ -216,13 +218,13 @@ def read_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
         "body": table.body,
         "rows": [vars(row) for row in table.rows],
     }
-    if own:
+    if is_robot_table:
         return found
     return found | {
         "name": model.name,
         "convention": table.convention,
         "unit": "rad",
-        "gravity": " ".join(_text(value(x, at_start(model))) for x in model.gravity),
+        "gravity": " ".join(_string(value(x, at_start(model))) for x in model.gravity),
         "rows": [_found_row(row, i, model) for i, row in enumerate(table.rows)],
     }
 
@@ -250,23 +252,28 @@ def _cells_of(data: Toml) -> Answer:
         cells = {key: link.get(key) for key in (*STEP, "start", "mass")}
         cells |= {key: limits.get(key) for key in ("lower", "upper")} if isinstance(limits, dict) else {}
         cells["mass"] = link.get("mass", 0)
-        usual = _usual([*links[:i], {**link, "mass": cells["mass"]}, *links[i + 1 :]], i, convention, unit)
+        default = _default_inertia([*links[:i], {**link, "mass": cells["mass"]}, *links[i + 1 :]], i, convention, unit)
         for key, names in (("center", CENTER), ("inertia", INERTIA)):
             part = _flat(link.get(key, ()), len(names))
-            if part != usual[key]:
+            if part != default[key]:
                 cells |= dict(zip(names, part, strict=False))
         if cells["start"] is None and (start := _declared(data, coordinate).get("start")) is not None:
             in_degrees = unit == "deg" and link.get("type", "revolute") == "revolute"
             cells["start"] = _degrees(start) if in_degrees else start
-        texts = {key: _text(x) for key, x in cells.items()}
+        strings = {key: _string(x) for key, x in cells.items()}
         rows.append(
-            {"name": str(link.get("name", "")), "type": link.get("type", "revolute"), **texts, "coordinate": coordinate}
+            {
+                "name": str(link.get("name", "")),
+                "type": link.get("type", "revolute"),
+                **strings,
+                "coordinate": coordinate,
+            }
         )
     return {
         "name": str(data.get("name", "robot")),
         "convention": convention,
         "unit": unit,
-        "gravity": " ".join(map(_text, gravity)) if isinstance(gravity, list) else "0 0 0",
+        "gravity": " ".join(map(_string, gravity)) if isinstance(gravity, list) else "0 0 0",
         "rows": rows,
     }
 
@@ -290,7 +297,7 @@ def _flat(part: object, count: int) -> list[object]:
     return [*entries, *[0] * (count - len(entries))]
 
 
-def _text(cell: object) -> str:
+def _string(cell: object) -> str:
     """Return a cell as str; floats with all significant digits."""
     if cell is None or isinstance(cell, dict | list):
         return ""

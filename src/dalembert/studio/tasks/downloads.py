@@ -24,11 +24,11 @@ from dalembert.io.files import atomic_write, write_text
 from dalembert.io.urdf.urdf_writer import to_urdf
 from dalembert.model.description import Description
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.payload import Answer, Payload, ReportProgress
 from dalembert.studio.tasks.describe_task import description_of
 
 
-class Written(list[Path]):
+class WrittenFiles(list[Path]):
     """The written files, and notes on what they do not contain."""
 
     def __init__(self, paths: Iterable[Path], notes: Sequence[str] = ()) -> None:
@@ -36,28 +36,28 @@ class Written(list[Path]):
         self.notes = tuple(notes)
 
 
-Maker = Callable[[Given, Folder, Tell], list[Path]]
+Writer = Callable[[Payload, Folder, ReportProgress], list[Path]]
 
 
 @dataclass(frozen=True)
-class Kind:
+class FileKind:
     """A kind of file: title of its button, group, and the function that writes it."""
 
     title: str
     group: str  # model, equations, run or code
-    make: Maker
+    write: Writer
 
 
-def take(given: Given, folder: Folder, tell: Tell) -> Answer:
+def download(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Write one kind of file to the folder; return the names of the written files."""
-    kind = given.choice("kind", KINDS)
-    tell(0.0, KINDS[kind].title)
-    files = KINDS[kind].make(given, folder, tell)
-    notes = list(files.notes) if isinstance(files, Written) else []
+    kind = payload.choice("kind", KINDS)
+    progress(0.0, KINDS[kind].title)
+    files = KINDS[kind].write(payload, folder, progress)
+    notes = list(files.notes) if isinstance(files, WrittenFiles) else []
     return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in files], "notes": notes}
 
 
-def kinds(given: Given, folder: Folder, tell: Tell) -> Answer:
+def file_kinds(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return all kinds of files and their options."""
     panels = [{"name": name, "text": panel.text} for name, panel in plot.PANELS.items()]
     found = [{"kind": key, "title": each.title, "group": each.group} for key, each in KINDS.items()]
@@ -68,61 +68,62 @@ def kinds(given: Given, folder: Folder, tell: Tell) -> Answer:
 # the model
 
 
-def _toml(given: Given, folder: Folder, tell: Tell) -> list[Path]:
-    path = folder.free(description_of(given).name, ".toml")
-    write_text(path, given.text("text"))
+def _toml(payload: Payload, folder: Folder, progress: ReportProgress) -> list[Path]:
+    path = folder.free(description_of(payload).name, ".toml")
+    write_text(path, payload.string("text"))
     return [path]
 
 
-def _urdf(given: Given, folder: Folder, tell: Tell) -> list[Path]:
-    model = description_of(given)
+def _urdf(payload: Payload, folder: Folder, progress: ReportProgress) -> list[Path]:
+    model = description_of(payload)
     path = folder.free(model.name, ".urdf")
     write_text(path, to_urdf(model))
     return [path]
 
 
-def _script(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+def _script(payload: Payload, folder: Folder, progress: ReportProgress) -> list[Path]:
     """Write the Python script that does the same, and the model file."""
-    (model,) = _toml(given, folder, tell)
+    (model,) = _toml(payload, folder, progress)
     path = folder.free(model.stem, ".py")
-    run = _run(given, folder) if given.text("run", "") else None
-    write_text(path, script_of(model.name, description_of(given), run))
+    run = _run(payload, folder) if payload.string("run", "") else None
+    write_text(path, script_of(model.name, description_of(payload), run))
     return [path, model]
 
 
 # the equations
 
 
-def _readings(given: Given, tell: Tell) -> Iterator[DerivationDisplay]:
-    keys = given.words("formalisms", catalog.KEYS) or ["lagrange"]
+def _readings(payload: Payload, progress: ReportProgress) -> Iterator[DerivationDisplay]:
+    keys = payload.choices("formalisms", catalog.KEYS) or ["lagrange"]
     for key in keys:
-        tell(0.0, f"deriving by {key}")
+        progress(0.0, f"deriving by {key}")
         yield DerivationDisplay(
-            dl.derive(description_of(given), key).derivation, budget=given.number("budget", BUDGET, least=0, most=3600)
+            dl.derive(description_of(payload), key).derivation,
+            budget=payload.number("budget", BUDGET, minimum=0, maximum=3600),
         )
 
 
-def _latex(given: Given, folder: Folder, tell: Tell) -> list[Path]:
-    parts = [latex.page(each.page) for each in _readings(given, tell)]
-    path = folder.free(f"{description_of(given).name}-equations", ".tex")
+def _latex(payload: Payload, folder: Folder, progress: ReportProgress) -> list[Path]:
+    parts = [latex.page(each.page) for each in _readings(payload, progress)]
+    path = folder.free(f"{description_of(payload).name}-equations", ".tex")
     write_text(path, latex.document(parts))
     return [path]
 
 
-def _equations_page(given: Given, folder: Folder, tell: Tell) -> list[Path]:
-    name = description_of(given).name
-    parts = [html.page(each.page) for each in _readings(given, tell)]
+def _equations_page(payload: Payload, folder: Folder, progress: ReportProgress) -> list[Path]:
+    name = description_of(payload).name
+    parts = [html.page(each.page) for each in _readings(payload, progress)]
     path = folder.free(f"{name}-equations", ".html")
     write_text(path, html.document(name, parts))
     return [path]
 
 
-def _code(target: str) -> Maker:
+def _code(target: str) -> Writer:
     """Return the writer of the equations as code in one language; several files are packed into a zip archive."""
 
-    def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
-        model = description_of(given)
-        keys = given.words("formalisms", catalog.KEYS) or ["lagrange"]
+    def write(payload: Payload, folder: Folder, progress: ReportProgress) -> list[Path]:
+        model = description_of(payload)
+        keys = payload.choices("formalisms", catalog.KEYS) or ["lagrange"]
         equations = dl.derive(model, keys[0])
         chosen = TARGETS[target]
         plain = "".join(x if x.isalnum() and x.isascii() else "_" for x in model.name).strip("_") or "model"
@@ -138,7 +139,7 @@ def _code(target: str) -> Maker:
                     packed.write(each, each.relative_to(name).as_posix())
             return [path]
 
-    return make
+    return write
 
 
 def _copied(path: Path, folder: Folder) -> Path:
@@ -151,82 +152,84 @@ def _copied(path: Path, folder: Folder) -> Path:
 # the run
 
 
-def _run(given: Given, folder: Folder) -> Trajectory:
-    if not given.text("run", ""):
-        raise InputError("there is no run yet. Simulate the model first, under Move.")
-    return dl.load_run(folder.run(given.text("run", most=40)))
+def _run(payload: Payload, folder: Folder) -> Trajectory:
+    if not payload.string("run", ""):
+        raise InputError("there is no run yet. Simulate the model first, under Motion.")
+    return dl.load_run(folder.run(payload.string("run", max_length=40)))
 
 
 def _stem(run: Trajectory) -> str:
     return f"{run.model.name}-{run.formalism}"
 
 
-def _report(given: Given, folder: Folder, tell: Tell) -> list[Path]:
-    run = _run(given, folder)
+def _report(payload: Payload, folder: Folder, progress: ReportProgress) -> list[Path]:
+    run = _run(payload, folder)
     path = folder.free(f"{_stem(run)}-report", ".html")
-    keys = given.words("formalisms", catalog.KEYS)
-    dl.report(run, path, formalisms=keys, evidence=given.switch("evidence", True), progress=lambda done: tell(done))
+    keys = payload.choices("formalisms", catalog.KEYS)
+    dl.report(
+        run, path, formalisms=keys, evidence=payload.boolean("evidence", True), progress=lambda done: progress(done)
+    )
     return [path]
 
 
-def _animation(suffix: str) -> Maker:
-    def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
-        run = _run(given, folder)
+def _animation(suffix: str) -> Writer:
+    def write(payload: Payload, folder: Folder, progress: ReportProgress) -> list[Path]:
+        run = _run(payload, folder)
         path = folder.free(_stem(run), suffix)
         animation = run.animate(
-            fps=given.number("fps", 25, least=1, most=120),
-            speed=given.number("speed", 1, least=1e-3, most=1e3),
-            pixels=given.whole("pixels", 480, least=64, most=2160),
-            frames=given.whole("frames", 4, least=1, most=64),
+            fps=payload.number("fps", 25, minimum=1, maximum=120),
+            speed=payload.number("speed", 1, minimum=1e-3, maximum=1e3),
+            pixels=payload.integer("pixels", 480, minimum=64, maximum=2160),
+            frames=payload.integer("frames", 4, minimum=1, maximum=64),
         )
         animation.save(path)
         return [path]
 
-    return make
+    return write
 
 
-def _plot(suffix: str) -> Maker:
-    def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
-        run = _run(given, folder)
+def _plot(suffix: str) -> Writer:
+    def write(payload: Payload, folder: Folder, progress: ReportProgress) -> list[Path]:
+        run = _run(payload, folder)
         path = folder.free(f"{_stem(run)}-plots", suffix)
-        names, missing = plot.available_panels(run, given.words("panels", plot.PANELS) or plot.OVERVIEW)
+        names, missing = plot.available_panels(run, payload.choices("panels", plot.PANELS) or plot.OVERVIEW)
         if not names:
             raise InputError(f"there is nothing to plot: {' '.join(missing)} Choose other panels.")
         run.plot(*names, path=path)
-        return Written([path], missing)
+        return WrittenFiles([path], missing)
 
-    return make
+    return write
 
 
-def _data(suffix: str) -> Maker:
-    def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
-        run = _run(given, folder)
+def _data(suffix: str) -> Writer:
+    def write(payload: Payload, folder: Folder, progress: ReportProgress) -> list[Path]:
+        run = _run(payload, folder)
         path = folder.free(_stem(run), suffix)
         run.save(path)
         return [path]
 
-    return make
+    return write
 
 
-KINDS: dict[str, Kind] = {
-    "toml": Kind("Model file (TOML)", "model", _toml),
-    "urdf": Kind("Robot description (URDF)", "model", _urdf),
-    "script": Kind("Python script that does the same", "model", _script),
-    "latex": Kind("Equations (LaTeX)", "equations", _latex),
-    "equations": Kind("Equations (web page)", "equations", _equations_page),
-    "report": Kind("Report (web page)", "run", _report),
-    "page": Kind("Animation (web page)", "run", _animation(".html")),
-    "mp4": Kind("Animation (MP4)", "run", _animation(".mp4")),
-    "gif": Kind("Animation (GIF)", "run", _animation(".gif")),
-    "snapshots": Kind("Snapshots (PDF)", "run", _animation(".pdf")),
-    "plot-png": Kind("Plots (PNG)", "run", _plot(".png")),
-    "plot-pdf": Kind("Plots (PDF)", "run", _plot(".pdf")),
-    "plot-svg": Kind("Plots (SVG)", "run", _plot(".svg")),
-    "csv": Kind("Data (CSV)", "run", _data(".csv")),
-    "nc": Kind("Data (NetCDF)", "run", _data(".nc")),
-    "mat": Kind("Data (MATLAB)", "run", _data(".mat")),
+KINDS: dict[str, FileKind] = {
+    "toml": FileKind("Model file (TOML)", "model", _toml),
+    "urdf": FileKind("Robot description (URDF)", "model", _urdf),
+    "script": FileKind("Python script that does the same", "model", _script),
+    "latex": FileKind("Equations (LaTeX)", "equations", _latex),
+    "equations": FileKind("Equations (web page)", "equations", _equations_page),
+    "report": FileKind("Report (web page)", "run", _report),
+    "page": FileKind("Animation (web page)", "run", _animation(".html")),
+    "mp4": FileKind("Animation (MP4)", "run", _animation(".mp4")),
+    "gif": FileKind("Animation (GIF)", "run", _animation(".gif")),
+    "snapshots": FileKind("Snapshots (PDF)", "run", _animation(".pdf")),
+    "plot-png": FileKind("Plots (PNG)", "run", _plot(".png")),
+    "plot-pdf": FileKind("Plots (PDF)", "run", _plot(".pdf")),
+    "plot-svg": FileKind("Plots (SVG)", "run", _plot(".svg")),
+    "csv": FileKind("Data (CSV)", "run", _data(".csv")),
+    "nc": FileKind("Data (NetCDF)", "run", _data(".nc")),
+    "mat": FileKind("Data (MATLAB)", "run", _data(".mat")),
     **{
-        key: Kind("FMU (FMI 3.0)" if key == "fmu" else target.title, "code", _code(key))
+        key: FileKind("FMU (FMI 3.0)" if key == "fmu" else target.title, "code", _code(key))
         for key, target in TARGETS.items()
     },
 }
@@ -254,7 +257,7 @@ def _lines(file: str, model: Description, run: Trajectory | None) -> Iterator[st
     yield f"run.save({stem + '.csv'!r})"
     yield f"run.plot(path={stem + '.png'!r})"
     if model.bodies:
-        yield f"run.animate({stem + '-film.html'!r})"
+        yield f"run.animate({stem + '-animation.html'!r})"
     yield f"dl.report(run, {stem + '-report.html'!r}, formalisms=[{formalism!r}])"
 
 

@@ -16,8 +16,8 @@ from dalembert.display.scene.scene_values import Recorded, Scene
 from dalembert.errors import InputError
 from dalembert.model.description import Description
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell
-from dalembert.studio.tasks.simulate_task import valued
+from dalembert.studio.payload import Answer, Payload, ReportProgress
+from dalembert.studio.tasks.simulate_task import model_with_values
 from dalembert.tables import Table, format_cell
 
 _MAX_STARTS = 2_000
@@ -26,22 +26,22 @@ _MAX_MODES = 400
 _DIGITS = 12  # decimals in the table of reactions
 
 
-def equilibria(given: Given, folder: Folder, tell: Tell) -> Answer:
+def equilibria(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return equilibria or steady motions with their forces, the nearest to the start first."""
-    model = valued(given)
+    model = model_with_values(payload)
     names, parameters = model.coordinate_names, list(model.parameter_values)
-    tell(0.0, "searching for equilibria")
+    progress(0.0, "searching for equilibria")
     found = dl.equilibrium(
         model,
-        fixed=given.words("keep", names),
-        at=_at(given),
-        starts=given.whole("starts", 30, most=_MAX_STARTS),
-        speeds=given.numbers("speeds") or None,
-        unknowns=given.words("seek", [*names, *parameters]),
+        fixed=payload.choices("fixed", names),
+        at=_at(payload),
+        starts=payload.integer("starts", 30, maximum=_MAX_STARTS),
+        speeds=payload.numbers("speeds") or None,
+        unknowns=payload.choices("unknowns", [*names, *parameters]),
     )
     return {
-        "found": [_result(each) for each in found[:_MAX_RESULTS]],
-        "left_out": max(0, len(found) - _MAX_RESULTS),
+        "equilibria": [_result(each) for each in found[:_MAX_RESULTS]],
+        "omitted": max(0, len(found) - _MAX_RESULTS),
         "scene": _scene(model, found[:_MAX_RESULTS]).to_dict() if model.bodies else None,
     }
 
@@ -53,9 +53,9 @@ def _scene(model: Description, found: Sequence[Equilibrium]) -> Scene:
     return replace(scene_of(model, motion=Recorded("rest", t, q, zero, zero, (), ())), run=None)
 
 
-def _at(given: Given) -> At:
+def _at(payload: Payload) -> At:
     """Return a position, or a position and rates; None for the initial state of the model."""
-    q, qd = given.numbers("start"), given.numbers("rate")
+    q, qd = payload.numbers("start"), payload.numbers("rate")
     if not q and not qd:
         return None
     return (q or None, qd) if qd else q
@@ -84,29 +84,29 @@ def _reactions(found: Equilibrium) -> Table:
     )
 
 
-def modes(given: Given, folder: Folder, tell: Tell) -> Answer:
+def modes(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return the modes about a state: eigenvalues, frequencies and damping."""
-    tell(0.0, "linearizing")
-    linear = _linear(given)
+    progress(0.0, "linearizing")
+    linear = _linear(payload)
     found = linear.modes()
-    words = found.tables()[0].rows
+    rows = found.tables()[0].rows
     return {
         "kind": linear.kind,
         "reason": linear.reason,
         "stable": linear.stable,
-        "followers": list(linear.decoupled_states),
-        "modes": [{**data, "moves": row[-1]} for data, row in zip(found.to_dict()[:_MAX_MODES], words, strict=False)],
+        "decoupled_states": list(linear.decoupled_states),
+        "modes": [{**data, "moves": row[-1]} for data, row in zip(found.to_dict()[:_MAX_MODES], rows, strict=False)],
     }
 
 
-def mode(given: Given, folder: Folder, tell: Tell) -> Answer:
+def mode(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return the animated scene of one period of a mode."""
-    found = _linear(given).modes()
+    found = _linear(payload).modes()
     if not found.model.bodies:
         raise InputError("this model is defined by its energies, so there is no mode shape to display. See the table.")
-    index = given.whole("mode", most=_MAX_MODES)
-    return {"scene": found.scene(index, given.number("size", 0.3, least=1e-6, most=10.0)).to_dict()}
+    index = payload.integer("mode", maximum=_MAX_MODES)
+    return {"scene": found.scene(index, payload.number("size", 0.3, minimum=1e-6, maximum=10.0)).to_dict()}
 
 
-def _linear(given: Given) -> Linearization:
-    return dl.linearize(valued(given), _at(given), any_state=given.switch("moving", False))
+def _linear(payload: Payload) -> Linearization:
+    return dl.linearize(model_with_values(payload), _at(payload), any_state=payload.boolean("moving", False))

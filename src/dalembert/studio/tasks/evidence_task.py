@@ -9,48 +9,48 @@ from dalembert.evidence.agreement import Agreement
 from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.about import FACTS
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.payload import Answer, Payload, ReportProgress
 from dalembert.studio.tasks.describe_task import description_of
 from dalembert.tables import Table, Tabular
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def prove(given: Given, folder: Folder, tell: Tell) -> Answer:
+def prove(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Prove that the chosen formulations are identical functions."""
-    tell(0.0, "deriving every formalism")
+    progress(0.0, "deriving every formalism")
     found = dl.prove(
-        description_of(given),
-        given.words("formalisms", catalog.KEYS) or None,
-        seed=given.whole("seed", 0, most=2**31) if "seed" in given else None,
-        progress=tell,
+        description_of(payload),
+        payload.choices("formalisms", catalog.KEYS) or None,
+        seed=payload.integer("seed", 0, maximum=2**31) if "seed" in payload else None,
+        progress=progress,
     )
     point = "and parameters" if found.parameters == "all values" else "with the given values of the parameters"
-    over = (
+    scope = (
         "Accelerations and reactions of every formalism were evaluated exactly, in a field of about 2¹²⁷ numbers, at a random "
         f"point: positions, time, velocities that satisfy the constraints, {point}. Two different functions would agree there "
         f"with a probability of at most 2{str(found.exponent).translate(_SUPERSCRIPTS)}. The programs that runs integrate "
         f"were compared with the derived formulas. The point was drawn with the seed {found.seed}."
     )
-    return {"holds": found.proved, "over": over, **_result(found)}
+    return {"passed": found.proved, "scope": scope, **_result(found)}
 
 
-def verify(given: Given, folder: Folder, tell: Tell) -> Answer:
+def verify(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Compare all formulations numerically at random consistent states."""
-    tell(0.0, "deriving every formalism")
+    progress(0.0, "deriving every formalism")
     found = dl.verify(
-        description_of(given),
-        states=given.whole("states", 60, least=1, most=2000),
-        tolerance=given.number("tolerance", 1e-10, least=1e-15, most=1),
-        everything=given.switch("everything"),
-        progress=tell,
+        description_of(payload),
+        states=payload.integer("states", 60, minimum=1, maximum=2000),
+        tolerance=payload.number("tolerance", 1e-10, minimum=1e-15, maximum=1),
+        everything=payload.boolean("everything"),
+        progress=progress,
     )
-    over = (
+    scope = (
         f"All were evaluated at the same {found.states} random states that satisfy the constraints, on the engines "
         f"{', '.join(found.engines)}. The table has the largest relative difference of each from the first one, and "
         "of the programs that runs integrate."
     )
-    return {"holds": found.agrees, "over": over, **_result(found, _lineages(found))}
+    return {"passed": found.agrees, "scope": scope, **_result(found, _lineages(found))}
 
 
 def _lineages(found: Agreement) -> Table:
@@ -62,23 +62,23 @@ def _lineages(found: Agreement) -> Table:
     return Table(("shared facts", "formalisms"), rows, "Derivation lineages")
 
 
-def compare(given: Given, folder: Folder, tell: Tell) -> Answer:
+def compare(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Compare the chosen formulations over one simulation each."""
-    tell(0.0, "deriving and simulating")
+    progress(0.0, "deriving and simulating")
     found = dl.compare(
-        description_of(given),
-        given.words("formalisms", catalog.KEYS) or None,
-        duration=given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
-        integrator=given.text("integrator", most=40) if "integrator" in given else None,
-        samples=given.whole("samples", 101, least=2, most=100_000),
-        progress=tell,
+        description_of(payload),
+        payload.choices("formalisms", catalog.KEYS) or None,
+        duration=payload.number("duration", minimum=1e-9, maximum=1e6) if "duration" in payload else None,
+        integrator=payload.string("integrator", max_length=40) if "integrator" in payload else None,
+        samples=payload.integer("samples", 101, minimum=2, maximum=100_000),
+        progress=progress,
     )
-    over = (
+    scope = (
         f"Each was simulated over {found.duration:g} s from the same initial state, without drift correction. Errors are "
         "norms over all samples: of the relative drift of the energy balance, of the violation of the constraints on velocity "
         "level, and of the relative drift of the first ignorable momentum."
     )
-    return {"holds": None, "over": over, **_result(found)}
+    return {"passed": None, "scope": scope, **_result(found)}
 
 
 def _result(found: Tabular, *more: Table) -> dict[str, str]:

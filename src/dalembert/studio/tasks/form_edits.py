@@ -1,6 +1,6 @@
 """Form edits applied to the TOML source; comments, order and all other values are preserved.
 
-A place is the path to a value from the top of the file: ["body", 0, "joint", 0, "axis"]. The input of a form is parsed by
+A key path is the path to a value from the top of the file: ["body", 0, "joint", 0, "axis"]. The input of a form is parsed by
 `value_of`.
 """
 
@@ -19,31 +19,33 @@ from dalembert.errors import ComputationError, InputError
 from dalembert.io import toml_reader
 from dalembert.model.keys import Keys
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.payload import Answer, Payload, ReportProgress
 from dalembert.studio.tasks import element_defaults
-from dalembert.studio.tasks.forms import HEAD, NAMED, SHORT, TABLES, form_of, split, written
-from dalembert.studio.tasks.message_lines import places
+from dalembert.studio.tasks.forms import HEAD, NAMED, SHORT, TABLES, form_of, split, toml_value
+from dalembert.studio.tasks.message_lines import value_offsets
 
 Tree = Any  # tables, lists and values of tomlkit
-Place = list[str | int]
+KeyPath = list[str | int]
 Change = Callable[[str, str], str]  # maps the form of a key and its string to the new string
 _NUMBER = re.compile(r"[+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _MAX_VALUE = 20_000  # characters of one value
 
 
-def edit(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """Return the source after an edit (`do`: set, remove, rename or add), and the edited place."""
-    act = {"set": _set, "remove": _remove, "rename": _rename, "add": _add}
-    do = given.choice("do", act)
-    text = given.text("text")
+def edit(payload: Payload, folder: Folder | None, progress: ReportProgress) -> Answer:
+    """Return the source after an edit (`action`: set, remove, rename or add), and the key path of the edited value."""
+    actions = {"set": _set, "remove": _remove, "rename": _rename, "add": _add}
+    action = payload.choice("action", actions)
+    text = payload.string("text")
     try:
         tomllib.loads(text)
-        after, place = act[do](text, given)
+        after, key_path = actions[action](text, payload)
         tomllib.loads(after)
     except (TOMLKitError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ComputationError(f"a form cannot edit this source ({error}). Correct it or edit it under Text.") from None
-    return {"text": after, "place": place}
+        raise ComputationError(
+            f"a form cannot edit this source ({error}). Correct it or edit it under Source."
+        ) from None
+    return {"text": after, "key_path": key_path}
 
 
 def value_of(text: str, form: str = "value") -> object:
@@ -77,17 +79,17 @@ def _read(text: str) -> object:
         raise InputError(f"{text[:60]}: {error}. Expected a TOML value, as in a model file.") from None
 
 
-# places in a source
+# key paths
 
 
-def _place(given: Given) -> Place:
-    steps = given.items("place")
+def _key_path(payload: Payload) -> KeyPath:
+    steps = payload.items("key_path")
     if not 1 <= len(steps) <= 16 or not all(isinstance(x, str | int) and not isinstance(x, bool) for x in steps):
-        raise InputError("studio, place: expected keys and indices, from the top of the file.")
+        raise InputError("studio, key_path: got an invalid path. Expected keys and indices, from the top of the file.")
     return steps
 
 
-def _inside(tree: Tree, path: Place) -> Tree:
+def _inside(tree: Tree, path: KeyPath) -> Tree:
     """Return the value at the end of a path; missing tables are created."""
     for step in path:
         if isinstance(step, int):
@@ -106,67 +108,73 @@ def _inside(tree: Tree, path: Place) -> Tree:
 
 
 def _missing(step: str | int) -> InputError:
-    return InputError(f"there is no entry {step!r:.60} in the source any more. Reload the form.")
+    return InputError(f"there is no entry {step!r:.60} in the source. Reload the form.")
 
 
-def _set(text: str, given: Given) -> tuple[str, Place]:
+def _set(text: str, payload: Payload) -> tuple[str, KeyPath]:
     """Set the value of a key; an empty input removes it."""
-    place, form, entered = _place(given), given.text("form", "value", most=20), given.text("written", most=_MAX_VALUE)
+    key_path, form, entered = (
+        _key_path(payload),
+        payload.string("form", "value", max_length=20),
+        payload.string("value", max_length=_MAX_VALUE),
+    )
     if not entered.strip():
-        return _remove(text, given)
+        return _remove(text, payload)
     value = value_of(entered, form)
-    if place[-1] == "type" and "joint" in place:
-        return _set_type(text, place, str(value))
-    if place[0] in TABLES:
-        text = _with_table(text, str(place[0]))
+    if key_path[-1] == "type" and "joint" in key_path:
+        return _set_type(text, key_path, str(value))
+    if key_path[0] in TABLES:
+        text = _with_table(text, str(key_path[0]))
     tree = tomlkit.parse(text)
-    *path, last = place
-    short = SHORT.get(str(place[0])) if len(place) == 3 else None
+    *path, last = key_path
+    short = SHORT.get(str(key_path[0])) if len(key_path) == 3 else None
     holder = _inside(tree, path[:1])
     if short and not isinstance(holder.get(path[-1], {}), dict):  # m = 2 instead of m = { value = 2 }
         if last == short:
             holder[path[-1]] = value
-            return tomlkit.dumps(tree), place
-        holder[path[-1]] = tomlkit.value(written({short: holder[path[-1]].unwrap(), last: value}))
-        return tomlkit.dumps(tree), place
-    _put(tree, place, entered.strip() if _NUMBER.fullmatch(entered.strip()) and form == "value" else written(value))
-    return tomlkit.dumps(tree), place
+            return tomlkit.dumps(tree), key_path
+        holder[path[-1]] = tomlkit.value(toml_value({short: holder[path[-1]].unwrap(), last: value}))
+        return tomlkit.dumps(tree), key_path
+    _put(
+        tree, key_path, entered.strip() if _NUMBER.fullmatch(entered.strip()) and form == "value" else toml_value(value)
+    )
+    return tomlkit.dumps(tree), key_path
 
 
-def _put(tree: Tree, place: Place, text: str) -> None:
-    """Set the TOML source of a value at a place."""
-    *path, last = place
+def _put(tree: Tree, key_path: KeyPath, text: str) -> None:
+    """Set the TOML source of a value at a key path."""
+    *path, last = key_path
     holder = _inside(tree, path)
     if not isinstance(holder, dict) or not isinstance(last, str):
         raise _missing(last)
     value = tomlkit.value(text)
     if isinstance(holder, InlineTable) and last not in holder:
         if not holder and path:
-            key = last if _BARE.fullmatch(last) else written(last)
+            key = last if _BARE.fullmatch(last) else toml_value(last)
             _inside(tree, path[:-1])[path[-1]] = tomlkit.value(f"{{ {key} = {text} }}")
             return
         value.trivia.trail = " "
     holder[last] = value
 
 
-def _set_type(text: str, place: Place, kind: str) -> tuple[str, Place]:
+def _set_type(text: str, key_path: KeyPath, kind: str) -> tuple[str, KeyPath]:
     """Change the type of a joint; missing keys are added."""
-    loop = place[0] == "loop"
+    loop = key_path[0] == "loop"
     if kind not in toml_reader.joint_keys():
         raise InputError(f"there is no joint of type '{kind[:40]}'.")
     free, made = _free_coordinates(text)
-    old = _inside(tomllib.loads(text), place[:-1])
+    old = _inside(tomllib.loads(text), key_path[:-1])
     new = element_defaults.joint(kind, old, free, loop=loop)
     for name in made:
         text = _with_entry(text, "coordinates", name, "{}")
     tree = tomlkit.parse(text)
-    joint = _inside(tree, place[:-1])
+    joint = _inside(tree, key_path[:-1])
     for key in [key for key in joint if key not in new]:
         del joint[key]
     for key, value in new.items():
         if joint.get(key) != value:
-            _put(tree, [*place[:-1], key], written(value))
-    return tomlkit.dumps(tree), place
+            _put(tree, [*key_path[:-1], key], toml_value(value))
+    return tomlkit.dumps(tree), key_path
 
 
 def _free_coordinates(text: str) -> tuple[Iterator[str], list[str]]:
@@ -184,34 +192,34 @@ def _free_coordinates(text: str) -> tuple[Iterator[str], list[str]]:
 # removing
 
 
-def _remove(text: str, given: Given) -> tuple[str, Place]:
+def _remove(text: str, payload: Payload) -> tuple[str, KeyPath]:
     """Remove a key, an entry or an element; comments above it are preserved."""
-    place = _place(given)
-    if len(place) == 2 and isinstance(place[1], int):
-        begin, end = _extent(text, (str(place[0]), place[1]))
+    key_path = _key_path(payload)
+    if len(key_path) == 2 and isinstance(key_path[1], int):
+        begin, end = _extent(text, (str(key_path[0]), key_path[1]))
         lines = text.split("\n")
         rest = lines[end:]
         while rest and not rest[0].strip() and begin and not lines[begin - 1].strip():
             rest = rest[1:]
-        return "\n".join([*lines[:begin], *rest]), place
+        return "\n".join([*lines[:begin], *rest]), key_path
     tree = tomlkit.parse(text)
-    *path, last = place
+    *path, last = key_path
     holder = _inside(tree, path)
-    if len(place) == 3 and not isinstance(holder, dict):
-        raise InputError(f"{place[1]} needs a value.")
+    if len(key_path) == 3 and not isinstance(holder, dict):
+        raise InputError(f"{key_path[1]} needs a value.")
     if isinstance(holder, dict) and last in holder:
         del holder[last]
-    return tomlkit.dumps(tree), place
+    return tomlkit.dumps(tree), key_path
 
 
-def _extent(text: str, place: tuple[str, int]) -> tuple[int, int]:
+def _extent(text: str, key_path: tuple[str, int]) -> tuple[int, int]:
     """Return the first line of an element and the line after its last, from 0, without the comment above the next one."""
-    found = places(text)
-    if place not in found or text[found[place]] != "[":
-        raise _missing(f"{place[0]} {place[1] + 1}")
-    begin = text.count("\n", 0, found[place])
+    found = value_offsets(text)
+    if key_path not in found or text[found[key_path]] != "[":
+        raise _missing(f"{key_path[0]} {key_path[1] + 1}")
+    begin = text.count("\n", 0, found[key_path])
     lines = text.split("\n")
-    inside = [text.count("\n", 0, at) for where, at in found.items() if where[:2] == place]
+    inside = [text.count("\n", 0, at) for path, at in found.items() if path[:2] == key_path]
     end = max(inside) + 1
     while end < len(lines) and not _fits("\n".join(lines[begin:end])):  # a value of several lines
         end += 1
@@ -229,10 +237,10 @@ def _fits(text: str) -> bool:
 # adding
 
 
-def _add(text: str, given: Given) -> tuple[str, Place]:
+def _add(text: str, payload: Payload) -> tuple[str, KeyPath]:
     """Add a parameter, coordinate or element with values that keep the model valid."""
     known = toml_reader.elements()
-    kind = given.choice("kind", ("parameters", "coordinates", *known))
+    kind = payload.choice("kind", ("parameters", "coordinates", *known))
     data = tomllib.loads(text)
     if kind in NAMED:
         name = element_defaults.new_name("p" if kind == "parameters" else "q", element_defaults.names_in(data))
@@ -243,7 +251,7 @@ def _add(text: str, given: Given) -> tuple[str, Place]:
     values = element_defaults.element(kind, data, free)
     for name in made:
         text = _with_entry(text, "coordinates", name, "{}")
-    block = [f"[[{kind}]]", *(f"{key} = {written(value)}" for key, value in values.items())]
+    block = [f"[[{kind}]]", *(f"{key} = {toml_value(value)}" for key, value in values.items())]
     lines = text.rstrip("\n").split("\n")
     at = _insertion_line(text, kind)
     gap = [""] if at and lines[at - 1].strip() else []
@@ -253,14 +261,14 @@ def _add(text: str, given: Given) -> tuple[str, Place]:
 
 def _insertion_line(text: str, kind: str) -> int:
     """Return the line of a new element: after the last of its kind, else after all elements, else at the end."""
-    found = places(text)
-    elements = [place for place in found if len(place) == 2 and isinstance(place[1], int) and text[found[place]] == "["]
-    same = [place for place in elements if place[0] == kind] or elements
+    found = value_offsets(text)
+    elements = [path for path in found if len(path) == 2 and isinstance(path[1], int) and text[found[path]] == "["]
+    same = [path for path in elements if path[0] == kind] or elements
     if not same:
         simulation = found.get(("simulation",))
         count = len(text.rstrip("\n").split("\n"))
         return count if simulation is None else text.count("\n", 0, simulation)
-    last = max(same, key=lambda place: found[place])
+    last = max(same, key=lambda path: found[path])
     return _extent(text, (str(last[0]), int(last[1])))[1]
 
 
@@ -268,9 +276,9 @@ def _with_table(text: str, name: str) -> str:
     """Return the source with the header of a table, added if missing."""
     if name in tomllib.loads(text):
         return text
-    found = places(text)
+    found = value_offsets(text)
     lines = text.split("\n")
-    headers = [at for place, at in found.items() if text[at] == "[" and place[0] not in ("parameters", "coordinates")]
+    headers = [at for path, at in found.items() if text[at] == "[" and path[0] not in ("parameters", "coordinates")]
     at = text.count("\n", 0, min(headers)) if headers else len(lines)
     while at and lines[at - 1].startswith("#"):
         at -= 1
@@ -281,9 +289,9 @@ def _with_table(text: str, name: str) -> str:
 def _with_entry(text: str, table: str, name: str, value: str) -> str:
     """Return the source with one more entry of a table, after its last one."""
     text = _with_table(text, table)
-    found = places(text)
-    key = name if _BARE.fullmatch(name) else written(name)
-    entries = [at for place, at in found.items() if place[0] == table]
+    found = value_offsets(text)
+    key = name if _BARE.fullmatch(name) else toml_value(name)
+    entries = [at for path, at in found.items() if path[0] == table]
     lines = text.split("\n")
     last = max(entries)
     dotted = text[last] != "[" and text[found[(table,)]] != "["  # coordinates.x = {} without a header
@@ -297,28 +305,28 @@ def _with_entry(text: str, table: str, name: str, value: str) -> str:
 # renaming
 
 
-def _rename(text: str, given: Given) -> tuple[str, Place]:
+def _rename(text: str, payload: Payload) -> tuple[str, KeyPath]:
     """Rename a parameter, a coordinate or an element, also where it is used."""
-    place, new = _place(given), given.text("name", most=100).strip()
+    key_path, new = _key_path(payload), payload.string("name", max_length=100).strip()
     if not new:
         raise InputError("the name is empty. Expected at least one letter.")
-    if len(place) < 2:
+    if len(key_path) < 2:
         raise InputError("this entry has no name. Choose a parameter, a coordinate or an element.")
-    if isinstance(place[1], int):
+    if isinstance(key_path[1], int):
         tree = tomlkit.parse(text)
-        holder = _inside(tree, place[:2])
+        holder = _inside(tree, key_path[:2])
         old = holder.get("name")
         holder["name"] = new
-        if place[0] == "body" and old is not None:
+        if key_path[0] == "body" and old is not None:
             _replaced(tree, lambda form, value: new if form in ("body", "bodies") and value == old else value)
-        return tomlkit.dumps(tree), place
-    section, old = str(place[0]), str(place[1])
+        return tomlkit.dumps(tree), key_path
+    section, old = str(key_path[0]), str(key_path[1])
     if new in tomllib.loads(text).get(section, {}):
         raise InputError(f"{section}: the name '{new}' already exists. Choose another name.")
-    begin = places(text).get((section, old))
+    begin = value_offsets(text).get((section, old))
     if begin is None:
         raise _missing(old)
-    key = new if _BARE.fullmatch(new) else written(new)
+    key = new if _BARE.fullmatch(new) else toml_value(new)
     at = text.index(old, begin)
     marks = begin < at and text[at - 1] in "\"'"
     text = text[: at - marks] + key + text[at + len(old) + marks :]
@@ -335,13 +343,13 @@ def _replaced(tree: Tree, change: Change) -> None:
     """Change the strings of all values, by the form of their key."""
     _walk({key: tree[key] for key in tree if key in HEAD}, tree, HEAD, change)
     for section, keys in {**TABLES, **toml_reader.elements()}.items():
-        given = tree.get(section, [])
-        for each in given if isinstance(given, list) else given.values() if section in NAMED else [given]:
+        value = tree.get(section, [])
+        for each in value if isinstance(value, list) else value.values() if section in NAMED else [value]:
             if isinstance(each, dict):
                 _walk(each, each, keys, change)
-        for name in list(given) if section in SHORT else ():
-            if isinstance(given[name], str):
-                _assign(given, name, "value", change)
+        for name in list(value) if section in SHORT else ():
+            if isinstance(value[name], str):
+                _assign(value, name, "value", change)
 
 
 def _walk(visible: Tree, holder: Tree, keys: Keys, change: Change) -> None:

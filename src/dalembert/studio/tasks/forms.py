@@ -14,9 +14,9 @@ from dalembert.model.keys import Key, Keys
 from dalembert.model.loads.contact_base import ContactLoad
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell, Toml
+from dalembert.studio.payload import Answer, Payload, ReportProgress, Toml
 
-MOST_SHOWN = 2_000  # characters of one value
+MAX_VALUE = 2_000  # characters of one value
 
 HEAD: Keys = {
     "name": Key(keys.name, required=True),
@@ -93,7 +93,7 @@ def _about(of: Keys) -> dict[str, Answer]:
         if form == "choice":
             out[name]["options"] = re.findall(r"'([^']*)'", about)
         if key.default_in_file not in (None, "", [], {}):
-            out[name]["usual"] = shown(key.default_in_file)
+            out[name]["default"] = form_value(key.default_in_file)
     return out
 
 
@@ -112,7 +112,7 @@ def _format() -> Answer:
     }
 
 
-def file_format(given: Given, folder: Folder, tell: Tell) -> Answer:
+def file_format(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return the keys of all elements, for forms and for completion."""
     return _format()
 
@@ -133,7 +133,7 @@ def outline(text: str) -> Answer | None:
         return None
     known = toml_reader.elements()
     return {
-        "head": {key: shown(data[key]) for key in HEAD if key in data},
+        "head": {key: form_value(data[key]) for key in HEAD if key in data},
         "tables": {name: _table(name, data[name]) for name in TABLES if isinstance(data.get(name), dict)},
         "elements": [
             {"kind": kind, "index": i, "values": _values(each)}
@@ -146,26 +146,26 @@ def outline(text: str) -> Answer | None:
     }
 
 
-def _table(name: str, given: Toml) -> Answer:
+def _table(name: str, entries: Toml) -> Answer:
     if name not in NAMED:
-        return _values(given)
+        return _values(entries)
     return {
-        key: _values(entry) if isinstance(entry, dict) else {SHORT.get(name, ""): shown(entry)}
-        for key, entry in given.items()
+        key: _values(entry) if isinstance(entry, dict) else {SHORT.get(name, ""): form_value(entry)}
+        for key, entry in entries.items()
     }
 
 
-def _values(given: object) -> Answer:
+def _values(element: object) -> Answer:
     """Return the keys of an element; a joint, or a sequence of joints, as nested tables."""
-    if not isinstance(given, dict):
+    if not isinstance(element, dict):
         return {}
     out: Answer = {}
-    for key, value in given.items():
+    for key, value in element.items():
         several = value if isinstance(value, list) else [value]
         if key == "joint" and several and all(isinstance(each, dict) for each in several):
             out[key] = [_values(each) for each in several]
         else:
-            out[key] = shown(value)
+            out[key] = form_value(value)
     return out
 
 
@@ -174,10 +174,10 @@ def _names(data: Toml) -> list[str]:
     return [each["name"] for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
 
 
-def shown(value: object, inner: bool = False) -> str:
+def form_value(value: object, inner: bool = False) -> str:
     """Return a value as displayed in a form: formulas without quotation marks, an array as its entries.
 
-    >>> shown(["a/2", 0, 0.5]), shown([[0, 0, 1], ["l", 0, 0]]), shown(True)
+    >>> form_value(["a/2", 0, 0.5]), form_value([[0, 0, 1], ["l", 0, 0]]), form_value(True)
     ('a/2, 0, 0.5', '[0, 0, 1], [l, 0, 0]', 'true')
     """
     match value:
@@ -186,10 +186,10 @@ def shown(value: object, inner: bool = False) -> str:
         case str():
             return f'"{value}"' if inner and re.search(r"[,\[\]{}\"]", value) and not _closed(value) else value
         case list():
-            text = ", ".join(shown(each, True) for each in value)
-            return f"[{text}]" if inner or len(value) == 1 else text[:MOST_SHOWN]
+            text = ", ".join(form_value(each, True) for each in value)
+            return f"[{text}]" if inner or len(value) == 1 else text[:MAX_VALUE]
         case dict():
-            return "{ " + ", ".join(f"{key} = {written(each)}" for key, each in value.items()) + " }"
+            return "{ " + ", ".join(f"{key} = {toml_value(each)}" for key, each in value.items()) + " }"
         case _:
             return str(value)
 
@@ -199,19 +199,19 @@ def _closed(text: str) -> bool:
     return len(split(text)) == 1 and not re.search(r"[\[\]{}\"]", text)
 
 
-def written(value: object) -> str:
+def toml_value(value: object) -> str:
     """Return a value in TOML syntax, on one line.
 
-    >>> written({"axis": [0, 0, 1], "angle": "q1"})
+    >>> toml_value({"axis": [0, 0, 1], "angle": "q1"})
     '{ axis = [0, 0, 1], angle = "q1" }'
     """
     match value:
         case str():
             return json.dumps(value, ensure_ascii=False)
         case list():
-            return "[" + ", ".join(written(each) for each in value) + "]"
+            return "[" + ", ".join(toml_value(each) for each in value) + "]"
         case _:
-            return shown(value)
+            return form_value(value)
 
 
 def split(text: str) -> list[str]:

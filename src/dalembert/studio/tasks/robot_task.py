@@ -30,7 +30,7 @@ from dalembert.model.profiles import (
     trapezoidal,
 )
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.payload import Answer, Payload, ReportProgress
 from dalembert.studio.tasks.describe_task import description_of
 from dalembert.symbolic.lookup_tables import cubic_points, piecewise_cubic
 from dalembert.tables import Table, format_cell
@@ -39,7 +39,7 @@ LAWS = {"quintic": quintic, "cycloidal": cycloidal, "trapezoidal": trapezoidal}
 PATHS = ("line", "circle")
 KINDS = (*LAWS, "spline", *PATHS)
 CONTROLS = ("free", "feedforward", "pd", "both", "computed_torque")
-MOST_POINTS = 50
+MAX_POINTS = 50
 PAYLOAD = "payload"
 _FORMALISM, _INTEGRATOR = "kane", "dop853"  # compiled in a second for an arm of six joints
 _SERVO = "denoc"  # supports constraints with feedback
@@ -47,9 +47,9 @@ _TORQUE_SAMPLES = 201  # of applied torques: the integrator restarts at each of 
 _ACCURACY = 3e-5  # of hand paths, relative to the length of the model: the integrator restarts at each point too
 
 
-def about_robot(given: Given, folder: Folder | None, tell: Tell) -> Answer:
+def robot_properties(payload: Payload, folder: Folder | None, progress: ReportProgress) -> Answer:
     """Return the properties of a model as a robot: limits, coordinates that can be driven, and the hand."""
-    model = description_of(given)
+    model = description_of(payload)
     limits = {name: [each.lower, each.upper] for name, each in model.limits.items()}
     return {
         "limits": {name: ends for name, ends in limits.items() if name in model.coordinate_names},
@@ -80,42 +80,46 @@ def driven_by(model: Elements, q: np.ndarray) -> list[str]:
 # inverse kinematics
 
 
-def reach(given: Given, folder: Folder | None, tell: Tell) -> Answer:
+def inverse_kinematics(payload: Payload, folder: Folder | None, progress: ReportProgress) -> Answer:
     """Return a configuration in which the hand is at its target and, on request, all isolated ones."""
-    model = description_of(given)
-    body, point = _hand(given, model)
-    pose = _vector(given, "position")
-    target = pose if "turn" not in given else _pose(pose, _vector(given, "turn"))
-    start = _posture(given.numbers("start"), model)
+    model = description_of(payload)
+    body, point = _hand(payload, model)
+    pose = _vector(payload, "position")
+    target = pose if "angles" not in payload else _pose(pose, _vector(payload, "angles"))
+    start = _posture(payload.numbers("start"), model)
     found = dl.inverse_kinematics(model, body, target, point=point, q0=start)
-    postures, why = [found.q], ""
-    if found.converged and given.switch("branches"):
+    postures, reason = [found.q], ""
+    if found.converged and payload.boolean("branches"):
         try:
             postures = list(dl.inverse_kinematics(model, body, target, point=point, q0=start, branches=True).branches)
         except DalembertError as error:
-            why = str(error)
+            reason = str(error)
     return {
         "reached": bool(found.converged),
         "message": found.message,
         "singular": found.singular or "",
         "manipulability": float(found.manipulability),
         "postures": [dict(zip(model.coordinate_names, map(float, q), strict=True)) for q in postures],
-        "why": why,
+        "reason": reason,
     }
 
 
-def _hand(given: Given, model: Elements) -> tuple[str, list[float]]:
+def _hand(payload: Payload, model: Elements) -> tuple[str, list[float]]:
     names = [body.name for body in model.bodies]
     if not names:
         raise InputError(f"model '{model.name}' has no bodies, so it has no hand. Define it by bodies and joints.")
-    return given.choice("body", names, names[-1]), _vector(given, "point") if "point" in given else [0.0, 0.0, 0.0]
+    return payload.choice("body", names, names[-1]), _vector(payload, "point") if "point" in payload else [
+        0.0,
+        0.0,
+        0.0,
+    ]
 
 
-def _vector(given: Given, name: str) -> list[float]:
-    found = given.items(name)
+def _vector(payload: Payload, name: str) -> list[float]:
+    found = payload.items(name)
     if len(found) != 3:
         raise InputError(f"studio, {name}: got {len(found)} numbers. Expected 3.")
-    return [Given({name: each}).number(name, least=-1e9, most=1e9) for each in found]
+    return [Payload({name: each}).number(name, minimum=-1e9, maximum=1e9) for each in found]
 
 
 def _pose(position: Sequence[float], angles: Sequence[float]) -> np.ndarray:
@@ -136,7 +140,7 @@ def _posture(values: dict[str, float], model: Elements) -> np.ndarray:
     q = model.initial[0].copy()
     for name, x in values.items():
         if name not in model.coordinate_names:
-            raise InputError(f"model '{model.name}' has no coordinate '{name[:80]}'. Keep the postures again.")
+            raise InputError(f"model '{model.name}' has no coordinate '{name[:80]}'. Save the postures again.")
         q[model.coordinate_names.index(name)] = x
     return q
 
@@ -144,29 +148,31 @@ def _posture(values: dict[str, float], model: Elements) -> np.ndarray:
 # planned motions and their torques
 
 
-def follow(given: Given, folder: Folder, tell: Tell) -> Answer:
+def inverse_dynamics(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Move the model through postures: a run whose drive efforts are the inverse dynamics."""
-    model, motion, driven, start = _planned(given, tell)
-    tell(0.0, "computing the drive torques")
-    run = _driven_run(model, motion, driven, start, given.whole("samples", 301, least=11, most=20_001), tell)
+    model, motion, driven, start = _planned(payload, progress)
+    progress(0.0, "computing the drive torques")
+    run = _driven_run(
+        model, motion, driven, start, payload.integer("samples", 301, minimum=11, maximum=20_001), progress
+    )
     return _saved(run, model, folder, [_drive_table(run), *run.tables()])
 
 
-def drive_along(given: Given, folder: Folder, tell: Tell) -> Answer:
+def forward_dynamics(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Compute forward dynamics from the first posture: without torques, with those of the motion, or with a controller."""
-    control = given.choice("control", CONTROLS)
-    model, motion, driven, start = _planned(given, tell)
-    gains = given.number("kp", 100.0, least=0, most=1e9), given.number("kd", 20.0, least=0, most=1e9)
+    control = payload.choice("control", CONTROLS)
+    model, motion, driven, start = _planned(payload, progress)
+    gains = payload.number("kp", 100.0, minimum=0, maximum=1e9), payload.number("kd", 20.0, minimum=0, maximum=1e9)
     if control == "free":
         loaded = _starting_at(model, start)
     elif control == "computed_torque":
         loaded = dl.computed_torque(_starting_at(model, start), {name: motion[name] for name in driven}, gains)
     else:
         feedback = (0.0, 0.0) if control == "feedforward" else gains
-        loaded = _with_torques(model, motion, driven, start, feedback, control != "pd", tell)
-    tell(0.0, "simulating")
+        loaded = _with_torques(model, motion, driven, start, feedback, control != "pd", progress)
+    progress(0.0, "simulating")
     formalism = _SERVO if control == "computed_torque" else _FORMALISM
-    run = _simulated(loaded, formalism, motion, given.whole("samples", 301, least=11, most=20_001), tell)
+    run = _simulated(loaded, formalism, motion, payload.integer("samples", 301, minimum=11, maximum=20_001), progress)
     desired = motion.position(run.t)
     rows = [model.coordinate_names.index(name) for name in driven]
     deviation = np.abs(run.q[rows] - desired).max(axis=1)
@@ -199,36 +205,36 @@ def _drive_table(run: Trajectory) -> Table:
     return Table(("drive", "largest", "root mean square"), rows, "Torques and forces of the drives")
 
 
-def _planned(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.ndarray]:
+def _planned(payload: Payload, progress: ReportProgress) -> tuple[Model, Profile, list[str], np.ndarray]:
     """Return the model with its payload, the motion of the driven coordinates, their names, and the first posture."""
-    model = _with_payload(given)
-    points = given.rows("points")
-    if not 2 <= len(points) <= MOST_POINTS:
-        raise InputError(f"the motion has {len(points)} postures. Expected 2 to {MOST_POINTS}. Keep at least two.")
-    times = np.array([each.number("time", least=0, most=1e6) for each in points])
+    model = _with_hand_mass(payload)
+    points = payload.rows("points")
+    if not 2 <= len(points) <= MAX_POINTS:
+        raise InputError(f"the motion has {len(points)} postures. Expected 2 to {MAX_POINTS}. Save at least two.")
+    times = np.array([each.number("time", minimum=0, maximum=1e6) for each in points])
     if not (np.diff(times) > 0).all():
         raise InputError("the times of the postures do not increase. Expected strictly increasing times.")
     q = np.array([_posture(each.numbers("q"), model) for each in points])
-    driven, kind = driven_by(model, q[0]), given.choice("kind", KINDS, "quintic")
+    driven, kind = driven_by(model, q[0]), payload.choice("kind", KINDS, "quintic")
     if not driven:
         raise InputError(f"model '{model.name}' has no coordinate that a drive can move.")
-    tell(0.0, "planning the motion")
+    progress(0.0, "planning the motion")
     rows = [model.coordinate_names.index(name) for name in driven]
     if kind not in PATHS:
         return model, _through(kind, q[:, rows], times - times[0], tuple(driven)), driven, q[0]
-    path = _hand_path(given, model, q, times - times[0])
+    path = _hand_path(payload, model, q, times - times[0])
     formulas = tuple(path.formulas[i] for i in rows)
     return model, Profile(formulas, path.start, path.end, names=tuple(driven)), driven, path.position(path.start)
 
 
-def _with_payload(given: Given) -> Model:
+def _with_hand_mass(payload: Payload) -> Model:
     """Return the model with the payload of its hand, and with or without gravity."""
-    model = Model.of(description_of(given))
-    mass = given.number("payload", 0.0, least=0, most=1e9)
+    model = Model.of(description_of(payload))
+    mass = payload.number("payload", 0.0, minimum=0, maximum=1e9)
     if mass > 0:
-        body, point = _hand(given, model)
+        body, point = _hand(payload, model)
         model.body(PAYLOAD, parent=body, joint=model.fixed(tuple(point)), mass=mass)
-    if not given.switch("gravity", True):
+    if not payload.boolean("gravity", True):
         model.gravity_input = (0, 0, 0)
     return model
 
@@ -250,17 +256,17 @@ def _through(kind: str, q: np.ndarray, times: np.ndarray, names: tuple[str, ...]
     return Profile(tuple(formulas), 0.0, float(times[-1]), names=names)
 
 
-def _hand_path(given: Given, model: Elements, q: np.ndarray, times: np.ndarray) -> Profile:
+def _hand_path(payload: Payload, model: Elements, q: np.ndarray, times: np.ndarray) -> Profile:
     """Return the motion of all coordinates with the hand on straight lines, or on the circle through three postures."""
-    body, point = _hand(given, model)
-    timing = given.choice("timing", tuple(LAWS), "cycloidal")
+    body, point = _hand(payload, model)
+    timing = payload.choice("timing", tuple(LAWS), "cycloidal")
     kinematics = dl.kinematics(model)
     points = [kinematics.position(each, body, point) for each in q]
-    if given.choice("kind", PATHS) == "circle":
+    if payload.choice("kind", PATHS) == "circle":
         if len(q) < 3:
-            raise InputError("a circle needs the hand positions of three postures. Keep one more posture.")
+            raise InputError("a circle needs the hand positions of three postures. Save one more posture.")
         center, axis = _circle(points[:3])
-        angle = math.radians(given.number("angle", 360.0, least=-3600, most=3600))
+        angle = math.radians(payload.number("angle", 360.0, minimum=-3600, maximum=3600))
         options = {"angle": angle, "point": point, "timing": timing, "q0": q[0].tolist(), "accuracy": _ACCURACY}
         return dl.circle(model, body, center, axis, float(times[-1]), **options)
     legs, at = [], q[0]
@@ -288,16 +294,16 @@ def _concatenated(legs: Sequence[Profile], times: np.ndarray) -> Profile:
     formulas = []
     for i in range(len(legs[0])):
         parts = [cubic_points(leg.formulas[i]) for leg in legs]
-        t, x, bends = [], [], []
+        t, x, accelerations = [], [], []
         for k, part in enumerate(parts):
             if part is None:  # constant
                 at = float(legs[k].position(legs[k].start)[i])
                 part = np.array([0.0, legs[k].end]), np.array([at, at]), np.zeros(2)
-            late = 0 if k == 0 else 1
-            t.append(part[0][late:] + times[k])
-            x.append(part[1][late:])
-            bends.append(part[2][late:])
-        formulas.append(piecewise_cubic(np.concatenate(t), np.concatenate(x), np.concatenate(bends)))
+            skipped = 0 if k == 0 else 1
+            t.append(part[0][skipped:] + times[k])
+            x.append(part[1][skipped:])
+            accelerations.append(part[2][skipped:])
+        formulas.append(piecewise_cubic(np.concatenate(t), np.concatenate(x), np.concatenate(accelerations)))
     return Profile(tuple(formulas), 0.0, float(times[-1]))
 
 
@@ -306,18 +312,20 @@ def _starting_at(model: Elements, start: np.ndarray) -> Model:
 
 
 def _driven_run(
-    model: Elements, motion: Profile, driven: Sequence[str], start: np.ndarray, samples: int, tell: Tell
+    model: Elements, motion: Profile, driven: Sequence[str], start: np.ndarray, samples: int, progress: ReportProgress
 ) -> Trajectory:
     """Return the run in which drives prescribe the motion."""
     out = _starting_at(model, start)
     for name in driven:
         out.drive(name, motion[name], name=f"drive of {name}")
-    return _simulated(out, _FORMALISM, motion, samples, tell)
+    return _simulated(out, _FORMALISM, motion, samples, progress)
 
 
-def _simulated(model: Elements, formalism: str, motion: Profile, samples: int, tell: Tell) -> Trajectory:
+def _simulated(model: Elements, formalism: str, motion: Profile, samples: int, progress: ReportProgress) -> Trajectory:
     equations, span = dl.derive(model, formalism), motion.end - motion.start
-    return equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda fraction: tell(fraction))
+    return equations.simulate(
+        span, samples=samples, integrator=_INTEGRATOR, progress=lambda fraction: progress(fraction)
+    )
 
 
 def _with_torques(
@@ -327,11 +335,11 @@ def _with_torques(
     start: np.ndarray,
     gains: tuple[float, float],
     forward: bool,
-    tell: Tell,
+    progress: ReportProgress,
 ) -> Model:
     """Return the model with the torques of the motion as time tables and PD feedback: τ + kp e + kd ė."""
     kp, kd = gains
-    run = _driven_run(model, motion, driven, start, _TORQUE_SAMPLES, tell) if forward else None
+    run = _driven_run(model, motion, driven, start, _TORQUE_SAMPLES, progress) if forward else None
     times = np.linspace(0.0, motion.end - motion.start, _TORQUE_SAMPLES) if run is None else run.t
     desired = motion(times)
     out = _starting_at(model, start)

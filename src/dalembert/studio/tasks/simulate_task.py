@@ -23,7 +23,7 @@ from dalembert.model.initial_state import Start
 from dalembert.model.integrator_names import METHODS
 from dalembert.model.values import WORLD
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell, Toml
+from dalembert.studio.payload import Answer, Payload, ReportProgress, Toml
 from dalembert.studio.tasks.describe_task import description_of, model_of
 from dalembert.studio.tasks.form_edits import edit
 
@@ -33,9 +33,9 @@ _MAX_EVENTS = 200
 _MAX_PREPARED = 12  # coordinates of a model that is compiled in advance
 
 
-def choices(given: Given, folder: Folder | None, tell: Tell) -> Answer:
+def simulation_options(payload: Payload, folder: Folder | None, progress: ReportProgress) -> Answer:
     """Return the options of a simulation of the model and their defaults."""
-    model = model_of(given)
+    model = model_of(payload)
     q, qd = model.initial
     return {
         "formalisms": [{"key": m.ABOUT.key, "title": m.ABOUT.title} for m in catalog.FORMALISMS],
@@ -47,7 +47,7 @@ def choices(given: Given, folder: Folder | None, tell: Tell) -> Answer:
             {"name": each.name, "unit": each.unit, "text": each.description, "start": float(x), "rate": float(v)}
             for each, x, v in zip(model.generalized_coordinates, q, qd, strict=True)
         ],
-        "parameters": _free_parameters(model.description, given.text("text")),
+        "parameters": _free_parameters(model.description, payload.string("text")),
     }
 
 
@@ -62,34 +62,34 @@ def _free_parameters(model: Description, text: str) -> list[Answer]:
     ]
 
 
-def simulate(given: Given, folder: Folder, tell: Tell) -> Answer:
+def simulate(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Simulate the model; `parameters` change values without a new derivation, `start` and `rate` the initial state.
 
-    With `keep` the run is saved to the folder for later tasks; without it, as while a slider is dragged, it is only displayed.
+    With `save` the run is saved to the folder for later tasks; without it, as while a slider is dragged, it is only displayed.
     """
-    begun, model = time.perf_counter(), description_of(given)
-    key = given.choice("formalism", catalog.KEYS, "lagrange")
-    values = changed_values(model, given)
-    tell(0.0, f"deriving by {key}")
+    begun, model = time.perf_counter(), description_of(payload)
+    key = payload.choice("formalism", catalog.KEYS, "lagrange")
+    values = changed_values(model, payload)
+    progress(0.0, f"deriving by {key}")
     equations = _equations(model, key, values)
-    q0, qd0, moved = start_of(model.with_parameters(values) if values else model, given, bool(values))
-    tell(0.0, "simulating")
+    q0, qd0, moved = start_of(model.with_parameters(values) if values else model, payload, bool(values))
+    progress(0.0, "simulating")
     run = equations.simulate(
-        given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
+        payload.number("duration", minimum=1e-9, maximum=1e6) if "duration" in payload else None,
         q0=q0,
         qd0=qd0,
-        samples=given.whole("samples", least=2, most=100_000) if "samples" in given else None,
-        integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
-        project=given.switch("project", True),
-        progress=lambda fraction: tell(fraction),
-        rtol=_positive(given, "rtol"),
-        atol=_positive(given, "atol"),
-        max_step=_positive(given, "max_step"),
-        step=_positive(given, "step"),
+        samples=payload.integer("samples", minimum=2, maximum=100_000) if "samples" in payload else None,
+        integrator=payload.choice("integrator", METHODS, model.integrator or QUICK),
+        project=payload.boolean("project", True),
+        progress=lambda fraction: progress(fraction),
+        rtol=_positive(payload, "rtol"),
+        atol=_positive(payload, "atol"),
+        max_step=_positive(payload, "max_step"),
+        step=_positive(payload, "step"),
     )
     name = ""
-    if given.switch("keep", True):
-        tell(1.0, "saving the run")
+    if payload.boolean("save", True):
+        progress(1.0, "saving the run")
         name, path = folder.new_run()
         run.save(path)
     return {
@@ -101,17 +101,17 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> Answer:
     }
 
 
-def _positive(given: Given, name: str) -> float | None:
-    return given.number(name, least=1e-300) if name in given else None
+def _positive(payload: Payload, name: str) -> float | None:
+    return payload.number(name, minimum=1e-300) if name in payload else None
 
 
-def prepare(given: Given, folder: Folder, tell: Tell) -> Answer:
+def prepare(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Derive and compile a model in advance, so that its first simulation starts quickly."""
-    model = description_of(given)
+    model = description_of(payload)
     if len(model.coordinate_names) > _MAX_PREPARED:
         return {}
-    key = given.choice("formalism", catalog.KEYS, "lagrange")
-    integrator = given.choice("integrator", METHODS, model.integrator or QUICK)
+    key = payload.choice("formalism", catalog.KEYS, "lagrange")
+    integrator = payload.choice("integrator", METHODS, model.integrator or QUICK)
     run = dl.derive(model, key).simulate(1e-3 * model.duration, samples=2, integrator=integrator)
     if model.bodies:
         run.scene().to_dict()
@@ -121,16 +121,16 @@ def prepare(given: Given, folder: Folder, tell: Tell) -> Answer:
     return {}
 
 
-def changed_values(model: Description, given: Given) -> dict[str, float]:
+def changed_values(model: Description, payload: Payload) -> dict[str, float]:
     """Return the parameters whose values differ from those of the model."""
     known = model.parameter_values
-    return {name: value for name, value in given.numbers("parameters").items() if known.get(name) != value}
+    return {name: value for name, value in payload.numbers("parameters").items() if known.get(name) != value}
 
 
-def valued(given: Given) -> Description:
+def model_with_values(payload: Payload) -> Description:
     """Return the model with the requested parameter values."""
-    model = description_of(given)
-    values = changed_values(model, given)
+    model = description_of(payload)
+    values = changed_values(model, payload)
     return model.with_parameters(values) if values else model
 
 
@@ -143,10 +143,10 @@ def _equations(model: Description, key: str, values: Mapping[str, float]) -> Equ
         return dl.derive(model.with_parameters(values), key)
 
 
-def start_of(model: Description, given: Given, other_values: bool) -> tuple[Start, Start, str]:
+def start_of(model: Description, payload: Payload, other_values: bool) -> tuple[Start, Start, str]:
     """Return the initial state, and a note if it was changed to satisfy the constraints; user values change least."""
-    q0, qd0 = given.numbers("start"), given.numbers("rate")
-    assemble = bool(q0 or qd0 or other_values) and given.switch("assemble", True)
+    q0, qd0 = payload.numbers("start"), payload.numbers("rate")
+    assemble = bool(q0 or qd0 or other_values) and payload.boolean("assemble", True)
     if not assemble or model.canonical_constraints or not model.constraint_names:
         return q0 or None, qd0 or None, ""
     weights = dict.fromkeys((*q0, *qd0), _FIXED_WEIGHT) if len(q0) < len(model.coordinate_names) else {}
@@ -208,21 +208,21 @@ def _bare_scene(run: Trajectory) -> Answer:
 # values that are written back to the source
 
 
-def written(given: Given, folder: Folder | None, tell: Tell) -> Answer:
+def write_values(payload: Payload, folder: Folder | None, progress: ReportProgress) -> Answer:
     """Return the source with new `parameters`, `start` and `rate` values; comments are preserved."""
-    text = given.text("text")
+    text = payload.string("text")
     for table, key, values in (
-        ("parameters", "value", given.numbers("parameters")),
-        ("coordinates", "start", given.numbers("start")),
-        ("coordinates", "rate", given.numbers("rate")),
+        ("parameters", "value", payload.numbers("parameters")),
+        ("coordinates", "start", payload.numbers("start")),
+        ("coordinates", "rate", payload.numbers("rate")),
     ):
         for name, value in values.items():
             if name not in _declared(text, table):
                 raise InputError(
                     f"the source has no entry '{name}' in [{table}], so {value:g} cannot be written there. Add the entry."
                 )
-            change = {"text": text, "do": "set", "place": [table, name, key], "written": repr(value)}
-            text = str(edit(Given(change), folder, tell)["text"])
+            change = {"text": text, "action": "set", "key_path": [table, name, key], "value": repr(value)}
+            text = str(edit(Payload(change), folder, progress)["text"])
     return {"text": text}
 
 

@@ -18,7 +18,7 @@ from dalembert.model.initial_state import start_state
 from dalembert.model.integrator_names import METHODS
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.payload import Answer, Payload, ReportProgress
 from dalembert.studio.tasks.describe_task import description_of
 from dalembert.studio.tasks.simulate_task import QUICK, changed_values, start_of
 from dalembert.tables import Table, format_cell
@@ -35,17 +35,17 @@ _MAX_POINTS = 2_000  # of a line on the page; the file contains all
 _MAX_REASONS = 5
 
 
-def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
+def sweep(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Run the sweep, write the file, and return lines to plot and tables."""
-    model = _model(given)
-    samples = given.choice("kind", SAMPLES, "grid")
-    vary, runs = _varied(given, samples)
-    observe = [each.text("formula", most=1_000) for each in given.rows("observe")]
+    model = _model(payload)
+    samples = payload.choice("kind", SAMPLES, "grid")
+    vary, runs = _varied(payload, samples)
+    observe = [each.string("formula", max_length=1_000) for each in payload.rows("observe")]
     if not 1 <= len(observe) <= _MAX_OBSERVED:
         raise InputError(f"sweep: {len(observe)} formulas are observed. Expected 1 to {_MAX_OBSERVED}.")
-    suffix = f".{given.choice('format', ('csv', 'nc'), 'csv')}"
-    address = given.text("cluster", "", most=300)
-    tell(0.0, f"connecting to the cluster at {address}" if address else "deriving and compiling")
+    suffix = f".{payload.choice('format', ('csv', 'nc'), 'csv')}"
+    address = payload.string("cluster", "", max_length=300)
+    progress(0.0, f"connecting to the cluster at {address}" if address else "deriving and compiling")
     with worker_pool.dask_client(address) if address else nullcontext() as client:
         found = dl.sweep(
             model,
@@ -53,46 +53,46 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
             observe=observe,
             samples=samples,
             runs=None if samples == "grid" else runs,
-            seed=given.whole("seed", 0, most=2**31),
-            duration=given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
-            times=given.whole("samples", least=2, most=100_000) if "samples" in given else None,
-            formalism=given.choice("formalism", catalog.KEYS, "lagrange"),
-            integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
+            seed=payload.integer("seed", 0, maximum=2**31),
+            duration=payload.number("duration", minimum=1e-9, maximum=1e6) if "duration" in payload else None,
+            times=payload.integer("samples", minimum=2, maximum=100_000) if "samples" in payload else None,
+            formalism=payload.choice("formalism", catalog.KEYS, "lagrange"),
+            integrator=payload.choice("integrator", METHODS, model.integrator or QUICK),
             executor=client,
-            progress=lambda fraction: tell(fraction),
+            progress=lambda fraction: progress(fraction),
         )
     path = sweep_result.save(found, folder.free(f"{model.name}-sweep", suffix))
     files = [path.name]
-    if given.switch("picture", False) and found.attrs["failed"] < found.attrs["runs"]:
+    if payload.boolean("picture", False) and found.attrs["failed"] < found.attrs["runs"]:
         picture = folder.free(f"{model.name}-sweep", ".svg")
         dl.plot_sweep(found, picture)
         files.append(picture.name)
     return _answer(found, files)
 
 
-def _model(given: Given) -> Elements:
+def _model(payload: Payload) -> Elements:
     """Return the model with the requested values and initial state, assembled."""
-    model = description_of(given)
-    values = changed_values(model, given)
+    model = description_of(payload)
+    values = changed_values(model, payload)
     model = model.with_parameters(values) if values else model
-    q, qd, _ = start_of(model, given, bool(values))
+    q, qd, _ = start_of(model, payload, bool(values))
     return (
         model if q is None and qd is None else Model.of(model).start(*map(np.ndarray.tolist, start_state(model, q, qd)))
     )
 
 
-def _varied(given: Given, samples: str) -> tuple[Answer, int]:
+def _varied(payload: Payload, samples: str) -> tuple[Answer, int]:
     """Return the varied names with their values, as for `dl.sweep`, and the number of runs."""
-    rows = given.rows("vary")
+    rows = payload.rows("vary")
     if not 1 <= len(rows) <= _MAX_VARIED:
         raise InputError(f"sweep: {len(rows)} names are varied. Expected 1 to {_MAX_VARIED}.")
     vary: Answer = {}
-    runs = 1 if samples == "grid" else given.whole("runs", 256, least=1, most=_MAX_RUNS)
+    runs = 1 if samples == "grid" else payload.integer("runs", 256, minimum=1, maximum=_MAX_RUNS)
     for row in rows:
-        name, low, high = row.text("name", most=200), row.number("low"), row.number("high")
+        name, low, high = row.string("name", max_length=200), row.number("low"), row.number("high")
         if name in vary:
             raise InputError(f"sweep: '{name}' is varied twice. Expected each name once.")
-        count = row.whole("count", 11, least=1, most=_MAX_RUNS) if samples == "grid" else 1
+        count = row.integer("count", 11, minimum=1, maximum=_MAX_RUNS) if samples == "grid" else 1
         vary[name] = np.linspace(low, high, count).tolist() if samples == "grid" else (low, high)
         runs *= count
     if runs > _MAX_RUNS:

@@ -1,9 +1,9 @@
-// An element of the model as a form that opens.
+// Collapsible form of an element of the model.
 
 import { element } from "../../dom";
 import type { Edits } from "./edits";
 import { Field, type Names } from "./field";
-import { words, type ElementValues, type Format, type Keys, type Outlined, type Place, type Values } from "./format";
+import { words, type ElementValues, type Format, type Keys, type OutlineElement, type KeyPath, type Values } from "./format";
 
 export class Card {
   readonly root: HTMLDetailsElement;
@@ -13,17 +13,17 @@ export class Card {
   private readonly title = element("span", { class: "title" });
   private readonly note = element("span", { class: "unit" });
 
-  constructor(private readonly of: Outlined, private readonly format: Format, private readonly edits: Edits, open: boolean) {
+  constructor(private readonly of: OutlineElement, private readonly format: Format, private readonly edits: Edits, open: boolean) {
     const remove = element("button", { type: "button", class: "plain remove", "aria-label": `Remove this ${words(of.kind).toLowerCase()}` }, "×");
     remove.title = "Remove";
-    remove.addEventListener("click", (event) => { event.preventDefault(); void edits.make({ do: "remove", place: [of.kind, of.index] }); });
+    remove.addEventListener("click", (event) => { event.preventDefault(); void edits.make({ action: "remove", key_path: [of.kind, of.index] }); });
     this.root = element("details", { class: "part" }, element("summary", {}, this.title, this.note, remove));
     this.root.addEventListener("toggle", () => { if (this.root.open) this.fill(); });
     this.root.open = open;
     if (open) queueMicrotask(() => this.fill());
   }
 
-  get place(): Place { return [this.of.kind, this.of.index]; }
+  get keyPath(): KeyPath { return [this.of.kind, this.of.index]; }
 
   /** The form is built when it is first opened. */
   fill(): void {
@@ -31,38 +31,38 @@ export class Card {
     const { kind } = this.of, keys = this.format.elements[kind];
     const first: Node[] = [], more: Node[] = [];
     for (const [key, about] of Object.entries(keys)) {
-      const given = this.values[key];
-      if (about.form === "joint") first.push(...this.joints(given));
-      else (about.required || given !== undefined || key === "name" || (kind === "body" && ["mass", "center", "inertia"].includes(key)) ? first : more).push(this.field([...this.place, key], key, keys).root);
+      const value = this.values[key];
+      if (about.form === "joint") first.push(...this.joints(value));
+      else (about.required || value !== undefined || key === "name" || (kind === "body" && ["mass", "center", "inertia"].includes(key)) ? first : more).push(this.field([...this.keyPath, key], key, keys).root);
     }
     this.root.append(element("div", { class: "entries" }, ...first));
     if (more.length) this.root.append(element("details", { class: "more" }, element("summary", {}, "More"), element("div", { class: "entries" }, ...more)));
-    this.spread();
+    this.update();
   }
 
-  private field(place: Place, key: string, keys: Keys): Field {
-    const made: Field = new Field(place, key, keys[key], (written) => {
-      const rename = key === "name" && place.length === 3 && written;
-      void this.edits.make(rename ? { do: "rename", place, name: written } : { do: "set", place, written, form: keys[key].form }, made);
+  private field(keyPath: KeyPath, key: string, keys: Keys): Field {
+    const made: Field = new Field(keyPath, key, keys[key], (value) => {
+      const rename = key === "name" && keyPath.length === 3 && value;
+      void this.edits.make(rename ? { action: "rename", key_path: keyPath, name: value } : { action: "set", key_path: keyPath, value, form: keys[key].form }, made);
     });
     this.fields.push(made);
     return made;
   }
 
-  private joints(given: string | Values[] | undefined): HTMLElement[] {
-    if (!Array.isArray(given)) return [];
+  private joints(joints: string | Values[] | undefined): HTMLElement[] {
+    if (!Array.isArray(joints)) return [];
     const kinds = this.of.kind === "loop" ? this.format.loop_joints : this.format.joints;
-    return given.map((joint, i) => {
-      const keys: Keys = { ...kinds[joint["type"]], type: { expects: "the type of the joint", required: true, form: "choice", options: Object.keys(kinds) } };
-      const title = given.length > 1 ? `Joint ${i + 1}` : "Joint";
+    return joints.map((joint, i) => {
+      const keys: Keys = { ...kinds[joint["type"]], type: { expects: "joint type", required: true, form: "choice", options: Object.keys(kinds) } };
+      const title = joints.length > 1 ? `Joint ${i + 1}` : "Joint";
       const names = ["type", ...Object.keys(keys).filter((key) => key !== "type")];
       return element("fieldset", {}, element("legend", {}, title),
-        ...names.map((key) => this.field([...this.place, "joint", i, key], key, keys).root));
+        ...names.map((key) => this.field([...this.keyPath, "joint", i, key], key, keys).root));
     });
   }
 
-  /** What the text says now. */
-  show(of: Outlined, names: Names): void {
+  /** Updates the values from the source. */
+  show(of: OutlineElement, names: Names): void {
     this.values = of.values;
     this.names = names;
     const joint = Array.isArray(of.values["joint"]) ? of.values["joint"].map((each) => each["type"] ?? "?").join(", ") : "";
@@ -70,16 +70,16 @@ export class Card {
     this.title.textContent = name || words(of.kind);
     const about = of.kind === "body" ? [joint, `on ${String(of.values["parent"] ?? "world")}`] : [name ? words(of.kind).toLowerCase() : "", String(of.values["body"] ?? of.values["bodies"] ?? "")];
     this.note.textContent = about.filter((each) => each).join(" · ");
-    this.spread();
+    this.update();
   }
 
-  private spread(): void {
-    for (const field of this.fields) field.show(valueAt(this.values, field.place.slice(2)), this.names);
+  private update(): void {
+    for (const field of this.fields) field.show(valueAt(this.values, field.keyPath.slice(2)), this.names);
   }
 }
 
-function valueAt(values: ElementValues, way: Place): string | undefined {
-  const found = values[way[0]];
+function valueAt(values: ElementValues, path: KeyPath): string | undefined {
+  const found = values[path[0]];
   if (!Array.isArray(found)) return found;
-  return found[way[1] as number]?.[way[2]];
+  return found[path[1] as number]?.[path[2]];
 }

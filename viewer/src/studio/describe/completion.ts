@@ -1,4 +1,4 @@
-// What can stand at the cursor, and what a key is for.
+// Completion at the cursor, and tooltips of keys.
 
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { EditorState } from "@codemirror/state";
@@ -15,7 +15,7 @@ function around(state: EditorState, at: number): Context {
   return contextOf(state.sliceDoc(0, at), state.sliceDoc(at, state.doc.lineAt(at).to));
 }
 
-/** The keys that may stand where the cursor is. */
+/** Keys that are valid at the cursor. */
 function keysAt(format: Format, { section, within }: Context): Keys {
   const named = format.named.includes(section), table = format.tables[section];
   if (within.includes("joint")) return {};
@@ -26,7 +26,7 @@ function keysAt(format: Format, { section, within }: Context): Keys {
 
 function jointKeys(format: Format, { section, type }: Context): Keys {
   const kinds = section === "loop" ? format.loop_joints : format.joints;
-  return kinds[type] ?? { type: { expects: "the type of the joint", required: true, form: "choice" } };
+  return kinds[type] ?? { type: { expects: "joint type", required: true, form: "choice" } };
 }
 
 function aboutAt(format: Format, context: Context, key: string): About | undefined {
@@ -34,20 +34,20 @@ function aboutAt(format: Format, context: Context, key: string): About | undefin
 }
 
 function info(about: About): string {
-  return [about.required ? "Required: " : "", about.expects, about.usual ? ` (usually ${about.usual})` : ""].join("");
+  return [about.required ? "Required: " : "", about.expects, about.default ? ` (default: ${about.default})` : ""].join("");
 }
 
-/** Completions for a place in the text; the first wait until it is known what model files may hold. */
+/** Completions at the cursor; the first request waits for the file format. */
 export function completions(known: () => Promise<Known>): (context: CompletionContext) => Promise<CompletionResult | null> {
-  return async (asked) => {
+  return async (request) => {
     const { format, outline } = await known();
     if (!format) return null;
-    const place = around(asked.state, asked.pos), word = asked.matchBefore(/[\w-]*/)!;
-    if (!asked.explicit && word.from === word.to && !place.quoted) return null;
-    const options = place.header ? headers(format) : place.key ? values(format, outline, place) : keys(format, place);
+    const context = around(request.state, request.pos), word = request.matchBefore(/[\w-]*/)!;
+    if (!request.explicit && word.from === word.to && !context.quoted) return null;
+    const options = context.header ? headers(format) : context.key ? values(format, outline, context) : keys(format, context);
     if (!options.length) return null;
-    if (!place.header) return { from: word.from, options, validFor: /^[\w-]*$/ };
-    const { from, to } = asked.state.doc.lineAt(asked.pos); // with the brackets that were closed by themselves
+    if (!context.header) return { from: word.from, options, validFor: /^[\w-]*$/ };
+    const { from, to } = request.state.doc.lineAt(request.pos); // including brackets that were closed automatically
     return { from, to, options, filter: true };
   };
 }
@@ -57,16 +57,16 @@ function headers(format: Format): Completion[] {
   return [...kinds, ...Object.keys(format.tables).map((name) => ({ label: `[${name}]`, detail: "table", type: "class" }))];
 }
 
-function keys(format: Format, place: Context): Completion[] {
-  const found = place.within.includes("joint") ? jointKeys(format, place) : keysAt(format, place);
+function keys(format: Format, context: Context): Completion[] {
+  const found = context.within.includes("joint") ? jointKeys(format, context) : keysAt(format, context);
   const own = Object.entries(found).map(([key, about]) => ({ label: key, apply: `${key} = `, type: "property", detail: about.required ? "required" : undefined, info: info(about), boost: about.required ? 2 : 1 }));
-  return place.section || place.within.length ? own : [...own, ...headers(format)];
+  return context.section || context.within.length ? own : [...own, ...headers(format)];
 }
 
-function values(format: Format, outline: Outline | null, place: Context): Completion[] {
-  const joint = place.within.includes("joint"), about = aboutAt(format, place, place.key);
-  const marks = (label: string, detail: string): Completion => ({ label, detail, type: "variable", apply: place.quoted ? label : `"${label}"` });
-  if (joint && place.key === "type") return Object.keys(place.section === "loop" ? format.loop_joints : format.joints).map((kind) => marks(kind, "joint"));
+function values(format: Format, outline: Outline | null, context: Context): Completion[] {
+  const joint = context.within.includes("joint"), about = aboutAt(format, context, context.key);
+  const marks = (label: string, detail: string): Completion => ({ label, detail, type: "variable", apply: context.quoted ? label : `"${label}"` });
+  if (joint && context.key === "type") return Object.keys(context.section === "loop" ? format.loop_joints : format.joints).map((kind) => marks(kind, "joint"));
   if (about?.form === "switch") return ["true", "false"].map((label) => ({ label, type: "keyword" }));
   if (about?.options) return about.options.map((label) => marks(label, "choice"));
   if (about?.form === "body" || about?.form === "bodies") return ["world", ...(outline?.bodies ?? [])].map((name) => marks(name, "body"));
@@ -74,10 +74,10 @@ function values(format: Format, outline: Outline | null, place: Context): Comple
   const parameters = Object.entries(entriesOf(outline, "parameters")).map(([name, { description }]) => ({ ...marks(name, "parameter"), info: description }));
   const coordinates = Object.entries(entriesOf(outline, "coordinates")).map(([name, { description }]) => ({ ...marks(name, "coordinate"), info: description }));
   if (about?.form === "coordinate") return coordinates;
-  return [...coordinates, ...parameters, ...(place.quoted ? FUNCTIONS.map((name) => ({ label: name, apply: `${name}(`, type: "function", boost: -1 })) : [])];
+  return [...coordinates, ...parameters, ...(context.quoted ? FUNCTIONS.map((name) => ({ label: name, apply: `${name}(`, type: "function", boost: -1 })) : [])];
 }
 
-/** What a key expects, shown when the pointer rests on it. */
+/** Tooltip with the expected value of a key. */
 export function explained(known: () => Promise<Known>): ReturnType<typeof hoverTooltip> {
   return hoverTooltip(async (view, at): Promise<Tooltip | null> => {
     const { format } = await known(), line = view.state.doc.lineAt(at);

@@ -1,25 +1,25 @@
-// Files from outside: dropped anywhere on the page, or chosen by a button.
+// Model files dropped on the page or selected with a button.
 
 import { element } from "../../dom";
 import type { Studio } from "../studio";
 
-export const ENDINGS = [".toml", ".urdf", ".csv", ".json", ".m", ".mat"];
+export const SUFFIXES = [".toml", ".urdf", ".csv", ".json", ".m", ".mat"];
 interface Read { text: string; notes: string[]; name: string }
 
-/** Reads a file as a model; its problems, if it has some, are told. */
-export async function readFile({ link, draft, say, work }: Studio, file: File): Promise<boolean> {
-  const found = await work<Read>(`Reading ${file.name}`, (tell) => {
+/** Reads a file as a model and shows its problems. */
+export async function readFile({ connection, draft, notify, work }: Studio, file: File): Promise<boolean> {
+  const found = await work<Read>(`Reading ${file.name}`, (onProgress) => {
     let cancel = (): void => undefined;
-    const answer = uploaded(file).then((key) => {
-      const asked = link.ask<Read>("import", { key }, tell);
-      cancel = asked.cancel;
-      return asked.answer;
+    const result = uploaded(file).then((key) => {
+      const handle = connection.request<Read>("import", { key }, onProgress);
+      cancel = handle.cancel;
+      return handle.result;
     });
-    return { answer, cancel: () => cancel() };
+    return { result, cancel: () => cancel() };
   });
   if (!found) return false;
   draft.change(found.text);
-  say(`${found.name} is read${found.notes.length ? `. Notes of the reader:\n${found.notes.map((each) => `– ${each}`).join("\n")}` : "."}`);
+  notify(`Read ${found.name}${found.notes.length ? `. Notes of the importer:\n${found.notes.map((each) => `– ${each}`).join("\n")}` : "."}`);
   return true;
 }
 
@@ -31,22 +31,22 @@ async function uploaded(file: File): Promise<string> {
   return ((await answer.json()) as { key: string }).key;
 }
 
-/** A button that opens a file. */
-export function openButton(take: (file: File) => void): HTMLElement {
-  const input = element("input", { type: "file", accept: ENDINGS.join(","), hidden: "", "aria-label": "Model file to open" });
-  const open = element("button", { type: "button", class: "word", title: `${ENDINGS.join(", ")}; files can be dropped anywhere on the page, too` }, "Open a file …");
+/** Button that opens a file. */
+export function openButton(receive: (file: File) => void): HTMLElement {
+  const input = element("input", { type: "file", accept: SUFFIXES.join(","), hidden: "", "aria-label": "Model file to open" });
+  const open = element("button", { type: "button", class: "word", title: `${SUFFIXES.join(", ")}; or drop a file on the page` }, "Open file …");
   open.addEventListener("click", () => input.click());
   input.addEventListener("change", () => {
     const file = input.files?.[0];
     input.value = "";
-    if (file) take(file);
+    if (file) receive(file);
   });
   return element("span", {}, open, input);
 }
 
-/** Takes files that are dropped anywhere. */
-export function takeDropped(take: (file: File) => void): void {
-  const veil = element("div", { class: "veil", hidden: "" }, element("p", {}, `Drop a model: ${ENDINGS.join(", ")}`));
+/** Receives files dropped anywhere on the page. */
+export function onDrop(receive: (file: File) => void): void {
+  const veil = element("div", { class: "veil", hidden: "" }, element("p", {}, `Drop a model: ${SUFFIXES.join(", ")}`));
   const holdsFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
   window.addEventListener("dragover", (event) => {
     if (!holdsFiles(event)) return;
@@ -59,7 +59,7 @@ export function takeDropped(take: (file: File) => void): void {
     if (!holdsFiles(event)) return;
     event.preventDefault();
     const file = event.dataTransfer?.files[0];
-    if (file) take(file);
+    if (file) receive(file);
   });
   document.body.append(veil);
 }

@@ -1,4 +1,4 @@
-// The text of the draft in CodeMirror. The way back is that of the draft, so the editor has no history of its own.
+// Source of the draft in CodeMirror. Undo is that of the draft, so the editor has no history of its own.
 
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap } from "@codemirror/commands";
@@ -9,10 +9,10 @@ import { Annotation, EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Draft } from "../draft";
-import type { Problem } from "../link";
+import type { Problem } from "../connection";
 import { completions, explained, type Known } from "./completion";
 
-const taken = Annotation.define<boolean>(); // a change that came from the draft
+const fromDraft = Annotation.define<boolean>(); // a change that came from the draft
 const colors = HighlightStyle.define([
   { tag: tags.comment, color: "var(--faint)", fontStyle: "italic" },
   { tag: tags.string, color: "var(--string)" },
@@ -53,29 +53,29 @@ export class Editor {
       ]),
       EditorView.contentAttributes.of({ "aria-label": "Model file", spellcheck: "false" }),
       EditorView.updateListener.of((update) => {
-        if (update.docChanged && !update.transactions.some((each) => each.annotation(taken))) draft.change(update.state.doc.toString(), this);
+        if (update.docChanged && !update.transactions.some((each) => each.annotation(fromDraft))) draft.change(update.state.doc.toString(), this);
       }),
     ] }) });
-    draft.watchText((text, origin) => { if (origin !== this) this.take(text); });
+    draft.watchText((text, origin) => { if (origin !== this) this.setText(text); });
   }
 
-  /** Takes a text of the draft; only what differs is replaced, so that the cursor stays where it was. */
-  private take(text: string): void {
+  /** Sets the source; only the different part is replaced, so that the cursor does not move. */
+  private setText(text: string): void {
     const now = this.view.state.doc.toString();
     if (text === now) return;
     let from = 0, end = 0;
-    const most = Math.min(now.length, text.length);
-    while (from < most && now[from] === text[from]) from++;
-    while (end < most - from && now[now.length - 1 - end] === text[text.length - 1 - end]) end++;
+    const shortest = Math.min(now.length, text.length);
+    while (from < shortest && now[from] === text[from]) from++;
+    while (end < shortest - from && now[now.length - 1 - end] === text[text.length - 1 - end]) end++;
     const insert = text.slice(from, text.length - end);
     this.view.dispatch({
-      changes: { from, to: now.length - end, insert }, annotations: taken.of(true),
+      changes: { from, to: now.length - end, insert }, annotations: fromDraft.of(true),
       ...(this.view.hasFocus ? { selection: { anchor: from + insert.length }, scrollIntoView: true } : {}),
     });
   }
 
   /** Shows problems at their lines. */
-  tell(problems: Problem[]): void {
+  showProblems(problems: Problem[]): void {
     const { doc } = this.view.state, found: Diagnostic[] = [];
     for (const { line, path, fact, advice, blocking } of problems) {
       if (!line || line > doc.lines) continue;

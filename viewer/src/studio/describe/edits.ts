@@ -1,39 +1,39 @@
-// Edits of forms: each becomes an edit of the text by the server, one after the other.
+// Edits of forms, applied to the source by the server one after the other.
 
 import type { Studio } from "../studio";
-import type { Place } from "./format";
+import type { KeyPath } from "./format";
 
 export type Edit =
-  | { do: "set"; place: Place; written: string; form: string }
-  | { do: "remove"; place: Place }
-  | { do: "rename"; place: Place; name: string }
-  | { do: "add"; kind: string };
+  | { action: "set"; key_path: KeyPath; value: string; form: string }
+  | { action: "remove"; key_path: KeyPath }
+  | { action: "rename"; key_path: KeyPath; name: string }
+  | { action: "add"; kind: string };
 
 export class Edits {
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly studio: Studio) {}
 
-  /** Does an edit; the place that it was about, or null where it failed. */
-  make(edit: Edit, origin: unknown = null): Promise<Place | null> {
-    const done = this.last.then(() => this.now(edit, origin));
+  /** Applies an edit; returns the key path of the edited value, or null if it failed. */
+  make(edit: Edit, origin: unknown = null): Promise<KeyPath | null> {
+    const done = this.last.then(() => this.apply(edit, origin));
     this.last = done;
     return done;
   }
 
-  private async now(edit: Edit, origin: unknown): Promise<Place | null> {
-    const { draft, link, say } = this.studio;
+  private async apply(edit: Edit, origin: unknown): Promise<KeyPath | null> {
+    const { draft, connection, notify } = this.studio;
     try {
-      for (let tries = 0; tries < 5; tries++) {
+      for (let attempt = 0; attempt < 5; attempt++) {
         const text = draft.text;
-        const found = await link.ask<{ text: string; place: Place }>("edit", { text, ...edit }).answer;
-        if (draft.text !== text) continue; // somebody wrote into the text meanwhile
+        const found = await connection.request<{ text: string; key_path: KeyPath }>("edit", { text, ...edit }).result;
+        if (draft.text !== text) continue; // the source has changed meanwhile
         draft.change(found.text, origin);
-        return found.place;
+        return found.key_path;
       }
-      say("The text changes too fast for the form. Try again.", "warning");
+      notify("The source changed while the form was applied. Try again.", "warning");
     } catch (error) {
-      say(error instanceof Error ? error.message : String(error), "warning");
+      notify(error instanceof Error ? error.message : String(error), "warning");
     }
     return null;
   }

@@ -1,10 +1,10 @@
-// What model files may hold, and what the text of the draft says for it, as the server tells both.
+// Format of model files, and the values in the source of the draft, both from the server.
 
-import type { Link } from "../link";
-import { patiently } from "../patience";
+import type { Connection } from "../connection";
+import { retry } from "../retry";
 
 export type Form = "value" | "text" | "body" | "bodies" | "coordinate" | "switch" | "choice" | "joint" | "table";
-export interface About { expects: string; required: boolean; form: Form; options?: string[]; usual?: string }
+export interface About { expects: string; required: boolean; form: Form; options?: string[]; default?: string }
 export type Keys = Record<string, About>;
 export interface Format {
   sections: string[]; families: Record<string, string[]>; head: Keys; tables: Record<string, Keys>; named: string[];
@@ -12,19 +12,19 @@ export interface Format {
 }
 
 export type Values = Record<string, string>;
-export type ElementValues = Record<string, string | Values[]>; // joints are tables of their own
-export interface Outlined { kind: string; index: number; values: ElementValues }
+export type ElementValues = Record<string, string | Values[]>; // joints are nested tables
+export interface OutlineElement { kind: string; index: number; values: ElementValues }
 export interface Outline {
-  head: Values; tables: Record<string, Values | Record<string, Values>>; elements: Outlined[]; convention: string; bodies: string[];
+  head: Values; tables: Record<string, Values | Record<string, Values>>; elements: OutlineElement[]; convention: string; bodies: string[];
 }
-export type Place = (string | number)[];
+export type KeyPath = (string | number)[];
 
-let asked: Promise<Format> | null = null;
+let format: Promise<Format> | null = null;
 
-/** The keys of all elements, asked for once. */
-export function formatOf(link: Link): Promise<Format> {
-  asked ??= patiently(() => link.ask<Format>("format").answer).catch((error: unknown) => { asked = null; throw error; });
-  return asked;
+/** Keys of all elements, requested once. */
+export function formatOf(connection: Connection): Promise<Format> {
+  format ??= retry(() => connection.request<Format>("format").result).catch((error: unknown) => { format = null; throw error; });
+  return format;
 }
 
 /** The entries of a table with names, such as parameters. */

@@ -1,21 +1,21 @@
-// The model as forms, in step with its text: what is written here changes the text, and the text changes what stands here.
+// The model as forms, synchronized with its source in both directions.
 
 import { element } from "../../dom";
-import type { Problem } from "../link";
-import type { Room, Studio } from "../studio";
+import type { Problem } from "../connection";
+import type { Tab, Studio } from "../studio";
 import { Card } from "./card";
 import { Edits } from "./edits";
 import type { Field, Names } from "./field";
-import { entriesOf, formatOf, words, type Format, type Outline, type Place } from "./format";
-import { Grid, Head } from "./grid";
+import { entriesOf, formatOf, words, type Format, type Outline, type KeyPath } from "./format";
+import { NamedEntries, TopLevelKeys } from "./entries";
 
-export function formsPage(studio: Studio): Room {
-  const { draft, link } = studio;
+export function formsPage(studio: Studio): Tab {
+  const { draft, connection } = studio;
   const page = element("div", { class: "forms" });
   let forms: Forms | null = null;
   const shown = (): void => {
     if (forms) return;
-    formatOf(link).then((format) => { forms ??= new Forms(studio, format, page); forms.follow(); }, (error: unknown) => studio.say(String(error), "warning"));
+    formatOf(connection).then((format) => { forms ??= new Forms(studio, format, page); forms.follow(); }, (error: unknown) => studio.notify(String(error), "warning"));
   };
   draft.watch(() => forms?.follow());
   return { title: "Forms", content: page, shown };
@@ -26,15 +26,15 @@ class Forms {
   private readonly body = element("div", { class: "groups" });
   private readonly note = element("p", { class: "note", role: "status" });
   private cards: Card[] = [];
-  private readonly heads: Head[];
-  private readonly grids: Grid[];
+  private readonly heads: TopLevelKeys[];
+  private readonly grids: NamedEntries[];
   private readonly groups: Record<string, HTMLDetailsElement> = {};
   private shape = "";
 
   constructor(private readonly studio: Studio, private readonly format: Format, page: HTMLElement) {
     this.edits = new Edits(studio);
-    this.heads = [new Head([], format.head, this.edits), new Head(["energies"], format.tables["energies"], this.edits), new Head(["simulation"], format.tables["simulation"], this.edits)];
-    this.grids = ["parameters", "coordinates", "limits"].map((name) => new Grid(name, format, this.edits));
+    this.heads = [new TopLevelKeys([], format.head, this.edits), new TopLevelKeys(["energies"], format.tables["energies"], this.edits), new TopLevelKeys(["simulation"], format.tables["simulation"], this.edits)];
+    this.grids = ["parameters", "coordinates", "limits"].map((name) => new NamedEntries(name, format, this.edits));
     page.append(element("div", { class: "row" }, this.menu(), this.note), this.body);
   }
 
@@ -51,21 +51,21 @@ class Forms {
   }
 
   private async add(kind: string): Promise<void> {
-    const place = await this.edits.make({ do: "add", kind });
-    if (place) this.wanted = place;
+    const keyPath = await this.edits.make({ action: "add", kind });
+    if (keyPath) this.toOpen = keyPath;
   }
-  private wanted: Place | null = null; // what is opened when it is there
+  private toOpen: KeyPath | null = null; // a new element, opened when it exists
 
-  /** Shows what the server understood of the text. */
+  /** Updates the forms from the description of the source. */
   follow(): void {
     const { outline, problems } = this.studio.draft.described;
     if (!outline) {
-      this.note.textContent = outline === null ? "The text is no TOML at the moment; the forms follow when it is mended." : "";
+      this.note.textContent = outline === null ? "The source is not valid TOML. The forms are updated when it is corrected." : "";
       this.body.inert = outline === null;
       return;
     }
     this.body.inert = false;
-    this.note.textContent = outline.convention ? "A robot table: its links are edited in the table, or in the text." : "";
+    this.note.textContent = outline.convention ? "This is a robot table: edit its links under DH table or Source." : "";
     const names: Names = { bodies: outline.bodies, coordinates: Object.keys(entriesOf(outline, "coordinates")) };
     const shape = JSON.stringify([outline.elements.map(({ kind, index, values }) => [kind, index, Array.isArray(values["joint"]) ? values["joint"].map((each) => each["type"]) : 0]), Object.keys(outline.tables)]);
     if (shape !== this.shape) this.build(outline);
@@ -73,13 +73,13 @@ class Forms {
     this.heads.forEach((each) => each.show(outline, names));
     this.grids.forEach((each) => each.show(entriesOf(outline, each.name), names));
     outline.elements.forEach((each, i) => this.cards[i].show(each, names));
-    this.tell(problems);
+    this.showProblems(problems);
     this.open();
   }
 
-  /** Builds the groups anew; what was open stays open, and the focus stays. */
+  /** Rebuilds the groups; open cards and the focus are preserved. */
   private build(outline: Outline): void {
-    const open = new Set(this.cards.filter((each) => each.root.open).map((each) => String(each.place)));
+    const open = new Set(this.cards.filter((each) => each.root.open).map((each) => String(each.keyPath)));
     const focused = this.fields.find((each) => each.inputs.some((input) => input === document.activeElement));
     const counted = outline.elements.map((each) => new Card(each, this.format, this.edits, open.has(String([each.kind, each.index]))));
     this.cards = counted;
@@ -87,16 +87,16 @@ class Forms {
     const groups: [string, (HTMLElement | null)[]][] = [
       ["Model", [head.root]],
       ...this.grids.slice(0, 2).map((grid): [string, HTMLElement[]] => [words(grid.name), [grid.root]]),
-      ...Object.entries(this.format.families).map(([family, kinds]): [string, HTMLElement[]] => [family, counted.filter(({ place }) => kinds.includes(place[0] as string)).map(({ root }) => root)]),
+      ...Object.entries(this.format.families).map(([family, kinds]): [string, HTMLElement[]] => [family, counted.filter(({ keyPath }) => kinds.includes(keyPath[0] as string)).map(({ root }) => root)]),
       ["Limits", [outline.tables["limits"] ? this.grids[2].root : null]],
       ["Energies", [outline.tables["energies"] ? energies.root : null]],
       ["Simulation", [simulation.root]],
     ];
     this.body.replaceChildren(...groups.flatMap(([name, inside]) => {
-      const there = inside.filter((each) => each !== null);
-      return there.length ? [this.group(name, there)] : [];
+      const visible = inside.filter((each) => each !== null);
+      return visible.length ? [this.group(name, visible)] : [];
     }));
-    if (focused) queueMicrotask(() => this.fields.find((each) => String(each.place) === String(focused.place))?.focus());
+    if (focused) queueMicrotask(() => this.fields.find((each) => String(each.keyPath) === String(focused.keyPath))?.focus());
   }
 
   private group(name: string, inside: HTMLElement[]): HTMLElement {
@@ -109,29 +109,29 @@ class Forms {
     return [...this.heads.flatMap((each) => each.fields), ...this.grids.flatMap((each) => each.fields), ...this.cards.flatMap((each) => each.fields)];
   }
 
-  /** Problems at the fields they are about, and at the cards that hold them. */
-  private tell(problems: Problem[]): void {
-    const found = problems.map((each) => ({ place: settled(each.place ?? []), words: `${each.fact} ${each.advice}`.trim() }));
+  /** Shows problems at their fields and cards. */
+  private showProblems(problems: Problem[]): void {
+    const found = problems.map((each) => ({ keyPath: normalized(each.key_path ?? []), message: `${each.fact} ${each.advice}`.trim() }));
     for (const card of this.cards) {
-      const own = found.filter(({ place }) => within(place, card.place));
+      const own = found.filter(({ keyPath }) => within(keyPath, card.keyPath));
       card.root.classList.toggle("faulty", own.length > 0);
       if (own.length) card.fill();
     }
-    for (const field of this.fields) field.tell(found.filter(({ place }) => within(place, field.place)).map((each) => each.words));
+    for (const field of this.fields) field.showErrors(found.filter(({ keyPath }) => within(keyPath, field.keyPath)).map((each) => each.message));
     for (const card of this.cards) {
-      const said = found.filter(({ place }) => within(place, card.place) && !card.fields.some((field) => within(place, field.place)));
+      const unassigned = found.filter(({ keyPath }) => within(keyPath, card.keyPath) && !card.fields.some((field) => within(keyPath, field.keyPath)));
       card.root.querySelector(":scope > .wrong")?.remove();
-      if (said.length) card.root.querySelector("summary")!.after(element("p", { class: "wrong" }, said.map((each) => each.words).join(" ")));
+      if (unassigned.length) card.root.querySelector("summary")!.after(element("p", { class: "wrong" }, unassigned.map((each) => each.message).join(" ")));
     }
   }
 
   private open(): void {
-    const place = this.wanted;
-    if (!place) return;
-    const card = this.cards.find((each) => String(each.place) === String(place));
-    const field = card ? null : this.fields.find((each) => within(each.place, place));
+    const keyPath = this.toOpen;
+    if (!keyPath) return;
+    const card = this.cards.find((each) => String(each.keyPath) === String(keyPath));
+    const field = card ? null : this.fields.find((each) => within(each.keyPath, keyPath));
     if (!card && !field) return;
-    this.wanted = null;
+    this.toOpen = null;
     if (card) {
       card.root.open = true;
       card.fill();
@@ -142,11 +142,11 @@ class Forms {
 }
 
 /** A single joint is the first of its sequence. */
-function settled(place: Place): Place {
-  const at = place.indexOf("joint");
-  return at >= 0 && at + 1 < place.length && typeof place[at + 1] !== "number" ? [...place.slice(0, at + 1), 0, ...place.slice(at + 1)] : place;
+function normalized(keyPath: KeyPath): KeyPath {
+  const at = keyPath.indexOf("joint");
+  return at >= 0 && at + 1 < keyPath.length && typeof keyPath[at + 1] !== "number" ? [...keyPath.slice(0, at + 1), 0, ...keyPath.slice(at + 1)] : keyPath;
 }
 
-function within(place: Place, outer: Place): boolean {
-  return outer.every((step, i) => place[i] === step);
+function within(keyPath: KeyPath, outer: KeyPath): boolean {
+  return outer.every((step, i) => keyPath[i] === step);
 }

@@ -1,28 +1,28 @@
-// Examples with pictures, an empty model, and drafts of earlier times.
+// Examples with pictures, an empty model, and saved drafts.
 
 import { element } from "../../dom";
-import type { Kept } from "../draft";
+import type { SavedDraft } from "../draft";
 import { htmlOf } from "../html";
-import { patiently } from "../patience";
-import type { Room, Studio } from "../studio";
+import { retry } from "../retry";
+import type { Tab, Studio } from "../studio";
 import { openButton } from "./drop";
 
 interface Example { name: string; title: string; text: string; tags: string[] }
 interface Listed { examples: Example[]; tags: string[]; empty: string }
-interface Opened { text: string; title: string; story: string }
+interface Opened { text: string; title: string; description: string }
 
-/** The first page: what to begin with. `open` goes to another page, `take` reads a file. */
-export function galleryPage(studio: Studio, open: (title: string) => void, take: (file: File) => void): Room {
-  const { link, draft } = studio;
+/** The first page. `open` goes to another page, `readFile` reads a file. */
+export function galleryPage(studio: Studio, open: (title: string) => void, readFile: (file: File) => void): Tab {
+  const { connection, draft } = studio;
   const search = element("input", { type: "search", placeholder: "Search examples", "aria-label": "Search examples" });
   const tags = element("div", { class: "chips", role: "group", "aria-label": "Kinds of examples" });
   const cards = element("div", { class: "cards" }), drafts = element("div", { class: "drafts" });
   const empty = element("button", { type: "button", class: "word" }, "Empty model");
-  const list = element("div", {}, element("div", { class: "row" }, empty, openButton(take), search), drafts, tags, cards);
-  const story = element("article", { class: "prose", hidden: "" });
+  const list = element("div", {}, element("div", { class: "row" }, empty, openButton(readFile), search), drafts, tags, cards);
+  const article = element("article", { class: "prose", hidden: "" });
   const pictures = new Pictures(studio);
   let listed: Promise<Listed> | null = null, chosen = "";
-  const listing = (): Promise<Listed> => (listed ??= patiently(() => link.ask<Listed>("examples").answer).catch((error: unknown) => { listed = null; throw error; }));
+  const listing = (): Promise<Listed> => (listed ??= retry(() => connection.request<Listed>("examples").result).catch((error: unknown) => { listed = null; throw error; }));
 
   const filter = (): void => {
     const wanted = search.value.trim().toLowerCase();
@@ -32,14 +32,14 @@ export function galleryPage(studio: Studio, open: (title: string) => void, take:
   search.addEventListener("input", filter);
 
   async function choose(name: string): Promise<void> {
-    const found = await studio.work<Opened>("Opening", () => link.ask("example", { name }));
+    const found = await studio.work<Opened>("Opening the model", () => connection.request("example", { name }));
     if (!found) return;
     draft.change(found.text);
-    const back = element("button", { type: "button", class: "word" }, "All examples"), text = element("button", { type: "button", class: "word" }, "Its text");
-    back.addEventListener("click", () => { story.hidden = true; list.hidden = false; search.focus(); });
-    text.addEventListener("click", () => open("Text"));
-    story.replaceChildren(element("div", { class: "row" }, back, text), element("h1", {}, found.title), htmlOf(found.story));
-    story.hidden = false;
+    const back = element("button", { type: "button", class: "word" }, "All examples"), text = element("button", { type: "button", class: "word" }, "Show source");
+    back.addEventListener("click", () => { article.hidden = true; list.hidden = false; search.focus(); });
+    text.addEventListener("click", () => open("Source"));
+    article.replaceChildren(element("div", { class: "row" }, back, text), element("h1", {}, found.title), htmlOf(found.description));
+    article.hidden = false;
     list.hidden = true;
     back.focus();
   }
@@ -62,38 +62,38 @@ export function galleryPage(studio: Studio, open: (title: string) => void, take:
     }));
   }
 
-  void studio.welcomed.then(({ drafts: kept }) => {
-    const others = kept.filter((each) => each.key !== studio.link.tab).slice(0, 3);
+  void studio.welcomed.then(({ drafts: saved }) => {
+    const others = saved.filter((each) => each.key !== studio.connection.tab).slice(0, 3);
     drafts.replaceChildren(...others.map(({ key, name, time }) => {
       const made = element("button", { type: "button", class: "plain" }, element("b", {}, name || "model"), ` ${new Date(1000 * time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`);
       made.addEventListener("click", async () => {
-        const found = await studio.work<Kept>("Opening", () => link.ask("draft", { key }));
+        const found = await studio.work<SavedDraft>("Opening the model", () => connection.request("draft", { key }));
         if (!found) return;
         draft.change(found.text);
-        open("Text");
+        open("Source");
       });
       return made;
     }));
     if (others.length) drafts.prepend(element("span", { class: "unit" }, "Continue:"));
   });
 
-  const failed = (error: unknown): void => studio.say(error instanceof Error ? error.message : String(error), "warning");
+  const failed = (error: unknown): void => studio.notify(error instanceof Error ? error.message : String(error), "warning");
   empty.addEventListener("click", () => void listing().then((found) => { draft.change(found.empty); open("Forms"); }, failed));
   const shown = (): void => { if (!listed) listing().then(fill, failed); };
-  return { title: "Examples", content: element("div", { class: "gallery" }, list, story), shown };
+  return { title: "Examples", content: element("div", { class: "gallery" }, list, article), shown };
 }
 
-/** Pictures, asked for one after the other as they come into view. */
+/** Pictures, requested one after the other when they become visible. */
 class Pictures {
   private readonly waiting: HTMLImageElement[] = [];
   private busy = false;
-  private readonly watch = new IntersectionObserver((seen) => {
-    for (const { target, isIntersecting } of seen) {
+  private readonly watch = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
       this.watch.unobserve(target);
       this.waiting.push(target as HTMLImageElement);
     }
-    void this.go();
+    void this.load();
   }, { rootMargin: "200px" });
 
   constructor(private readonly studio: Studio) {}
@@ -104,17 +104,17 @@ class Pictures {
     return image;
   }
 
-  private async go(): Promise<void> {
+  private async load(): Promise<void> {
     if (this.busy) return;
     this.busy = true;
     for (let next = this.waiting.shift(); next; next = this.waiting.shift()) {
       try {
         const image = next;
-        const { address } = await patiently(() => this.studio.link.ask<{ address: string }>("picture", { name: image.dataset["name"] }).answer);
-        if (address) next.src = address;
+        const { url } = await retry(() => this.studio.connection.request<{ url: string }>("picture", { name: image.dataset["name"] }).result);
+        if (url) next.src = url;
         else next.classList.add("none");
       } catch {
-        next.classList.add("none"); // an example without its picture can be opened all the same
+        next.classList.add("none"); // an example without a picture can still be opened
       }
     }
     this.busy = false;

@@ -1,25 +1,25 @@
-// The text of the model, and what is wrong with it.
+// Source of the model and its problems.
 
 import { element } from "../../dom";
-import type { Room, Studio } from "../studio";
+import type { Tab, Studio } from "../studio";
 import { Editor } from "./editor";
 import { formatOf, type Outline } from "./format";
 
-export function textPage({ draft, link }: Studio): Room {
+export function textPage({ draft, connection }: Studio): Tab {
   let outline: Outline | null = null;
-  const known = async () => ({ format: await formatOf(link).catch(() => null), outline });
+  const known = async () => ({ format: await formatOf(connection).catch(() => null), outline });
   const editor = new Editor(draft, known);
   const problems = element("ul", { class: "problems", role: "status", "aria-label": "Problems" });
-  const place = element("div", { class: "source" }, editor.view.dom);
+  const root = element("div", { class: "source" }, editor.view.dom);
   draft.watch((found) => {
     outline = found.outline ?? outline;
-    editor.tell(found.problems);
+    editor.showProblems(found.problems);
     problems.replaceChildren(...found.problems.map(({ path, fact, advice, line, blocking }) => {
-      const said = [element("b", {}, line ? `Line ${line}, ${path.replace(/^the model, line \d+$/, "text")}:` : `${path}:`), ` ${fact} ${advice}`];
+      const message = [element("b", {}, line ? `Line ${line}, ${path.replace(/^the model, line \d+$/, "source")}:` : `${path}:`), ` ${fact} ${advice}`];
       const row = element("li", { class: blocking === false ? "mild" : "" });
-      if (!line) row.append(...said);
+      if (!line) row.append(...message);
       else {
-        const go = element("button", { type: "button", class: "plain" }, ...said);
+        const go = element("button", { type: "button", class: "plain" }, ...message);
         go.addEventListener("click", () => editor.reveal(line));
         row.append(go);
       }
@@ -31,5 +31,5 @@ export function textPage({ draft, link }: Studio): Room {
     editor.view.requestMeasure();
     void known();
   };
-  return { title: "Text", content: element("div", { class: "describe" }, place, problems), shown };
+  return { title: "Source", content: element("div", { class: "describe" }, root, problems), shown };
 }

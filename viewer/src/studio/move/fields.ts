@@ -1,28 +1,28 @@
-// Small parts of forms: numbers, choices, buttons, sections that open.
+// Form controls: numbers, choices, buttons, collapsible sections.
 
 import { element } from "../../dom";
 
-/** A number with a label; empty means as the model has it, which the placeholder says. */
+/** Number field; empty means the value of the model, which is the placeholder. */
 export function numberField(label: string, changed: (value: number | undefined) => void, unit = ""): { root: HTMLElement; input: HTMLInputElement } {
   const input = element("input", { type: "number", step: "any" });
   input.addEventListener("change", () => changed(input.value === "" ? undefined : Number(input.value)));
   return { root: labelled(label, input, unit), input };
 }
 
-/** A choice of words. */
+/** Drop-down list. */
 export function choiceField(label: string, changed: (value: string) => void): { root: HTMLElement; select: HTMLSelectElement } {
   const select = element("select", {});
   select.addEventListener("change", () => changed(select.value));
   return { root: labelled(label, select), select };
 }
 
-/** Other options; the chosen one stays where it is still there. */
+/** Sets the options; the selection is preserved if it is still available. */
 export function offer(select: HTMLSelectElement, options: { value: string; text: string }[], chosen = select.value): void {
   select.replaceChildren(...options.map(({ value, text }) => element("option", { value }, text)));
   if (options.some(({ value }) => value === chosen)) select.value = chosen;
 }
 
-/** A switch with words. */
+/** Checkbox with a label. */
 export function checkField(label: string, on: boolean, changed: (on: boolean) => void): { root: HTMLElement; input: HTMLInputElement } {
   const input = element("input", { type: "checkbox" });
   input.checked = on;
@@ -36,7 +36,7 @@ export function wordButton(name: string, act: () => void, title = "", kind = "")
   return made;
 }
 
-/** A part of a page that opens. */
+/** Collapsible section of a page. */
 export function section(title: string, open: boolean, ...content: Node[]): HTMLDetailsElement {
   const made = element("details", { class: "section" }, element("summary", {}, element("span", { class: "title" }, title)), ...content);
   made.open = open;

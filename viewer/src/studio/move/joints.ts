@@ -1,27 +1,27 @@
-// By hand: a slider for each coordinate, loops stay closed; where it stands can become the start.
+// Joints: a slider for each coordinate, with closed loops; the configuration can become the initial state.
 
 import { element } from "../../dom";
-import type { Room, Studio } from "../studio";
+import type { Tab, Studio } from "../studio";
 import { wordButton } from "./fields";
 import type { Setup } from "./setup";
 
-export function jointsPage({ theatre, say }: Studio, setup: Setup): Room {
-  const place = element("div", {});
-  const here = (): Record<string, number> => {
-    const { shown } = theatre;
+export function jointsPage({ stageView, notify }: Studio, setup: Setup): Tab {
+  const sliders = element("div", {});
+  const current = (): Record<string, number> => {
+    const { shown } = stageView;
     return Object.fromEntries((shown?.mechanism.scene.coordinates ?? []).map(({ name }, i) => [name, shown!.mechanism.state[i]]));
   };
-  const start = wordButton("Start from here", () => {
-    setup.wish({ start: here() });
-    say("The next simulation begins at this position. Its rates stand under Simulate, Start.");
-  }, "The next simulation begins at this position");
-  const write = wordButton("Write into the text", async () => {
-    if (await setup.write({ start: here() })) say("The coordinates of the text start here now.");
-  }, "The coordinates of the text start at this position");
+  const start = wordButton("Use as initial state", () => {
+    setup.change({ start: current() });
+    notify("The next simulation starts at this position. The rates are set under Simulate, Initial state.");
+  }, "The next simulation starts at this position");
+  const write = wordButton("Write to source", async () => {
+    if (await setup.write({ start: current() })) notify("The initial values in the source were updated.");
+  }, "Writes this position to the source as initial values");
   const buttons = element("div", { class: "buttons" }, start, write);
-  theatre.watch((shown) => {
-    place.replaceChildren(...(shown ? [shown.sliders.root] : []));
+  stageView.watch((shown) => {
+    sliders.replaceChildren(...(shown ? [shown.sliders.root] : []));
     buttons.hidden = !shown;
   });
-  return { title: "By hand", content: element("div", { class: "move" }, place, buttons) };
+  return { title: "Joints", content: element("div", { class: "move" }, sliders, buttons) };
 }

@@ -1,14 +1,14 @@
-// Linear modes about a state: a table, and each of them as a film on the stage.
+// Linear modes about a state: a table, and an animation of each mode.
 
 import type { SceneData } from "../../data";
-import { element, written } from "../../dom";
+import { element, formatNumber } from "../../dom";
 import type { Studio } from "../studio";
 import { checkField, wordButton } from "./fields";
-import type { Found } from "./rest";
+import type { Found } from "./equilibria";
 import type { Setup } from "./setup";
 
 interface Mode { eigenvalue: [number, number]; frequency: number; hertz: number; damping_ratio: number; moves: string }
-interface Answer { kind: string; reason: string; stable: boolean | null; followers: string[]; modes: Mode[] }
+interface Answer { kind: string; reason: string; stable: boolean | null; decoupled_states: string[]; modes: Mode[] }
 
 const HEAD = ["", "ω [rad/s]", "f [Hz]", "damping ratio", "λ", "moves"];
 
@@ -16,11 +16,11 @@ export class Modes {
   private readonly words = element("p", { class: "hint", role: "status" });
   private readonly body = element("tbody", {});
   private readonly table = element("table", { class: "modes" }, element("thead", {}, element("tr", {}, ...HEAD.map((each) => element("th", {}, each)))), this.body);
-  private readonly moving = checkField("Also about a state that is neither, for the moment", false, () => {});
-  private readonly size = element("input", { type: "range", min: "0.02", max: "1", step: "any", value: "0.3", "aria-label": "Size of the motion that is shown" });
-  private readonly ask = wordButton("Linear modes", () => void this.find());
+  private readonly moving = checkField("Linearize about any state (default: only equilibria and steady motions)", false, () => {});
+  private readonly size = element("input", { type: "range", min: "0.02", max: "1", step: "any", value: "0.3", "aria-label": "Amplitude of the animation" });
+  private readonly button = wordButton("Linear modes", () => void this.find());
   readonly root = element("section", { class: "linear", "aria-label": "Linear modes" },
-    element("div", { class: "go" }, this.ask, element("label", { class: "size" }, "Size ", this.size)), this.moving.root, this.words, this.table);
+    element("div", { class: "go" }, this.button, element("label", { class: "size" }, "Amplitude ", this.size)), this.moving.root, this.words, this.table);
   private state: Found | null = null;
   private shown = -1;
   private scene: SceneData | null = null;
@@ -32,27 +32,27 @@ export class Modes {
     this.size.style.setProperty("--part", "30%");
   }
 
-  /** The state that modes are asked about: what was found, or the start of the model. */
+  /** Sets the state: an equilibrium, or the initial state of the model. */
   about(found: Found | null): void {
     this.state = found;
     this.shown = -1;
-    this.ask.textContent = found ? "Linear modes there" : "Linear modes about the start";
+    this.button.textContent = found ? "Linear modes at this equilibrium" : "Linear modes at the initial state";
     this.words.textContent = "";
     this.table.hidden = true;
   }
 
-  private get given(): object {
-    const { text, parameters } = this.setup.given;
+  private get parameters(): object {
+    const { text, parameters } = this.setup.parameters;
     return { text, parameters, start: this.state?.q ?? {}, rate: this.state?.qd ?? {}, moving: this.moving.input.checked };
   }
 
   private async find(): Promise<void> {
     const { studio } = this;
-    const found = await studio.work<Answer>("Modes", (tell) => studio.link.ask("modes", this.given, tell));
+    const found = await studio.work<Answer>("Modes", (onProgress) => studio.connection.request("modes", this.parameters, onProgress));
     if (!found) return;
-    const stable = found.stable === null ? "not decided by the linear equations" : found.stable ? "stable" : "unstable";
-    const follow = found.followers.length ? ` ${found.followers.join(", ")} only follow.` : "";
-    this.words.textContent = `About: ${found.kind}. ${found.reason} It is ${stable}.${follow} Choose a mode to see it move.`;
+    const stable = found.stable === null ? "not decided by the linearization" : found.stable ? "stable" : "unstable";
+    const decoupled = found.decoupled_states.length ? ` Decoupled states: ${found.decoupled_states.join(", ")}.` : "";
+    this.words.textContent = `Operating point: ${found.kind}. ${found.reason} Stability: ${stable}.${decoupled} Select a mode to animate it.`;
     this.table.hidden = false;
     this.body.replaceChildren(...found.modes.map((mode, i) => this.row(mode, i)));
   }
@@ -60,19 +60,19 @@ export class Modes {
   private row({ eigenvalue: [re, im], frequency, hertz, damping_ratio, moves }: Mode, i: number): HTMLElement {
     const show = element("button", { type: "button", class: "word", "aria-pressed": "false", "data-mode": String(i) }, `Show ${i + 1}`);
     show.addEventListener("click", () => void this.show(i));
-    const value = im ? `${written(re, 3)} ± ${written(Math.abs(im), 3)} i` : written(re, 3);
-    return element("tr", {}, element("td", {}, show), ...[written(frequency), written(hertz), written(damping_ratio, 3), value, moves].map((each) => element("td", {}, each)));
+    const value = im ? `${formatNumber(re, 3)} ± ${formatNumber(Math.abs(im), 3)} i` : formatNumber(re, 3);
+    return element("tr", {}, element("td", {}, show), ...[formatNumber(frequency), formatNumber(hertz), formatNumber(damping_ratio, 3), value, moves].map((each) => element("td", {}, each)));
   }
 
   private async show(index: number): Promise<void> {
     const { studio } = this;
-    const found = await studio.work<{ scene: SceneData }>("Mode", (tell) => studio.link.ask("mode", { ...this.given, mode: index, size: Number(this.size.value) }, tell));
+    const found = await studio.work<{ scene: SceneData }>("Mode", (onProgress) => studio.connection.request("mode", { ...this.parameters, mode: index, size: Number(this.size.value) }, onProgress));
     if (!found?.scene.run) return;
     this.shown = index;
-    const { shown } = studio.theatre, again = this.scene !== null && shown?.mechanism.scene === this.scene && shown.mechanism.fits(found.scene);
+    const { shown } = studio.stageView, again = this.scene !== null && shown?.mechanism.scene === this.scene && shown.mechanism.fits(found.scene);
     this.scene = found.scene;
-    if (again) shown.mechanism.renew(found.scene);
-    else studio.theatre.show(found.scene);
+    if (again) shown.mechanism.replaceScene(found.scene);
+    else studio.stageView.show(found.scene);
     for (const each of this.body.querySelectorAll<HTMLButtonElement>("[data-mode]")) each.setAttribute("aria-pressed", String(each.dataset["mode"] === String(index)));
   }
 }

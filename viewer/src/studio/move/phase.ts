@@ -1,11 +1,11 @@
-// A phase portrait: one channel over another, with the point of the film and the runs laid over.
+// A phase portrait: one channel over another, with the current point and runs for comparison.
 
 import { numbersOf, type Channel, type RunData } from "../../data";
-import { element, written } from "../../dom";
-import { along } from "../../motion";
+import { element, formatNumber } from "../../dom";
+import { interpolateAt } from "../../motion";
 import { COLORS, type Overlay } from "../../panels";
 import { colorOf } from "../../theme";
-import type { Shown } from "../theatre";
+import type { Shown } from "../stage_view";
 import { offer } from "./fields";
 
 const HEIGHT = 280, LEFT = 60, BOTTOM = 40, RIGHT = 14, TOP = 12;
@@ -63,7 +63,7 @@ export class Phase {
     return x && y ? [{ x: numbersOf(x.values), y: numbersOf(y.values), color, dash }] : [];
   }
 
-  /** Curves, axes and words, kept as a picture for the moments to come. */
+  /** Draws curves, axes and labels on a cached canvas. */
   private redraw(): void {
     this.picture = null;
     const { run } = this;
@@ -91,12 +91,12 @@ export class Phase {
   private draw(): void {
     const { run, picture, shown } = this;
     if (!run || !picture || !shown?.mechanism.motion || !this.root.open) return;
-    const { motion, time, byHand } = shown.mechanism, brush = this.canvas.getContext("2d")!, ratio = window.devicePixelRatio || 1;
+    const { motion, time, isManual } = shown.mechanism, brush = this.canvas.getContext("2d")!, ratio = window.devicePixelRatio || 1;
     brush.setTransform(1, 0, 0, 1, 0, 0);
     brush.clearRect(0, 0, picture.width, picture.height);
     brush.drawImage(picture, 0, 0);
-    if (byHand) return;
-    const [x, y] = [this.channel(run, this.across), this.channel(run, this.up)].map((each) => (each ? along(numbersOf(each.values), motion, 0, time) : 0));
+    if (isManual) return;
+    const [x, y] = [this.channel(run, this.across), this.channel(run, this.up)].map((each) => (each ? interpolateAt(numbersOf(each.values), motion, 0, time) : 0));
     brush.scale(ratio, ratio);
     brush.beginPath();
     brush.arc(...this.at(x, y, picture.width / ratio), 5, 0, 2 * Math.PI);
@@ -114,27 +114,27 @@ export class Phase {
     const [left, right, low, high] = this.span;
     Object.assign(brush, { strokeStyle: colorOf("--line"), fillStyle: colorOf("--faint"), lineWidth: 1, font: `11px ${colorOf("--font")}`, textAlign: "center", textBaseline: "top" });
     for (const x of ticks(left, right)) {
-      const [place] = this.at(x, 0, width);
-      brush.strokeRect(place, TOP, 0, HEIGHT - TOP - BOTTOM);
-      brush.fillText(written(x), place, HEIGHT - BOTTOM + 5);
+      const [at] = this.at(x, 0, width);
+      brush.strokeRect(at, TOP, 0, HEIGHT - TOP - BOTTOM);
+      brush.fillText(formatNumber(x), at, HEIGHT - BOTTOM + 5);
     }
     brush.fillText(this.across.selectedOptions[0]?.text ?? "", (LEFT + width - RIGHT) / 2, HEIGHT - 16);
     Object.assign(brush, { textAlign: "right", textBaseline: "middle" });
     for (const y of ticks(low, high)) {
-      const [, place] = this.at(0, y, width);
-      brush.strokeRect(LEFT, place, width - LEFT - RIGHT, 0);
-      brush.fillText(written(y), LEFT - 6, place);
+      const [, at] = this.at(0, y, width);
+      brush.strokeRect(LEFT, at, width - LEFT - RIGHT, 0);
+      brush.fillText(formatNumber(y), LEFT - 6, at);
     }
   }
 }
 
-/** The least and the largest of all values, with a little room. */
+/** The least and the largest of all values, with a little margin. */
 function spanOf(all: Float64Array[]): [number, number] {
   let low = Infinity, high = -Infinity;
   for (const values of all) for (const x of values) if (Number.isFinite(x)) { low = Math.min(low, x); high = Math.max(high, x); }
   if (!(low <= high)) return [0, 1];
-  const room = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
-  return [low - room, high + room];
+  const margin = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
+  return [low - margin, high + margin];
 }
 
 /** Round numbers between two others, about six. */

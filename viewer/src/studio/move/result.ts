@@ -1,11 +1,11 @@
-// How a run went: its status, what has to be said of it, events and tables.
+// Result of a run: status, notes, events and tables.
 
-import { element, written } from "../../dom";
+import { element, formatNumber } from "../../dom";
 import { htmlOf } from "../html";
 import { section } from "./fields";
 import type { Simulated } from "./simulate";
 
-const FEW = 12;
+const MAX_EVENTS = 12;
 
 export class Result {
   readonly status = element("p", { class: "status", role: "status" });
@@ -22,17 +22,17 @@ export class Result {
     this.more.hidden = true;
   }
 
-  /** Why there is no other run than the one that is shown. */
-  fail(why: string): void {
-    this.status.textContent = why;
+  /** Shows why the run failed; the previous run stays displayed. */
+  fail(reason: string): void {
+    this.status.textContent = reason;
     this.status.classList.add("failed");
   }
 
   show({ status, notes, tables, events, integrator, formalism, energy_error, constraint_error }: Simulated): void {
     this.clear();
-    const holds = ([["the energy balance", energy_error], ["the constraints", constraint_error]] as const)
-      .flatMap(([what, error]) => (error === null ? [] : [`${what} to ${error < 1e-12 ? "rounding" : written(error, 3)}`]));
-    this.status.textContent = `${status} By ${formalism}, ${integrator}${holds.length ? `; it keeps ${holds.join(", ")}` : ""}.`;
+    const errors = ([["energy", energy_error], ["constraints", constraint_error]] as const)
+      .flatMap(([what, error]) => (error === null ? [] : [`${what} ${error < 1e-12 ? "at rounding level" : formatNumber(error, 3)}`]));
+    this.status.textContent = `${status} Formalism: ${formalism}, integrator: ${integrator}${errors.length ? `; errors: ${errors.join(", ")}` : ""}.`;
     this.notes.replaceChildren(...notes.map((each) => element("li", {}, each)));
     this.more.hidden = false;
     this.tables.replaceChildren(htmlOf(tables), ...this.eventsOf(events));
@@ -40,12 +40,12 @@ export class Result {
 
   private eventsOf(events: Simulated["events"]): HTMLElement[] {
     if (!events.length) return [];
-    const items = events.slice(0, FEW).map(({ name, t }) => {
-      const made = element("button", { type: "button", class: "chip", title: "Show this moment" }, `${name}, t = ${written(t)} s`);
+    const items = events.slice(0, MAX_EVENTS).map(({ name, t }) => {
+      const made = element("button", { type: "button", class: "chip", title: "Go to this time" }, `${name}, t = ${formatNumber(t)} s`);
       made.addEventListener("click", () => this.seek(t));
       return made;
     });
-    const rest = events.length > FEW ? [element("span", { class: "hint" }, `and ${events.length - FEW} more`)] : [];
+    const rest = events.length > MAX_EVENTS ? [element("span", { class: "hint" }, `and ${events.length - MAX_EVENTS} more`)] : [];
     return [element("p", {}, element("b", {}, "Events")), element("div", { class: "chips" }, ...items, ...rest)];
   }
 }

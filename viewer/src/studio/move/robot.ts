@@ -1,77 +1,77 @@
-// As a robot: where the hand is, how well it can move, and postures for a target that is dragged or typed.
+// Robot page: pose and manipulability of the end effector, and inverse kinematics for a target.
 
-import { element, written } from "../../dom";
+import { element, formatNumber } from "../../dom";
 import { Sliders } from "../../sliders";
 import { helpFor } from "../help";
 import { matrixOf } from "../robot/matrices";
-import type { Room, Studio } from "../studio";
-import type { Shown } from "../theatre";
+import type { Tab, Studio } from "../studio";
+import type { Shown } from "../stage_view";
 import { Drag, type Gizmo } from "./drag";
 import { checkField, choiceField, offer, wordButton } from "./fields";
-import { anglesOf, rotationOf, type Limits } from "./hand";
-import type { Postures } from "./waypoints";
+import { anglesOf, rotationOf, type Limits } from "./end_effector";
+import type { Postures } from "./trajectory";
 
 interface About { limits: Limits; body: string; driven: string[] }
-interface Reached { reached: boolean; message: string; singular: string; manipulability: number; postures: Record<string, number>[]; why: string }
+interface Reached { reached: boolean; message: string; singular: string; manipulability: number; postures: Record<string, number>[]; reason: string }
 
-const NEAR = 0.02; // smallest by largest singular value, below which a posture is called singular
+const NEAR = 0.02; // σ min / σ max below which a configuration is reported as singular
 const DEGREES = 180 / Math.PI, PARTS = ["x", "y", "z", "roll", "pitch", "yaw"];
 
-export function robotPage(studio: Studio, postures: Postures): Room {
+export function robotPage(studio: Studio, postures: Postures): Tab {
   return { title: "Robot", content: new RobotPage(studio, postures).root };
 }
 
 class RobotPage {
   readonly root: HTMLElement;
-  private readonly body = choiceField("Hand", () => this.renew());
-  private readonly point = ["x", "y", "z"].map((c) => number(`Point in axes of the hand, ${c}`, () => this.renew()));
-  private readonly gizmo = choiceField("Handle at the hand", (kind) => this.drag?.use(kind as Gizmo));
-  private readonly hold = checkField("Keep its orientation", false, (on) => { if (this.drag) this.drag.hold = on; });
-  private readonly show = checkField("Ellipsoid of velocities", false, () => this.refresh());
-  private readonly pose = PARTS.map((part) => number(`Pose of the hand, ${part}`, () => {}));
-  private readonly matrix = matrixOf("Pose of the hand in the world");
+  private readonly body = choiceField("End effector", () => this.renew());
+  private readonly point = ["x", "y", "z"].map((c) => number(`Point in the body frame, ${c}`, () => this.renew()));
+  private readonly gizmo = choiceField("Gizmo", (kind) => this.drag?.setGizmo(kind as Gizmo));
+  private readonly fixOrientation = checkField("Fix the orientation", false, (on) => { if (this.drag) this.drag.fixedOrientation = on; });
+  private readonly show = checkField("Velocity ellipsoid", false, () => this.refresh());
+  private readonly pose = PARTS.map((part) => number(`Pose of the end effector, ${part}`, () => {}));
+  private readonly matrix = matrixOf("Pose of the end effector in the world");
   private readonly meter = element("meter", { min: "0", max: "1", low: "0.05", "aria-label": "Smallest by largest singular value" });
   private readonly note = element("p", { role: "status" });
-  private readonly left = element("p", { class: "hint", role: "status" });
+  private readonly error = element("p", { class: "hint", role: "status" });
   private readonly sliders = element("div", {});
   private readonly target = PARTS.map((c) => number(`Target, ${c}`, () => {}));
-  private readonly turned = checkField("with orientation", false, () => this.target.slice(3).forEach((each) => { each.disabled = !this.turned.input.checked; }));
+  private readonly withOrientation = checkField("with orientation", false, () => this.target.slice(3).forEach((each) => { each.disabled = !this.withOrientation.input.checked; }));
   private readonly found = element("div", { "aria-live": "polite" });
   private drag: Drag | null = null;
   private about: About | null = null;
   private waiting = false;
 
   constructor(private readonly studio: Studio, private readonly postures: Postures) {
-    offer(this.gizmo.select, [{ value: "none", text: "none: drag bodies" }, { value: "translate", text: "arrows: move" }, { value: "rotate", text: "rings: turn" }]);
-    this.pose.forEach((each, i) => each.addEventListener("input", () => this.steer(i)));
+    offer(this.gizmo.select, [{ value: "none", text: "none: drag bodies" }, { value: "translate", text: "arrows: move" }, { value: "rotate", text: "rings: rotate" }]);
+    this.pose.forEach((each, i) => each.addEventListener("input", () => this.applyPose(i)));
     this.target.slice(3).forEach((each) => { each.disabled = true; });
-    const keep = wordButton("Keep this posture", () => postures.keep(), "Adds it to the postures of the page Trajectory");
+    const add = wordButton("Add this posture", () => postures.add(), "Adds it to the postures of the page Trajectory");
     this.root = element("div", { class: "robot" },
-      element("p", { class: "hint" }, "Drag a body on the stage: the others follow, loops stay closed, limits are kept. With Shift the view turns instead."),
-      element("div", { class: "row" }, this.body.root, element("label", {}, "Point ", ...this.point), keep),
-      element("div", { class: "row" }, this.gizmo.root, this.hold.root), this.left,
-      element("h3", {}, "Pose of the hand: positions, and angles in °"),
+      element("p", { class: "hint" }, "Drag a body on the stage: the mechanism follows, with closed loops and joint limits. Shift+drag rotates the view."),
+      element("div", { class: "row" }, this.body.root, element("label", {}, "Point ", ...this.point), add),
+      element("div", { class: "row" }, this.gizmo.root, this.fixOrientation.root), this.error,
+      element("h3", {}, "Pose of the end effector: position, and angles in °"),
       element("div", { class: "pose" }, ...this.pose.map((each, i) => element("label", {}, PARTS[i], each))),
       element("details", {}, element("summary", {}, "As a matrix"), this.matrix.root),
       element("div", { class: "meter" }, this.meter, helpFor(studio, "manipulability"), this.show.root), this.note,
-      this.sliders, this.reaching());
-    new ResizeObserver(() => this.seen(this.root.clientWidth > 0)).observe(this.root);
-    studio.theatre.watch((shown) => this.begin(shown));
-    studio.draft.watch(() => { this.about = null; if (this.root.clientWidth) void this.ask(); });
+      this.sliders, this.inverseKinematicsForm());
+    new ResizeObserver(() => this.setVisible(this.root.clientWidth > 0)).observe(this.root);
+    studio.stageView.watch((shown) => this.begin(shown));
+    studio.draft.watch(() => { this.about = null; if (this.root.clientWidth) void this.load(); });
   }
 
-  /** The stage listens as long as the page is seen. */
-  private seen(on: boolean): void {
+  /** Dragging is enabled while the page is visible. */
+  private setVisible(on: boolean): void {
     if (on === (this.drag !== null)) return;
-    this.begin(this.studio.theatre.shown);
-    if (on) void this.ask();
+    this.begin(this.studio.stageView.shown);
+    if (on) void this.load();
   }
 
-  private async ask(): Promise<void> {
-    const { draft, link } = this.studio;
+  private async load(): Promise<void> {
+    const { draft, connection } = this.studio;
     if (!draft.described.scene || this.about) return;
     const { text } = draft;
-    const about = await link.ask<About>("robot", { text }).answer.catch(() => null);
+    const about = await connection.request<About>("robot", { text }).result.catch(() => null);
     if (!about || draft.text !== text) return;
     this.about = about;
     if (this.drag) this.drag.limits = about.limits;
@@ -85,16 +85,16 @@ class RobotPage {
     const before = this.body.select.value;
     offer(this.body.select, names.map((name) => ({ value: name, text: name })));
     if (!names.includes(before)) this.suggest(shown, names);
-    this.drag = new Drag(shown, mechanism.bodyIndex(this.body.select.value), this.point.map((each) => Number(each.value)), (left) => this.tell(left));
-    this.drag.hold = this.hold.input.checked;
+    this.drag = new Drag(shown, mechanism.bodyIndex(this.body.select.value), this.point.map((each) => Number(each.value)), (error) => this.showError(error));
+    this.drag.fixedOrientation = this.fixOrientation.input.checked;
     this.drag.limits = this.about?.limits ?? {};
-    this.drag.use(this.gizmo.select.value as Gizmo);
+    this.drag.setGizmo(this.gizmo.select.value as Gizmo);
     this.sliders.replaceChildren(new Sliders(mechanism, player).root);
-    mechanism.watch(() => { if (this.studio.theatre.shown === shown) this.soon(); });
+    mechanism.watch(() => { if (this.studio.stageView.shown === shown) this.soon(); });
     this.refresh();
   }
 
-  /** The end of the chain: the frame of the last link of a table, else where a trail begins. */
+  /** Default end effector: the frame of the last link of a DH table, otherwise the point of a trail. */
   private suggest({ scene }: Shown, names: string[]): void {
     const table = /^\s*convention\s*=\s*"m?dh"/m.test(this.studio.draft.text), trail = scene.trails[0];
     const point = table || !trail ? [0, 0, 0] : trail.point;
@@ -103,17 +103,17 @@ class RobotPage {
   }
 
   private renew(): void {
-    const { shown } = this.studio.theatre;
-    if (shown) this.drag?.take(shown.mechanism.bodyIndex(this.body.select.value), this.point.map((each) => Number(each.value)));
+    const { shown } = this.studio.stageView;
+    if (shown) this.drag?.select(shown.mechanism.bodyIndex(this.body.select.value), this.point.map((each) => Number(each.value)));
     this.refresh();
   }
 
-  private tell(left: number): void {
-    const unit = this.studio.theatre.shown?.scene.view.unit ?? 1;
-    this.left.textContent = left > 1e-3 * unit ? `The target is out of reach by ${written(left, 3)}.` : "";
+  private showError(error: number): void {
+    const unit = this.studio.stageView.shown?.scene.view.unit ?? 1;
+    this.error.textContent = error > 1e-3 * unit ? `The target is out of reach by ${formatNumber(error, 3)}.` : "";
   }
 
-  /** Once for all changes before the next picture. */
+  /** Refreshes once per displayed frame. */
   private soon(): void {
     if (this.waiting) return;
     this.waiting = true;
@@ -123,60 +123,60 @@ class RobotPage {
   private refresh(): void {
     if (!this.drag || !this.root.clientWidth) { this.drag?.draw(null); return; }
     this.postures.hand = { body: this.body.select.value, point: this.point.map((each) => Number(each.value)) };
-    const { position, rotation: R } = this.drag.at.pose(), angles = anglesOf(R).map((x) => x * DEGREES);
-    const unit = this.studio.theatre.shown?.scene.view.unit ?? 1;
+    const { position, rotation: R } = this.drag.target.pose(), angles = anglesOf(R).map((x) => x * DEGREES);
+    const unit = this.studio.stageView.shown?.scene.view.unit ?? 1;
     [...position, ...angles].forEach((x, i) => {
       const field = this.pose[i];
-      if (document.activeElement === field && Math.abs(Number(field.value) - x) < (i < 3 ? 1e-4 * unit : 0.01)) return; // as it was typed
+      if (document.activeElement === field && Math.abs(Number(field.value) - x) < (i < 3 ? 1e-4 * unit : 0.01)) return; // the user is typing
       field.step = i < 3 ? String(10 ** Math.floor(Math.log10(unit / 20))) : "1";
-      if (document.activeElement !== field || this.studio.theatre.shown?.player.playing) field.value = String(Number(x.toFixed(i < 3 ? 5 : 3)));
+      if (document.activeElement !== field || this.studio.stageView.shown?.player.playing) field.value = String(Number(x.toFixed(i < 3 ? 5 : 3)));
     });
     this.matrix.show([[R[0], R[1], R[2], position[0]], [R[3], R[4], R[5], position[1]], [R[6], R[7], R[8], position[2]], [0, 0, 0, 1]]);
-    const ability = this.drag.at.ability(), near = ability.smallest < NEAR;
-    this.meter.value = Math.min(1, ability.smallest);
+    const found = this.drag.target.manipulability(), near = found.smallest < NEAR;
+    this.meter.value = Math.min(1, found.smallest);
     this.note.className = near ? "near" : "";
     this.note.textContent = near
-      ? `Singular posture: there is a direction in which the hand cannot go now (σ min / σ max = ${written(ability.smallest, 2)}).`
-      : `Manipulability ${written(ability.product, 3)}, σ min / σ max = ${written(ability.smallest, 2)} (${ability.about} of the hand).`;
-    this.drag.draw(this.show.input.checked ? ability : null);
+      ? `Singular configuration: the end effector cannot move in some direction (σ min / σ max = ${formatNumber(found.smallest, 2)}).`
+      : `Manipulability ${formatNumber(found.product, 3)}, σ min / σ max = ${formatNumber(found.smallest, 2)} (${found.about} of the end effector).`;
+    this.drag.draw(this.show.input.checked ? found : null);
     this.drag.follow();
   }
 
-  /** The hand follows a number that is typed or stepped: a position moves it, an angle turns it where it is. */
-  private steer(index: number): void {
+  /** Moves the end effector to the entered pose. */
+  private applyPose(index: number): void {
     const values = this.pose.map((each) => Number(each.value));
     if (!this.drag || !values.every(Number.isFinite) || this.pose[index].value === "") return;
-    this.studio.theatre.shown?.player.pause();
-    const turned = index > 2 || this.hold.input.checked;
-    this.tell(this.drag.go(values.slice(0, 3), turned ? rotationOf(values.slice(3).map((x) => x / DEGREES)) : undefined));
+    this.studio.stageView.shown?.player.pause();
+    const rotates = index > 2 || this.fixOrientation.input.checked;
+    this.showError(this.drag.moveTo(values.slice(0, 3), rotates ? rotationOf(values.slice(3).map((x) => x / DEGREES)) : undefined));
   }
 
-  private reaching(): HTMLElement {
-    const here = wordButton("As it is now", () => this.pose.forEach((each, i) => { this.target[i].value = each.value; }));
-    const go = wordButton("Go there", () => { void this.reach(); });
-    return element("fieldset", {}, element("legend", {}, "Inverse kinematics of a typed pose"),
+  private inverseKinematicsForm(): HTMLElement {
+    const here = wordButton("Current pose", () => this.pose.forEach((each, i) => { this.target[i].value = each.value; }));
+    const go = wordButton("Solve", () => { void this.reach(); });
+    return element("fieldset", {}, element("legend", {}, "Inverse kinematics"),
       element("div", { class: "row" }, element("label", {}, "x y z ", ...this.target.slice(0, 3)), here),
-      element("div", { class: "row" }, this.turned.root, element("label", {}, "roll pitch yaw, ° ", ...this.target.slice(3)), go), this.found);
+      element("div", { class: "row" }, this.withOrientation.root, element("label", {}, "roll pitch yaw, ° ", ...this.target.slice(3)), go), this.found);
   }
 
   private async reach(): Promise<void> {
-    const { studio } = this, { shown } = studio.theatre, values = this.target.map((each) => Number(each.value));
+    const { studio } = this, { shown } = studio.stageView, values = this.target.map((each) => Number(each.value));
     if (!shown) return;
     const start = Object.fromEntries(shown.scene.coordinates.map(({ name }, i) => [name, shown.mechanism.state[i]]));
-    const given = {
+    const parameters = {
       text: studio.draft.text, body: this.body.select.value, point: this.point.map((each) => Number(each.value)), position: values.slice(0, 3), start, branches: true,
-      ...(this.turned.input.checked ? { turn: values.slice(3).map((x) => x / DEGREES) } : {}),
+      ...(this.withOrientation.input.checked ? { angles: values.slice(3).map((x) => x / DEGREES) } : {}),
     };
-    const found = await studio.work<Reached>("Inverse kinematics", (tell) => studio.link.ask("reach", given, tell));
+    const found = await studio.work<Reached>("Inverse kinematics", (onProgress) => studio.connection.request("inverse_kinematics", parameters, onProgress));
     if (!found) return;
     const go = (posture: Record<string, number>): void => {
       shown.player.pause();
-      shown.mechanism.place(shown.scene.coordinates.map(({ name }, i) => posture[name] ?? shown.mechanism.state[i]));
+      shown.mechanism.setCoordinates(shown.scene.coordinates.map(({ name }, i) => posture[name] ?? shown.mechanism.state[i]));
     };
     if (found.reached) go(found.postures[0]);
     const items = found.postures.map((posture, i) => element("li", {}, wordButton(
-      `Posture ${i + 1}: ${Object.entries(posture).map(([name, x]) => `${name} = ${written(x)}`).join(", ")}`, () => go(posture))));
-    this.found.replaceChildren(element("p", {}, [found.message, found.singular, found.why].filter(Boolean).join(" ")), element("ul", { class: "branches" }, ...(found.reached ? items : [])));
+      `Posture ${i + 1}: ${Object.entries(posture).map(([name, x]) => `${name} = ${formatNumber(x)}`).join(", ")}`, () => go(posture))));
+    this.found.replaceChildren(element("p", {}, [found.message, found.singular, found.reason].filter(Boolean).join(" ")), element("ul", { class: "branches" }, ...(found.reached ? items : [])));
   }
 }
 

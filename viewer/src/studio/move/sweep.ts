@@ -1,10 +1,10 @@
-// Many runs: what is varied and observed, here or on a cluster; lines to look at, and a file in the folder.
+// Parameter sweeps, local or on a cluster: plots, and a file in the folder.
 
 import uPlot from "uplot";
 import { button, element } from "../../dom";
 import { COLORS, optionsOf } from "../../panels";
 import { htmlOf } from "../html";
-import type { Room, Studio } from "../studio";
+import type { Tab, Studio } from "../studio";
 import { checkField, choiceField, numberField, offer, section, wordButton } from "./fields";
 import type { Setup } from "./setup";
 
@@ -14,19 +14,19 @@ interface Swept { runs: number; failed: number; reasons: string[]; integrator: s
 
 const HEIGHT = 200;
 const OPEN = "does not satisfy the constraints";
-const ADVICE = "All runs begin at the start of the text, and these values would open the loops there. Vary masses, loads or rates, or values that keep the start closed.";
+const ADVICE = "All runs start at the initial state of the source, where these values violate the loop constraints. Vary masses, loads or rates instead.";
 const REDUCTIONS = ["max", "min", "final", "mean", "rms", "drift"];
 
-export function sweepPage(studio: Studio, setup: Setup): Room {
-  const { link } = studio;
-  const vary = new Varied(studio, setup), observe = element("input", { type: "text", class: "formulas", spellcheck: "false", list: "sweep-formulas", "aria-label": "Observed formulas, with commas between" });
+export function sweepPage(studio: Studio, setup: Setup): Tab {
+  const { connection } = studio;
+  const vary = new Varied(studio, setup), observe = element("input", { type: "text", class: "formulas", spellcheck: "false", list: "sweep-formulas", "aria-label": "Observed formulas, separated by commas" });
   const known = element("datalist", { id: "sweep-formulas" });
-  const kind = choiceField("Samples", (value) => { runs.root.hidden = seed.root.hidden = value === "grid"; vary.counted(value === "grid"); });
+  const kind = choiceField("Sampling", (value) => { runs.root.hidden = seed.root.hidden = value === "grid"; vary.showCounts(value === "grid"); });
   const runs = numberField("Runs", () => {}), seed = numberField("Seed", () => {});
-  const format = choiceField("File", () => {}), picture = checkField("and a picture (SVG)", false, () => {});
-  const cluster = element("input", { type: "text", placeholder: "tcp://10.0.0.1:8786", "aria-label": "Address of a scheduler of Dask" });
-  const place = element("div", { class: "swept" });
-  offer(kind.select, [{ value: "grid", text: "on a grid" }, { value: "sobol", text: "Sobol's points" }, { value: "random", text: "at random" }]);
+  const format = choiceField("File", () => {}), picture = checkField("and a plot (SVG)", false, () => {});
+  const cluster = element("input", { type: "text", placeholder: "tcp://10.0.0.1:8786", "aria-label": "Address of a Dask scheduler" });
+  const output = element("div", { class: "swept" });
+  offer(kind.select, [{ value: "grid", text: "grid" }, { value: "sobol", text: "Sobol sequence" }, { value: "random", text: "random" }]);
   offer(format.select, [{ value: "csv", text: "CSV" }, { value: "nc", text: "NetCDF" }]);
   runs.input.value = "256";
   seed.input.value = "0";
@@ -34,35 +34,35 @@ export function sweepPage(studio: Studio, setup: Setup): Room {
   let model = "";
 
   setup.watch(() => {
-    const { coordinates = [] } = setup.choices ?? {}, names = coordinates.map(({ name }) => name);
+    const { coordinates = [] } = setup.options ?? {}, names = coordinates.map(({ name }) => name);
     known.replaceChildren(...[...names, "energy"].flatMap((name) => REDUCTIONS.map((word) => element("option", { value: `${word}(${name})` }))));
     if (studio.draft.name === model) return;
     model = studio.draft.name;
     observe.value = names.length ? `max(${names[0]}), max(kinetic)` : "";
-    place.replaceChildren();
+    output.replaceChildren();
   });
 
   const go = async (): Promise<void> => {
-    const { text, parameters, start, rate, duration, samples, formalism, integrator } = setup.given;
-    const given = {
+    const { text, parameters, start, rate, duration, samples, formalism, integrator } = setup.parameters;
+    const task = {
       text, parameters, start, rate, duration, samples, formalism, integrator, vary: vary.rows, observe: split(observe.value).map((formula) => ({ formula })),
       kind: kind.select.value, runs: Number(runs.input.value), seed: Number(seed.input.value), format: format.select.value,
       picture: picture.input.checked, cluster: cluster.value.trim(),
     };
-    const found = await studio.work<Swept>("Sweep", (tell) => link.ask("sweep", given, tell));
-    if (found) show(place, found);
+    const found = await studio.work<Swept>("Sweep", (onProgress) => connection.request("sweep", task, onProgress));
+    if (found) show(output, found);
   };
 
   const content = element("div", { class: "move" },
-    element("p", { class: "hint" }, "Many runs with other values; what is not varied is as under Simulate."),
-    vary.root, element("label", { class: "ask wide" }, element("span", { class: "label" }, "Observe, with commas between"), observe), known,
+    element("p", { class: "hint" }, "Simulates the model for many values; all other settings are those under Simulate."),
+    vary.root, element("label", { class: "ask wide" }, element("span", { class: "label" }, "Observe, separated by commas"), observe), known,
     element("div", { class: "asks" }, kind.root, runs.root, seed.root, format.root), picture.root,
-    section("On a cluster", false, element("p", { class: "hint" }, "The address of a scheduler of Dask; empty means this machine, with all its cores."), cluster),
-    element("div", { class: "go" }, wordButton("Run the sweep", () => void go(), "", "primary")), place);
+    section("On a cluster", false, element("p", { class: "hint" }, "Address of a Dask scheduler; empty: all cores of this machine."), cluster),
+    element("div", { class: "go" }, wordButton("Run the sweep", () => void go(), "", "primary")), output);
   return { title: "Sweep", content };
 }
 
-/** Formulas, separated by commas that are not within brackets. */
+/** Splits formulas at commas outside of parentheses. */
 export function split(text: string): string[] {
   let depth = 0;
   const parts = [""];
@@ -74,16 +74,16 @@ export function split(text: string): string[] {
   return parts.map((each) => each.trim()).filter((each) => each);
 }
 
-function show(place: HTMLElement, { runs, failed, reasons, integrator, files, panels, tables }: Swept): void {
+function show(output: HTMLElement, { runs, failed, reasons, integrator, files, panels, tables }: Swept): void {
   const links = files.map((name) => element("a", { href: `files/${encodeURIComponent(name)}`, download: name }, name));
   const words = `${runs} ${runs === 1 ? "run" : "runs"}; integrator: ${integrator}. Written: `;
-  place.replaceChildren(element("p", { role: "status" }, words, ...links.flatMap((each, i) => (i ? [", ", each] : [each]))));
-  if (failed) place.append(section(`${failed} of them have no numbers`, true, element("p", { class: "hint" }, reasons[0]), ...(reasons[0].includes(OPEN) ? [element("p", { class: "hint" }, ADVICE)] : [])));
-  for (const panel of panels) draw(place, panel);
-  if (tables) place.append(element("div", { class: "prose" }, htmlOf(tables)));
+  output.replaceChildren(element("p", { role: "status" }, words, ...links.flatMap((each, i) => (i ? [", ", each] : [each]))));
+  if (failed) output.append(section(`${failed} failed`, true, element("p", { class: "hint" }, reasons[0]), ...(reasons[0].includes(OPEN) ? [element("p", { class: "hint" }, ADVICE)] : [])));
+  for (const panel of panels) draw(output, panel);
+  if (tables) output.append(element("div", { class: "prose" }, htmlOf(tables)));
 }
 
-function draw(place: HTMLElement, { what, unit, across, across_unit, lines }: Drawn): void {
+function draw(output: HTMLElement, { what, unit, across, across_unit, lines }: Drawn): void {
   const dots = lines.filter(({ label }) => label).map(({ label }, i) => {
     const dot = element("span", { class: "dot" });
     dot.style.background = COLORS[i % COLORS.length];
@@ -91,9 +91,9 @@ function draw(place: HTMLElement, { what, unit, across, across_unit, lines }: Dr
   });
   const title = element("p", { class: "plot-title" }, element("b", {}, what), ` over ${across}${across_unit ? ` [${across_unit}]` : ""}`, unit ? ` in ${unit}` : "");
   const box = element("div", { class: "plot tall" });
-  place.append(title, element("div", { class: "chips" }, ...dots), box);
-  const few = lines[0].x.length <= 40;
-  const series = lines.map(({ label }, i) => ({ label, stroke: COLORS[i % COLORS.length], width: 1.6, points: { show: few, size: 5 } }));
+  output.append(title, element("div", { class: "chips" }, ...dots), box);
+  const showPoints = lines[0].x.length <= 40;
+  const series = lines.map(({ label }, i) => ({ label, stroke: COLORS[i % COLORS.length], width: 1.6, points: { show: showPoints, size: 5 } }));
   const data = lines.every(({ x }) => x.length === lines[0].x.length && x.every((value, i) => value === lines[0].x[i]))
     ? [lines[0].x, ...lines.map(({ y }) => y)] as uPlot.AlignedData
     : uPlot.join(lines.map(({ x, y }) => [x, y] as uPlot.AlignedData));
@@ -106,10 +106,10 @@ function draw(place: HTMLElement, { what, unit, across, across_unit, lines }: Dr
   new MutationObserver(paint).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 }
 
-/** The names that are varied, each with its range. */
+/** Varied names with their ranges. */
 class Varied {
   private readonly list = element("div", { class: "varied" });
-  readonly root = element("div", {}, this.list, wordButton("Vary another", () => this.add()));
+  readonly root = element("div", {}, this.list, wordButton("Add", () => this.add()));
   private entries: { name: HTMLSelectElement; low: HTMLInputElement; high: HTMLInputElement; count: HTMLInputElement; root: HTMLElement }[] = [];
   private grid = true;
   private shown = "";
@@ -129,36 +129,36 @@ class Varied {
     return this.entries.map(({ name, low, high, count }) => ({ name: name.value, low: Number(low.value), high: Number(high.value), count: Number(count.value) }));
   }
 
-  /** Whether values are counted: on a grid they are. */
-  counted(grid: boolean): void {
+  /** Shows the number of values, which only a grid has. */
+  showCounts(grid: boolean): void {
     this.grid = grid;
     for (const { count } of this.entries) count.parentElement!.hidden = !grid;
   }
 
   private get options(): { value: string; text: string; now: number }[] {
-    const { parameters = [], coordinates = [] } = this.setup.choices ?? {};
+    const { parameters = [], coordinates = [] } = this.setup.options ?? {};
     return [...parameters.map(({ name, value }) => ({ value: name, text: name, now: value })),
-      ...coordinates.map(({ name, start }) => ({ value: name, text: `${name} at the start`, now: start })),
-      ...coordinates.map(({ name, rate }) => ({ value: `dot(${name})`, text: `dot(${name}) at the start`, now: rate }))];
+      ...coordinates.map(({ name, start }) => ({ value: name, text: `${name}, initial value`, now: start })),
+      ...coordinates.map(({ name, rate }) => ({ value: `dot(${name})`, text: `dot(${name}), initial value`, now: rate }))];
   }
 
-  /** What is not varied yet; in a model with loops first a mass, since other lengths would open them. */
-  private likely(options: { value: string }[]): string {
-    const taken = new Set(this.entries.map(({ name }) => name.value)), free = options.filter(({ value }) => !taken.has(value));
-    const heavy = this.studio.draft.described.scene?.closure ? this.setup.choices?.parameters.find(({ unit, name }) => unit === "kg" && !taken.has(name)) : undefined;
-    return heavy?.name ?? free[0]?.value ?? options[0].value;
+  /** Suggested name: the first one not varied yet; in a model with loops a mass, because lengths would open the loops. */
+  private suggestion(options: { value: string }[]): string {
+    const used = new Set(this.entries.map(({ name }) => name.value)), free = options.filter(({ value }) => !used.has(value));
+    const mass = this.studio.draft.described.scene?.closure ? this.setup.options?.parameters.find(({ unit, name }) => unit === "kg" && !used.has(name)) : undefined;
+    return mass?.name ?? free[0]?.value ?? options[0].value;
   }
 
   private add(): void {
     const { options } = this;
     if (!options.length) return;
     const name = choiceField("Vary", () => fill()), low = numberField("from", () => {}), high = numberField("to", () => {}), count = numberField("values", () => {});
-    const away = button("Do not vary this", "away", () => { root.remove(); this.entries = this.entries.filter((each) => each.root !== root); });
+    const away = button("Remove", "remove", () => { root.remove(); this.entries = this.entries.filter((each) => each.root !== root); });
     const root = element("div", { class: "asks" }, name.root, low.root, high.root, count.root, away);
-    offer(name.select, options, this.likely(options));
+    offer(name.select, options, this.suggestion(options));
     const fill = (): void => {
-      const now = options.find(({ value }) => value === name.select.value)?.now ?? 0, reach = now ? 0.5 * Math.abs(now) : 1;
-      [low.input.value, high.input.value] = [now - reach, now + reach].map((x) => String(Number(x.toPrecision(4))));
+      const now = options.find(({ value }) => value === name.select.value)?.now ?? 0, range = now ? 0.5 * Math.abs(now) : 1;
+      [low.input.value, high.input.value] = [now - range, now + range].map((x) => String(Number(x.toPrecision(4))));
     };
     fill();
     count.input.value = "11";

@@ -4,7 +4,7 @@ import * as THREE from "three";
 import { Line2 } from "three/examples/jsm/lines/Line2.js";
 import { LineGeometry } from "three/examples/jsm/lines/LineGeometry.js";
 import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
-import { written } from "../../dom";
+import { formatNumber } from "../../dom";
 import { frame } from "../../stage/shapes";
 import { times, type Matrix } from "./linear";
 
@@ -29,22 +29,22 @@ export function framesOf(table: FrameTable, at: (name: string) => number): { fra
   return { frames, steps };
 }
 
-const WAY = { dh: ["θ", "d", "a", "α"], mdh: ["α", "a", "θ", "d"] } as const; // the four motions of a row
+const MOTIONS = { dh: ["θ", "d", "a", "α"], mdh: ["α", "a", "θ", "d"] } as const; // the four motions of a row
 
-/** The frame on its way from one to the next: after `done` motions, of which each row has four, and what it does there. */
-export function walked(table: FrameTable, at: (name: string) => number, done: number): { frame: Matrix; words: string } {
+/** Frame after `done` elementary motions, four for each row, with a description of the current motion. */
+export function partialFrame(table: FrameTable, at: (name: string) => number, done: number): { frame: Matrix; label: string } {
   const row = Math.min(Math.floor(done / 4), table.rows.length - 1), { coordinate, kind, theta, d, a, alpha } = table.rows[row];
   const q = coordinate ? at(coordinate) : 0, values = { θ: theta + (kind === "revolute" ? q : 0), d: d + (kind === "prismatic" ? q : 0), a, α: alpha };
-  let frame = framesOf(table, at).frames[row], words = "";
-  WAY[table.convention].forEach((name, k) => {
-    const part = Math.min(Math.max(done - 4 * row - k, 0), 1), value = values[name], turns = name === "θ" || name === "α", axis = name === "θ" || name === "d" ? "z" : "x";
-    if (part > 0 || k === 0) words = `Row ${row + 1}: ${turns ? "turn about" : "slide along"} ${axis} by ${name} = ${written(turns ? (value * 180) / Math.PI : value)}${turns ? "°" : ""}`;
-    frame = times(frame, screw(axis, turns ? part * value : 0, turns ? 0 : part * value));
+  let frame = framesOf(table, at).frames[row], label = "";
+  MOTIONS[table.convention].forEach((name, k) => {
+    const part = Math.min(Math.max(done - 4 * row - k, 0), 1), value = values[name], isRotation = name === "θ" || name === "α", axis = name === "θ" || name === "d" ? "z" : "x";
+    if (part > 0 || k === 0) label = `Row ${row + 1}: ${isRotation ? "rotation about" : "translation along"} ${axis} by ${name} = ${formatNumber(isRotation ? (value * 180) / Math.PI : value)}${isRotation ? "°" : ""}`;
+    frame = times(frame, screw(axis, isRotation ? part * value : 0, isRotation ? 0 : part * value));
   });
-  return { frame, words };
+  return { frame, label };
 }
 
-/** A turn about an axis and a slide along it. */
+/** Screw: rotation about an axis and translation along it. */
 function screw(axis: "x" | "z", angle: number, length: number): Matrix {
   const c = Math.cos(angle), s = Math.sin(angle);
   return axis === "z"
@@ -52,11 +52,11 @@ function screw(axis: "x" | "z", angle: number, length: number): Matrix {
     : [[1, 0, 0, length], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]];
 }
 
-/** All that is drawn of a table. */
+/** Graphics of a table. */
 export class Frames {
   readonly group = new THREE.Group();
   private readonly axes: THREE.Object3D[] = [];
-  private readonly walker: THREE.Object3D; // a frame on its way
+  private readonly partial: THREE.Object3D; // frame of the current motion
   private readonly lines: { line: Line2; label: THREE.Sprite }[] = []; // two for each row
 
   constructor(private readonly table: FrameTable, private readonly size: number) {
@@ -64,20 +64,20 @@ export class Frames {
     for (let i = 0; i <= table.rows.length; i++) {
       const axes = frame(own);
       axes.matrixAutoUpdate = false;
-      for (const [name, way] of [["x", [1, 0, 0]], ["z", [0, 0, 1]]] as const) {
-        const label = word(`${name}${small(i)}`, COLORS[name], 0.06 * size);
-        label.position.fromArray(way).multiplyScalar(1.2 * own);
+      for (const [name, direction] of [["x", [1, 0, 0]], ["z", [0, 0, 1]]] as const) {
+        const label = textSprite(`${name}${subscript(i)}`, COLORS[name], 0.06 * size);
+        label.position.fromArray(direction).multiplyScalar(1.2 * own);
         axes.add(label);
       }
       this.axes.push(axes);
     }
     table.rows.forEach((_, i) => {
       const names = table.convention === "dh" ? (["d", "a"] as const) : (["a", "d"] as const);
-      for (const name of names) this.lines.push({ line: dashed(COLORS[name], 0.025 * size), label: word(`${name}${small(i + 1)}`, COLORS[name], 0.06 * size) });
+      for (const name of names) this.lines.push({ line: dashed(COLORS[name], 0.025 * size), label: textSprite(`${name}${subscript(i + 1)}`, COLORS[name], 0.06 * size) });
     });
-    this.walker = frame(1.5 * own);
-    this.walker.matrixAutoUpdate = this.walker.visible = false;
-    this.group.add(this.walker, ...this.axes, ...this.lines.flatMap(({ line, label }) => [line, label]));
+    this.partial = frame(1.5 * own);
+    this.partial.matrixAutoUpdate = this.partial.visible = false;
+    this.group.add(this.partial, ...this.axes, ...this.lines.flatMap(({ line, label }) => [line, label]));
     this.group.traverse((each) => { each.renderOrder = 2; });
   }
 
@@ -94,12 +94,12 @@ export class Frames {
     });
   }
 
-  /** Shows a frame on its way, or none. */
-  walk(T: Matrix | null): void {
-    this.walker.visible = T !== null;
+  /** Shows the frame of the current motion, or none. */
+  showPartial(T: Matrix | null): void {
+    this.partial.visible = T !== null;
     if (!T) return;
-    this.walker.matrix.set(...(T.flat() as Parameters<THREE.Matrix4["set"]>));
-    this.walker.matrixWorldNeedsUpdate = true;
+    this.partial.matrix.set(...(T.flat() as Parameters<THREE.Matrix4["set"]>));
+    this.partial.matrixWorldNeedsUpdate = true;
   }
 
   private draw(index: number, from: Matrix, to: Matrix): void {
@@ -118,10 +118,10 @@ function dashed(color: string, dash: number): Line2 {
   return new Line2(new LineGeometry(), new LineMaterial({ color, linewidth: 2.5, dashed: true, dashSize: dash, gapSize: 0.7 * dash, depthTest: false, transparent: true }));
 }
 
-const small = (n: number): string => Array.from(String(n), (c) => "₀₁₂₃₄₅₆₇₈₉"[Number(c)]).join("");
+const subscript = (n: number): string => Array.from(String(n), (c) => "₀₁₂₃₄₅₆₇₈₉"[Number(c)]).join("");
 
-/** A short word that always faces the reader, drawn over everything. */
-function word(text: string, color: string, height: number): THREE.Sprite {
+/** Short label that faces the camera, drawn in front of everything. */
+function textSprite(text: string, color: string, height: number): THREE.Sprite {
   const canvas = document.createElement("canvas"), pen = canvas.getContext("2d")!;
   Object.assign(canvas, { width: 128, height: 64 });
   pen.font = "600 44px ui-sans-serif, system-ui, sans-serif";

@@ -12,7 +12,7 @@ export function times(A: Matrix, B: Matrix): Matrix {
   return A.map((row) => B[0].map((_, j) => row.reduce((sum, x, k) => sum + x * B[k][j], 0)));
 }
 
-/** x with the least |A x − b|² + μ |x|²: Aᵀ y with (A Aᵀ + μ) y = b. */
+/** x that minimizes |A x − b|² + μ |x|²: Aᵀ y with (A Aᵀ + μ) y = b. */
 export function damped(A: Matrix, b: number[], mu: number): number[] {
   const S = A.map((row, i) => A.map((other, j) => dot(row, other) + (i === j ? mu : 0)));
   const y = solved(S, b);
@@ -37,8 +37,8 @@ function solved(S: Matrix, b: number[]): number[] {
   return y;
 }
 
-/** A with what moves along the rows of C taken out of each of its own: A − A Cᵀ (C Cᵀ)⁻¹ C. */
-export function along(A: Matrix, C: Matrix): Matrix {
+/** Projection of the rows of A on the null space of C: A − A Cᵀ (C Cᵀ)⁻¹ C. */
+export function nullSpaceProjection(A: Matrix, C: Matrix): Matrix {
   if (!C.length) return A;
   const size = C.reduce((sum, row) => sum + dot(row, row), 0);
   return A.map((row) => {
@@ -48,8 +48,8 @@ export function along(A: Matrix, C: Matrix): Matrix {
 }
 
 /** Eigenvalues of a symmetric matrix, the largest first, and their vectors as rows: Jacobi's rotations. */
-export function eigen(given: Matrix): { values: number[]; vectors: Matrix } {
-  const n = given.length, A = given.map((row) => row.slice()), V = A.map((_, i) => A.map((_, j) => Number(i === j)));
+export function eigen(matrix: Matrix): { values: number[]; vectors: Matrix } {
+  const n = matrix.length, A = matrix.map((row) => row.slice()), V = A.map((_, i) => A.map((_, j) => Number(i === j)));
   for (let sweep = 0; sweep < 60; sweep++) {
     let off = 0;
     for (let p = 0; p < n; p++) for (let q = p + 1; q < n; q++) off += A[p][q] ** 2;

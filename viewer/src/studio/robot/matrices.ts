@@ -3,7 +3,7 @@
 import { element } from "../../dom";
 import type { Matrix } from "./linear";
 
-/** A matrix that shows numbers; `show` writes others into it. */
+/** Table of a 4 × 4 matrix; `show` updates its numbers. */
 export function matrixOf(label: string): { root: HTMLElement; show(T: Matrix): void } {
   const cells = Array.from({ length: 4 }, () => Array.from({ length: 4 }, () => element("td", {})));
   const table = element("table", { class: "matrix", "aria-label": label }, ...cells.map((row) => element("tr", {}, ...row)));

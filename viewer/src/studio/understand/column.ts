@@ -4,7 +4,7 @@ import { element } from "../../dom";
 import { helpFor } from "../help";
 import { htmlOf } from "../html";
 import type { Studio } from "../studio";
-import type { Formalism } from "./knowledge";
+import type { Formalism } from "./summary";
 
 interface Piece { kind: "" | "law" | "heading"; html: string; latex: string }
 interface Written { title: string; source: string; counts: string; notes: string[]; parts: Piece[]; latex: string; unfinished: string }
@@ -20,51 +20,51 @@ export class Column {
   private readonly body = element("div", { class: "prose scroll", tabindex: "0", role: "region" });
   private readonly copy = element("button", { type: "button", class: "word" }, "Copy LaTeX");
   private known: Formalism[] = [];
-  private whole = "";
-  private asked = "";
+  private latex = "";
+  private requested = "";
 
   constructor(private readonly studio: Studio, name: string, private readonly how: () => How, chosen: (key: string) => void) {
     this.select = element("select", { "aria-label": `${name} formalism` });
     this.select.addEventListener("change", () => { chosen(this.select.value); void this.refresh(); });
-    this.copy.addEventListener("click", () => void copied(studio, this.whole));
+    this.copy.addEventListener("click", () => void copied(studio, this.latex));
     this.root = element("div", { class: "column" }, element("div", { class: "row" }, this.select, this.help, this.copy), this.body);
     let timer = 0;
-    new ResizeObserver(() => { window.clearTimeout(timer); timer = window.setTimeout(() => { if (this.asked) void this.refresh(); }, 250); }).observe(this.body);
+    new ResizeObserver(() => { window.clearTimeout(timer); timer = window.setTimeout(() => { if (this.requested) void this.refresh(); }, 250); }).observe(this.body);
   }
 
-  /** The formalisms to choose from; those that refuse the model stand apart. */
+  /** Sets the available formalisms, grouped by whether they apply. */
   offer(known: Formalism[], key: string): void {
     this.known = known;
     const group = (label: string, some: Formalism[]): HTMLElement[] =>
       some.length ? [element("optgroup", { label }, ...some.map((each) => element("option", { value: each.key }, each.title)))] : [];
-    this.select.replaceChildren(...group("These apply", known.filter((each) => !each.refused)), ...group("These do not apply", known.filter((each) => each.refused)));
+    this.select.replaceChildren(...group("Applicable", known.filter((each) => !each.refused)), ...group("Not applicable", known.filter((each) => each.refused)));
     this.select.value = known.some((each) => each.key === key) ? key : known.find((each) => !each.refused)?.key ?? "";
   }
 
-  /** Asks for the equations, unless they are there already. */
+  /** Requests the equations unless they are displayed already. */
   async refresh(): Promise<void> {
-    const { draft, link, work } = this.studio, key = this.select.value, about = this.known.find((each) => each.key === key);
+    const { draft, connection, work } = this.studio, key = this.select.value, about = this.known.find((each) => each.key === key);
     if (!about || !this.body.clientWidth) return;
     const line = Math.max(COARSE * Math.floor(((this.body.clientWidth - 40) * POINTS) / COARSE), 100);
-    const given = { text: draft.text, formalism: key, line: Math.min(line, 600), ...this.how() };
-    const asked = JSON.stringify(given);
-    if (asked === this.asked) return;
-    this.asked = asked;
+    const parameters = { text: draft.text, formalism: key, line: Math.min(line, 600), ...this.how() };
+    const requested = JSON.stringify(parameters);
+    if (requested === this.requested) return;
+    this.requested = requested;
     this.help.replaceChildren(helpFor(this.studio, key));
     this.body.setAttribute("aria-label", about.title);
     if (about.refused) return this.show("", element("p", {}, `This formalism does not apply: ${about.refused}.`));
     this.body.classList.add("waiting");
-    const found = await work<Written>(`Equations by ${key}`, (tell) => link.ask("equations", given, tell));
-    if (this.asked !== asked) return; // something else was asked for since
+    const found = await work<Written>(`Equations by ${key}`, (onProgress) => connection.request("equations", parameters, onProgress));
+    if (this.requested !== requested) return; // another request was sent since
     if (found) return this.show(found.latex, ...this.written(found));
     const again = element("button", { type: "button", class: "word" }, "Derive again");
     again.addEventListener("click", () => void this.refresh());
-    this.asked = "";
-    this.show("", element("p", {}, "There are no equations here yet."), again);
+    this.requested = "";
+    this.show("", element("p", {}, "No equations."), again);
   }
 
   private show(latex: string, ...nodes: Node[]): void {
-    this.whole = latex;
+    this.latex = latex;
     this.copy.disabled = !latex;
     this.body.classList.remove("waiting");
     this.body.replaceChildren(...nodes);
@@ -80,7 +80,7 @@ export class Column {
   private piece({ kind, html, latex }: Piece): HTMLElement {
     if (kind === "heading") return element("h3", {}, htmlOf(html));
     const root = element("div", { class: `piece ${kind}` }, htmlOf(html));
-    root.querySelectorAll("table").forEach((each) => each.setAttribute("role", "presentation")); // lines below each other
+    root.querySelectorAll("table").forEach((each) => each.setAttribute("role", "presentation")); // rows of an equation
     if (!latex) return root;
     const copy = element("button", { type: "button", class: "copy", title: "Copy LaTeX", "aria-label": "Copy LaTeX of this equation" }, "LaTeX");
     copy.addEventListener("click", () => void copied(this.studio, latex));
@@ -89,11 +89,11 @@ export class Column {
   }
 }
 
-async function copied({ say }: Studio, latex: string): Promise<void> {
+async function copied({ notify }: Studio, latex: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(latex);
-    say("The LaTeX is copied.");
+    notify("LaTeX copied to the clipboard.");
   } catch {
-    say("This browser does not let the page copy. Take the LaTeX away as a file.", "warning");
+    notify("The browser denied access to the clipboard. Download the LaTeX file under Export.", "warning");
   }
 }
