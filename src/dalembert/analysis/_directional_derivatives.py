@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.arguments import short_repr
 from dalembert.codegen.function import CompiledFunction, function_of, nodes
 from dalembert.codegen.program import Program, nodes_of, program_of
-from dalembert.errors import InconsistentStateError, InputError, suggest_name
+from dalembert.errors import InconsistentStateError, InputError, short_repr, suggest_name
 from dalembert.mechanics import rank
 from dalembert.mechanics.state_batch import dimensionless
 from dalembert.model.description import Description

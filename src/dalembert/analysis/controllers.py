@@ -13,9 +13,9 @@ from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import linearize
 from dalembert.analysis.tracking import DesiredMotion, joint_of, laws_of
 from dalembert.api.dynamics import Dynamics, dynamics
-from dalembert.arguments import as_finite_array, documented_class, is_real, is_str_sequence, short_repr
+from dalembert.arguments import as_finite_array, documented_class, is_real, is_str_sequence
 from dalembert.codegen.function import CompiledFunction, choose_engine, compile_function
-from dalembert.errors import InputError, suggest_name
+from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.loads.joint_friction import JointFriction
 from dalembert.model.profiles import Profile

@@ -12,8 +12,8 @@ from dalembert.analysis._equilibrium_search import Search, Stability, Unknowns, 
 from dalembert.analysis.linear._residuals import OperatingPoint, Residuals, residuals_of, solved_at
 from dalembert.analysis.linearize import At, read_state
 from dalembert.api.load import accepts_source
-from dalembert.arguments import documented_class, is_integer, is_str_sequence, short_repr
-from dalembert.errors import ComputationError, InconsistentStateError, InputError, suggest_name
+from dalembert.arguments import documented_class, is_integer, is_str_sequence
+from dalembert.errors import ComputationError, InconsistentStateError, InputError, short_repr, suggest_name
 from dalembert.mechanics import random_states
 from dalembert.mechanics.assembly import Assembler
 from dalembert.mechanics.joint_reactions import JointForces

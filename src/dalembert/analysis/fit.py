@@ -18,8 +18,8 @@ from dalembert.analysis.sensitivity import DifferentiatedTrajectory, Sensitivity
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import as_finite_array, documented_class, is_real, short_repr
-from dalembert.errors import DalembertError, InputError, SimulationError, suggest_name
+from dalembert.arguments import as_finite_array, documented_class, is_real
+from dalembert.errors import DalembertError, InputError, SimulationError, short_repr, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.immutable import FrozenValue
 from dalembert.model.initial_state import Start

@@ -23,8 +23,8 @@ from dalembert.analysis.linear._residuals import (
 )
 from dalembert.analysis.linearize import At, read_state, speed_names
 from dalembert.api.load import accepts_source
-from dalembert.arguments import documented_class, is_real, short_repr
-from dalembert.errors import InputError, SimulationError
+from dalembert.arguments import documented_class, is_real
+from dalembert.errors import InputError, SimulationError, short_repr
 from dalembert.model.description import Description, Elements
 from dalembert.model.immutable import FrozenValue
 from dalembert.model.scales import rotational_coordinates

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.analysis.linear._spectrum import VibrationMode, finite_eigenvalues, modes_of, second_order, spectrum_of
-from dalembert.arguments import as_finite_array, documented_class, is_integer, short_repr, validate_arguments
-from dalembert.errors import EngineError, InputError
+from dalembert.arguments import as_finite_array, documented_class, is_integer, validate_arguments
+from dalembert.errors import EngineError, InputError, short_repr
 from dalembert.mechanics import random_states
 from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.contact_constraints import with_contacts

@@ -27,8 +27,8 @@ from dalembert.analysis.linear._residuals import (
 from dalembert.analysis.linearization import Descriptor, Linearization
 from dalembert.api.load import accepts_source
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import as_finite_array, is_str_sequence, short_repr
-from dalembert.errors import InputError, suggest_name
+from dalembert.arguments import as_finite_array, is_str_sequence
+from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.mechanics import assembly
 from dalembert.mechanics.system import System
 from dalembert.model.description import Elements

@@ -23,10 +23,10 @@ from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.api.simulate import SimulationOptions, recording_of, takes_options, task_of
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import documented_class, short_repr, validate_arguments
+from dalembert.arguments import documented_class, validate_arguments
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import Program, program_of
-from dalembert.errors import InputError, NotApplicableError, suggest_name
+from dalembert.errors import InputError, NotApplicableError, short_repr, suggest_name
 from dalembert.formalisms.shared.common_quantities import free_equations, jacobi
 from dalembert.formalisms.shared.linear_form import fused
 from dalembert.mechanics.energies import kinetic, potential

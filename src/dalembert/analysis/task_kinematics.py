@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.analysis._inverse_kinematics_search import SearchTask
-from dalembert.arguments import as_finite_array, documented_class, short_repr
+from dalembert.arguments import as_finite_array, documented_class
 from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.codegen.function import CompiledFunction, compile_function
-from dalembert.errors import InconsistentStateError, InputError, suggest_name
+from dalembert.errors import InconsistentStateError, InputError, short_repr, suggest_name
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.contact_constraints import with_contacts

@@ -13,8 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dalembert.api.load import accepts_source
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError, suggest_name
+from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.formulas import TimeLaw
 from dalembert.model.model import Model

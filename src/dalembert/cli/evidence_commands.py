@@ -35,7 +35,7 @@ def prove(arguments: Namespace) -> int:
     tables = (
         _proof_table("formalism", proof.formalisms),
         _proof_table("identity", proof.identities),
-        _proof_table("shortened = raw", proof.programs),
+        _proof_table("optimized = raw", proof.programs),
     )
     output.result(arguments.json, proof.to_dict(), *tables, proof.sentence, *(f"Note: {note}" for note in proof.notes))
     return 0 if all(claim.status in ACCEPTED_STATUSES for claim in proof.claims.values()) else 1

@@ -16,8 +16,8 @@ from typing import Any
 
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
-from dalembert.arguments import documented_class, is_integer, short_repr
-from dalembert.errors import InputError, SingularError
+from dalembert.arguments import documented_class, is_integer
+from dalembert.errors import InputError, SingularError, short_repr
 from dalembert.evidence._degree_bounds import degrees_of
 from dalembert.evidence._integrated_programs import (
     NUMERICALLY_SOLVED,

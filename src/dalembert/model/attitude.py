@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import symengine as se
 
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError, Problem, suggest_name
+from dalembert.errors import InputError, Problem, short_repr, suggest_name
 from dalembert.model import file_entries
 from dalembert.model.evaluation import value
 from dalembert.model.keys import (

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from symengine import Piecewise
 
-from dalembert.arguments import documented_class, short_repr
-from dalembert.errors import InputError, NotApplicableError, Problem, model_error, suggest_name
+from dalembert.arguments import documented_class
+from dalembert.errors import InputError, NotApplicableError, Problem, model_error, short_repr, suggest_name
 from dalembert.model.constraints.base import FormulaConstraint
 from dalembert.model.constraints.canonical import Canonical
 from dalembert.model.constraints.holonomic import Holonomic

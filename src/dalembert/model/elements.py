@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import symengine as se
 
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError, Problem, suggest_name
+from dalembert.errors import InputError, Problem, short_repr, suggest_name
 from dalembert.model.immutable import Frozen
 from dalembert.model.initial_state import coordinate_name
 from dalembert.model.joints.base import Joint

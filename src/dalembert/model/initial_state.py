@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError, suggest_name
+from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.model.values import is_sequence
 from dalembert.symbolic.symbols import Written
 

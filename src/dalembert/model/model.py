@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from dalembert.arguments import documented_class, short_repr, validate_arguments
-from dalembert.errors import InputError, suggest_name
+from dalembert.arguments import documented_class, validate_arguments
+from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.model import constraints, contacts, joints, loads
 from dalembert.model.attitude import Rotation, roll_pitch_yaw, rotate_inertia
 from dalembert.model.description import FIELDS, Description, Elements

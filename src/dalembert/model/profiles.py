@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import symengine as se
 
-from dalembert.arguments import as_finite_array, documented_class, is_real, short_repr, validate_arguments
-from dalembert.errors import InputError, suggest_name
+from dalembert.arguments import as_finite_array, documented_class, is_real, validate_arguments
+from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.floats import number as as_number
 from dalembert.symbolic.lookup_tables import piecewise_cubic

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
-from dalembert.arguments import is_real, short_repr
-from dalembert.errors import InputError, suggest_name
+from dalembert.arguments import is_real
+from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.symbolic.symbols import SymbolKind
 
 DEFAULT_INPUT = 1.0  # value of an input if no law is called, as in structural analysis: any nonzero number

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError
+from dalembert.errors import InputError, short_repr
 from dalembert.symbolic.operations import exact
 from dalembert.symbolic.surds import Component, unit
 from dalembert.symbolic.symbols import Formula, Written

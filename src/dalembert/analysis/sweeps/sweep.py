@@ -16,8 +16,8 @@ from dalembert.analysis.sweeps.worker_pool import chunk_results
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
-from dalembert.arguments import is_integer, short_repr
-from dalembert.errors import InputError
+from dalembert.arguments import is_integer
+from dalembert.errors import InputError, short_repr
 from dalembert.model.description import Elements
 from dalembert.model.integrator_names import require_method
 from dalembert.simulation.integrators.base import Settings

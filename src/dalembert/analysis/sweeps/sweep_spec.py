@@ -17,9 +17,9 @@ import numpy.typing as npt
 from dalembert.analysis.sweeps._sweep_lanes import reason_to_run_alone
 from dalembert.api.equations import Equations
 from dalembert.api.trajectory import Trajectory
-from dalembert.arguments import as_finite_array, is_integer, is_real, short_repr
+from dalembert.arguments import as_finite_array, is_integer, is_real
 from dalembert.codegen.function import CompiledFunction
-from dalembert.errors import FormulaError, InputError, suggest_name
+from dalembert.errors import FormulaError, InputError, short_repr, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.immutable import FrozenValue
 from dalembert.simulation.integrators.base import Settings

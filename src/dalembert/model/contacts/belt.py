@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError
+from dalembert.errors import InputError, short_repr
 from dalembert.model.contacts.coupling import LinearCoupling
 from dalembert.model.file_entries import vector
 from dalembert.model.keys import ValueType, array, constant, switch

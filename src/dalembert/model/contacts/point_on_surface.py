@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import symengine as se
 
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError, Problem
+from dalembert.errors import InputError, Problem, short_repr
 from dalembert.model import file_entries
 from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, reaction_pair
 from dalembert.model.evaluation import Table

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 from symengine import Integer
 
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError
+from dalembert.errors import InputError, short_repr
 from dalembert.model.attitude import rotation_of
 from dalembert.model.file_entries import Element, Urdf, Value, placement_entries, without_none
 from dalembert.model.keys import entries, fixed_vector

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError, Problem
+from dalembert.errors import InputError, Problem, short_repr
 from dalembert.model import file_entries
 from dalembert.model.attitude import roll_pitch_yaw, rotation_of
 from dalembert.model.evaluation import value

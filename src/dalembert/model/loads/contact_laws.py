@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 import numpy as np
 import symengine as se
 
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError, Problem
+from dalembert.errors import InputError, Problem, short_repr
 from dalembert.model import scales
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant, constant_stiffness, direction, optional, optional_constant, satisfying

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 import symengine as se
 
-from dalembert.arguments import short_repr
-from dalembert.errors import InputError
+from dalembert.errors import InputError, short_repr
 from dalembert.model.file_entries import Element, vector
 from dalembert.model.keys import MAX_FILE_ROWS, Check, Key, ValueType, array, constant, many, readable
 from dalembert.model.loads.base import Load

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from dalembert.arguments import is_str_sequence, short_repr
-from dalembert.errors import InputError
+from dalembert.arguments import is_str_sequence
+from dalembert.errors import InputError, short_repr
 from dalembert.model.evaluation import value as evaluate
 from dalembert.model.file_entries import Element
 from dalembert.model.keys import Key, constant, entries, limit, moving
