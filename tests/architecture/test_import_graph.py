@@ -9,16 +9,16 @@ import pytest
 from import_graph import Measure, Sources
 
 # Each bound is the measured value when it was last changed. Lower it when the value falls. Raise it only with a reason in
-# the commit message: `uses_of_any` counts `dict[str, Any]`, which is better than `dict`, and `lines` counts docstrings.
+# the commit message: `uses_of_any` counts `dict[str, Any]`, which is better than `dict`.
 BOUNDS = {
     "coupled_pairs": 125,
     "modules_in_cycles": 0,
     "repeated_names": 3,
     "private_modules_imported_elsewhere": 0,
-    "longest_module": 499,
+    "longest_module": 464,
     "longest_function": 56,
-    "files": 456,
-    "lines": 92159,
+    "files": 446,
+    "lines": 80567,
     "uses_of_any": 167,
 }
 

@@ -46,11 +46,11 @@ def at_random(name: str, seed: int = 1, **options):
     return eom, q, qd
 
 
-def parts_at(model, q, qd, t=0.0, centred=None):
+def parts_at(model, q, qd, t=0.0, centered=None):
     """The numeric matrices."""
     tree = tree_of(model)
     known = {name: float(value) for name, value in model.parameter_values.items()}
-    return complement_of(moving(tree, FLOATS, t, [*map(float, q)], [*map(float, qd)], known), centered=centred)
+    return complement_of(moving(tree, FLOATS, t, [*map(float, q)], [*map(float, qd)], known), centered=centered)
 
 
 # kinematics
@@ -116,14 +116,14 @@ def test_serial_chain_uses_mass_centers_and_tree_uses_joint_origins():
 
 
 @pytest.mark.parametrize("name", ["robot-2-link", "stanford-arm", "four-bar", "biped", "double-pendulum"])
-@pytest.mark.parametrize("centred", [True, False])
-def test_convective_terms_are_the_velocity_terms_of_the_recursion(name, centred):
+@pytest.mark.parametrize("centered", [True, False])
+def test_convective_terms_are_the_velocity_terms_of_the_recursion(name, centered):
     model = dl.load(name)
     rng = np.random.default_rng(2)
     n = len(model.coordinate_names)
     q, qd, h = rng.uniform(-1, 1, n), rng.uniform(-1, 1, n), 1e-6
-    ahead, behind = (parts_at(model, q + e * qd, qd, centred=centred) for e in (h, -h))
-    parts = parts_at(model, q, qd, centred=centred)
+    ahead, behind = (parts_at(model, q + e * qd, qd, centered=centered) for e in (h, -h))
+    parts = parts_at(model, q, qd, centered=centered)
     N_dot = ((ahead.N - behind.N) / (2 * h)).astype(float)
     C = parts.convective(N_dot, vector([*qd])).astype(float)
     bare = dl.load(name).description.replaced(loops=(), loads=(), holonomic_constraints=())
@@ -131,7 +131,7 @@ def test_convective_terms_are_the_velocity_terms_of_the_recursion(name, centred)
     bent = dl.inverse_dynamics(bare, q, qd, np.zeros(n)) - rest
     assert C @ qd == pytest.approx(bent, abs=1e-6 * (1 + np.abs(bent).max()))
     I_dot = ((ahead.inertia - behind.inertia) / (2 * h)).astype(float)
-    if centred:  # İ = C + Cᵀ, so İ − 2C is skew
+    if centered:  # İ = C + Cᵀ, so İ − 2C is skew
         assert I_dot == pytest.approx(C + C.T, abs=1e-7 * (1 + np.abs(C).max()))
     assert qd @ (I_dot - 2 * C) @ qd == pytest.approx(0, abs=1e-7)
 

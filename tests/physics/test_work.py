@@ -194,11 +194,11 @@ def bouncing(e: float = 0.5) -> tuple[dl.Trajectory, float]:
     z, v = fall.solution.y[:2, -1].tolist()
     (rise,) = integrate_segments(eom, RunOptions(0.4, [z], [-e * v], t0=0.4, samples=5)).parts
     record = Partition(eom)
-    record.keep(fall.solution, fall.constants)
+    record.add_segment(fall.solution, fall.constants)
     lost = M * v**2 * (e**2 - 1) / 2
     record.jump("impact", 0.75 * lost)
     record.jump("impact", 0.25 * lost)
-    record.keep(rise.solution, rise.constants)
+    record.add_segment(rise.solution, rise.constants)
     return recording_of(eom, replace(down, parts=tuple(record.parts))).trajectory(), lost
 
 

@@ -104,13 +104,13 @@ def _solve_by_elimination(algebra: Algebra, linear: LinearSystem, chain: Moving,
 def _matrices(define: Definitions, system: System, chain: Moving, modules: Named | None) -> None:
     """Define the matrices of the paper in its order, in world axes, and I θ̈ + C θ̇ = τ + Jᵀλ: (17), (49), (54)."""
     parts, loops = complement_of(chain, simplify=system.notation.short), bool(system.model.loops)
-    letter, carried, rates = ("B", "(8b)", "(5)") if parts.centred else ("A", "(36b)", "(36b)")
-    split, grouped = "(9b)" if parts.centred else "(39)", Modular(parts, modules_of(parts, modules))
+    letter, carried, rates = ("B", "(8b)", "(5)") if parts.centered else ("A", "(36b)", "(36b)")
+    split, grouped = "(9b)" if parts.centered else "(39)", Modular(parts, modules_of(parts, modules))
     define(letter, lambda: parts.propagation, "propagates twists from each parent to its link", carried)
     define("p", lambda: parts.p, "twists for unit joint rates, one column each", rates)
     define("N_l", lambda: parts.N_l, "propagates twists outward to all links", split)
     define("N_d", lambda: parts.N_d, "joint motions, block diagonal", split)
-    define("N", lambda: parts.N, "natural orthogonal complement: t = N θ̇", "(9a)" if parts.centred else "(43)")
+    define("N", lambda: parts.N, "natural orthogonal complement: t = N θ̇", "(9a)" if parts.centered else "(43)")
     define("M_tilde", lambda: parts.M_tilde, "mass matrices of composite bodies, N_lᵀ M N_l", "(19)")
     define("I", lambda: mass_matrix(chain), "generalized inertia matrix, N_dᵀ M̃ N_d", "(21)")
     define("C", lambda: convective(system, parts), "matrix of convective inertia: I θ̈ + C θ̇ = τ", "(17)")
@@ -133,5 +133,5 @@ def _matrices(define: Definitions, system: System, chain: Moving, modules: Named
         J = cut_joints(system, parts)
         return left, tau + J.T @ multipliers(system, len(J))
 
-    number = "(54)" if loops else "(17)" if parts.centred else "(49)"
+    number = "(54)" if loops else "(17)" if parts.centered else "(49)"
     define.law("I θ̈ + C θ̇ = τ" + (" + Jᵀλ" if loops else ""), ("I", "C"), sides, number)

@@ -58,7 +58,7 @@ def stages(system: System, modules: Named | None = None) -> Iterator[Stage]:
 
 def _final_equation(system: System, parts: Complement) -> Iterator[Quantity]:
     """I, C and τ, gravity included, of (17), (49); J of (54)."""
-    number = "(17)" if parts.centred else "(49)"
+    number = "(17)" if parts.centered else "(49)"
     yield Quantity("I", lambda: mass_matrix(parts.moving), "generalized inertia matrix", number)
     yield Quantity("C", lambda: convective(system, parts), "matrix of convective inertia", number)
     yield Quantity("tau", lambda: efforts(system, parts), "generalized forces of loads and gravity", number)
@@ -97,7 +97,7 @@ class LinkRecursion(_Recursion):
             t.append(self._define(found, "t", i, twist, "twist", "(22)"))
             td.append(self._define(found, "t_dot", i, self._twist_rate(i, t, td), "rate of the twist", "(23)"))
             wrench = link.M @ td[i] + self.parts.gyroscopic(i, t[i][:3]) @ t[i]
-            number = "(24)" if self.parts.centred else "(47a)"
+            number = "(24)" if self.parts.centered else "(47a)"
             wrenches.append(self._define(found, "w", i, wrench, "inertia wrench of the link", number))
             yield Stage(f"{self._name(i)}: outward", tuple(found))
         for i in reversed(range(len(wrenches))):
