@@ -353,7 +353,7 @@ def double(rng, kind, duration=1.5):
     elif kind == "table":
         times = np.concatenate([[0.0], knots, [2.0]])
         values = np.concatenate([[0.0], np.cumsum(rates * np.diff(times))])
-        text = f"times = {times.tolist()}, values = {values.tolist()}, bends = {[0] * len(times)}"
+        text = f"times = {times.tolist()}, values = {values.tolist()}, accelerations = {[0] * len(times)}"
         written = f'\n[[drive]]\nname = "drive"\ncoordinate = "x"\nmotion = {{ {text} }}\n'
         model = loads_toml(to_toml(model) + written)
     return model, reference(rates, knots, duration, start), knots

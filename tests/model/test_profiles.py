@@ -194,7 +194,7 @@ def test_drives_through_points_survive_model_files_bit_for_bit(way, feedback) ->
     [
         ("{ times = [0, 1], values = [0] }", r"spline, points: got shape \(1,\). Expected \(2,\)"),
         (
-            "{ times = [0, 1], values = [0, 1], bends = [1] }",
+            "{ times = [0, 1], values = [0, 1], accelerations = [1] }",
             r"spline, accelerations: got shape \(1, 1\). Expected one for each",
         ),
         ("{ times = [1, 0], values = [0, 1] }", "Expected two or more increasing times"),

@@ -289,7 +289,7 @@ def equilibrium(
     [(0.0, 'stable'), (3.141593, 'unstable')]
     """
     model.refuse_canonical("equilibrium")
-    model.refuse_laws("equilibrium", "Use model.without_laws(), whose inputs are parameters.")
+    model.refuse_laws("equilibrium", "Use model.without_controllers(), whose inputs are parameters.")
     model.refuse_rigid("equilibrium")
     space = workspace_of(setup(model))
     q, qd, time = read_state(space.model, at, t, "equilibrium")

@@ -94,7 +94,7 @@ def linearize(
     model.refuse_canonical("linearize")
     model.refuse_rigid("linearize")
     model.refuse_laws(
-        "linearize", "Use model.without_laws(), whose inputs are parameters u(name), and name them in `inputs`."
+        "linearize", "Use model.without_controllers(), whose inputs are parameters u(name), and name them in `inputs`."
     )
     space = workspace_of(setup(model))
     q, qd, time = read_state(space.model, at, t)

@@ -164,7 +164,7 @@ def root_locus(
     [1.0, 2.0, 3.0]
     """
     model.refuse_canonical("root_locus")
-    model.refuse_laws("root_locus", "Use model.without_laws(), whose inputs are parameters.")
+    model.refuse_laws("root_locus", "Use model.without_controllers(), whose inputs are parameters.")
     model.refuse_rigid("root_locus")
     space, numbers = workspace_of(setup(model)), as_finite_array(values, "root_locus, values")
     if numbers.ndim != 1 or not numbers.size:

@@ -561,7 +561,7 @@ def validated_parameters(model: Elements, values: Values) -> dict[str, float]:
         name = key if isinstance(key, str) else str(key)
         if name in laws:
             fact = f"{name} is computed by {laws[name].title}"
-            raise InputError(f"model '{model.name}': {fact}. Use model.without_laws() to choose its value.")
+            raise InputError(f"model '{model.name}': {fact}. Use model.without_controllers() to choose its value.")
         if name not in known:
             raise InputError(f"model '{model.name}': there is no parameter '{name}'. {suggest_name(name, known)}")
         out[name] = model.number(value, f"parameter '{name}'")

@@ -60,11 +60,13 @@ class FormulaReader:
                 raise InputError(f"{where}: the profile has {len(time_law)} values. Expected one: use profile[0], ...")
             return time_law
         if isinstance(time_law, Mapping):
-            if not {"times", "values"} <= {*time_law} <= {"times", "values", "bends"}:
+            if not {"times", "values"} <= {*time_law} <= {"times", "values", "accelerations"}:
                 keys = ", ".join(map(str, time_law))
-                raise InputError(f"{where}: got the keys {keys}. Expected times, values and bends.")
+                raise InputError(f"{where}: got the keys {keys}. Expected times, values and accelerations.")
             return self.law(
-                spline(time_law["times"], time_law["values"], accelerations=time_law.get("bends")), where, duration
+                spline(time_law["times"], time_law["values"], accelerations=time_law.get("accelerations")),
+                where,
+                duration,
             )
         if isinstance(time_law, tuple | list | np.ndarray):
             if len(time_law) != 2:

@@ -224,7 +224,7 @@ class Inputs:
         for controller, _ in self.sampled:
             raise InputError(
                 f"{who}: {controller.title} is sampled and held, so its input is not a function of the state. Use a simulation, "
-                "such as run.qdd, or model.without_laws(), whose inputs are parameters."
+                "such as run.qdd, or model.without_controllers(), whose inputs are parameters."
             )
 
 

@@ -115,7 +115,7 @@ def tables_in(formula: se.Basic) -> list[LookupTable]:
     return [found.table for found in formula.free_symbols if isinstance(found, _TableSymbol)]
 
 
-def piecewise_cubic(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> se.Basic:
+def piecewise_cubic(times: np.ndarray, values: np.ndarray, second_derivatives: np.ndarray) -> se.Basic:
     """Piecewise cubic interpolation with these second derivatives at the points.
 
     >>> from dalembert.symbolic.floats import FLOATS
@@ -126,12 +126,14 @@ def piecewise_cubic(times: np.ndarray, values: np.ndarray, bends: np.ndarray) ->
     (8.0, 12.0)
     """
     line = interpolation(table(times, values), _TIME)
-    if not bends.any():
+    if not second_derivatives.any():
         return line
     u = interpolation(table(times, np.arange(len(times)) % 2), _TIME)
     square = np.diff(times) ** 2
-    bow = _constant(times, square) * interpolation(table(times, bends), _TIME)
-    return line - u * (1 - u) * (bow + _constant(times, square * (bends[:-1] + bends[1:]))) / 6
+    bow = _constant(times, square) * interpolation(table(times, second_derivatives), _TIME)
+    return (
+        line - u * (1 - u) * (bow + _constant(times, square * (second_derivatives[:-1] + second_derivatives[1:]))) / 6
+    )
 
 
 def cubic_points(formula: se.Basic) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -145,9 +147,9 @@ def cubic_points(formula: se.Basic) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     if not known or any(not np.array_equal(each.times, known[0].times) for each in known):
         return None
     times, rows = known[0].times, [each.values for each in known]
-    for values, bends in product(rows, [np.zeros(len(times)), *rows]):
-        if se.expand(piecewise_cubic(times, values, bends) - formula) == 0:
-            return times, values, bends
+    for values, second_derivatives in product(rows, [np.zeros(len(times)), *rows]):
+        if se.expand(piecewise_cubic(times, values, second_derivatives) - formula) == 0:
+            return times, values, second_derivatives
     return None
 
 

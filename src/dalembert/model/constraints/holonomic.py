@@ -38,7 +38,11 @@ _formula = ValueType(
 )
 _DRIVEN = "prescribed motion of "
 _COLUMN = many(number, "numbers", MAX_FILE_ROWS)
-_POINTS: Keys = {"times": Key(_COLUMN, required=True), "values": Key(_COLUMN, required=True), "bends": Key(_COLUMN)}
+_POINTS: Keys = {
+    "times": Key(_COLUMN, required=True),
+    "values": Key(_COLUMN, required=True),
+    "accelerations": Key(_COLUMN),
+}
 
 
 def _motion(value: object, where: str, model: Elements) -> Iterator[Problem]:
@@ -102,7 +106,7 @@ class Holonomic(FormulaConstraint):
                 f"{where}: the motion has {len(points[0])} points. Expected at most {MAX_FILE_ROWS} in a file. "
                 "Sample it with a larger `accuracy`."
             )
-        columns = {key: x.tolist() for key, x in zip(("times", "values", "bends"), points or (), strict=False)}
+        columns = {key: x.tolist() for key, x in zip(("times", "values", "accelerations"), points or (), strict=False)}
         return {
             "name": omit_default(self.name, f"drive of {name}"),
             "coordinate": name,
@@ -157,7 +161,7 @@ def drive(
 
     A motion is a formula of time (str or SymPy), a profile such as `dl.cycloidal(0, 1, 2)`, points (times, values) that are
     interpolated by a spline, or a function of time, which is sampled over the duration of the model. In files, points are a
-    table of `times`, `values` and `bends`, the accelerations at the points.
+    table of `times`, `values` and `accelerations`, the accelerations at the points.
     With `feedback` = (α, β) it is a computed-torque controller: the tracking error e decays as ë + β ė + α e = 0.
 
     Parameters
