@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Callable
+from typing import Protocol
 
 from dalembert.errors import InputError, suggest_name
 from dalembert.formalisms import (
@@ -26,10 +27,26 @@ from dalembert.formalisms import (
     volterra_reduced,
 )
 from dalembert.formalisms.shared.about import About
+from dalembert.formalisms.shared.quantities import Derived
 from dalembert.mechanics.facts import Facts
 from dalembert.model.description import Elements
 
-FORMALISMS: tuple[ModuleType, ...] = (
+
+class Formalism(Protocol):
+    """The module of a formulation."""
+
+    @property
+    def ABOUT(self) -> About:
+        """Its facts: key, source, variables, and what it applies to."""
+        ...
+
+    @property
+    def derive(self) -> Callable[..., Derived]:
+        """Derives the equations of a system; some formulations have options."""
+        ...
+
+
+FORMALISMS: tuple[Formalism, ...] = (
     lagrange,
     dalembert,
     maggi,
@@ -54,7 +71,7 @@ MAX_QUICK_COMPILE = 60
 KEYS: tuple[str, ...] = tuple(module.ABOUT.key for module in FORMALISMS)
 
 
-def find(key: str) -> ModuleType:
+def find(key: str) -> Formalism:
     """Return the module of a formulation by its key.
 
     >>> find("kane").ABOUT.count
