@@ -36,14 +36,14 @@ def _hinged(model: Model) -> bool:
 
 
 @cache
-def stories() -> dict[str, str]:
+def descriptions() -> dict[str, str]:
     """The descriptions of all models, by name."""
     return {name: gallery.read_description(name) for name in gallery.names()}
 
 
 def title(name: str) -> str:
     """The title of a model."""
-    return stories()[name].splitlines()[0].lstrip("# ")
+    return descriptions()[name].splitlines()[0].lstrip("# ")
 
 
 @cache
@@ -82,7 +82,7 @@ def card(name: str, place: str = "") -> str:
 
 def page(name: str) -> str:
     """An animated model and its description."""
-    head, _, story = stories()[name].partition("\n")
+    head, _, description = descriptions()[name].partition("\n")
     live = f"live/{name}.html"
     return "\n".join(
         [
@@ -93,15 +93,15 @@ def page(name: str) -> str:
             "",
             f'[On a page of its own]({live}) · [All models](index.md) · `dl.load("{name}")`',
             "",
-            with_site_links(story).strip(),
+            with_site_links(description).strip(),
             "",
         ]
     )
 
 
-def with_site_links(story: str) -> str:
+def with_site_links(description: str) -> str:
     """A description with its links rewritten for the site."""
-    return re.sub(r"\]\(\.\./([\w-]+)/story\.md\)", r"](\1.md)", story)
+    return re.sub(r"\]\(\.\./([\w-]+)/description\.md\)", r"](\1.md)", description)
 
 
 def pages() -> dict[str, str]:

@@ -182,7 +182,7 @@ def test_mechanisms_with_free_motions_have_no_branches():
         dl.branches(four_bars(), [1.0, 0.1, 0.2])
     assert str(caught.value) == (
         "branches: the coordinates a, b, c have 1 remaining degree of freedom, so their positions are not separate branches. "
-        "Add as many of them to `keep`."
+        "Add as many of them to `fixed`."
     )
 
 

@@ -156,9 +156,9 @@ def test_equivalent_angles_of_energy_models_are_merged():
 def test_reports_missing_equilibria():
     with pytest.raises(InputError, match="the equations depend on 'theta', so its rate cannot be constant"):
         dl.equilibrium("simple-pendulum", speeds={"theta": 1.0})
-    with pytest.raises(InputError, match="got 1 names in `seek` and 0 in `keep`"):
+    with pytest.raises(InputError, match="got 1 names in `unknowns` and 0 in `fixed`"):
         dl.equilibrium("simple-pendulum", unknowns=["g"])
-    with pytest.raises(InputError, match=r"equilibrium, keep: there is no 'tht'"):
+    with pytest.raises(InputError, match=r"equilibrium, fixed: there is no 'tht'"):
         dl.equilibrium("simple-pendulum", fixed=["tht"])
     falling = dl.Model("stone", gravity=(0, 0, -9.81)).coordinate("z", 1.0)
     falling.body("stone", joint=falling.prismatic((0, 0, 1), "z"), mass=1)

@@ -41,7 +41,7 @@ def multiple(factor):
 def test_an_entry_is_found_under_its_key(folder):
     for kind in (CODE, TRACE):
         write_entry(KEYS[0], kind, kind.encode())
-    assert [read_entry(KEYS[0], kind) for kind in (CODE, TRACE)] == [b"o", b"text"]
+    assert [read_entry(KEYS[0], kind) for kind in (CODE, TRACE)] == [b"o", b"trace"]
     assert read_entry(KEYS[1], CODE) is None
     assert os.stat(folder).st_mode & 0o077 == 0
 

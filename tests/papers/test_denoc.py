@@ -159,7 +159,7 @@ def test_figure_15_open_loop_run_of_the_wrong_design_diverges_after_0_1_s(step):
     times = np.array(RUN["t"])
     wrong, right = (
         np.abs(step.open_loop(torques, times) - step.q[:, ::400]).max(axis=0)
-        for torques in (step.slipped_torques, step.torques)
+        for torques in (step.redysim_torques, step.torques)
     )
     # at 0.1, 0.2, 0.3 and 0.4 s: half a degree, two, eight, and it falls
     assert wrong[1] < 0.01 < wrong[2] < 0.05 < wrong[3] < 0.2

@@ -97,7 +97,7 @@ def test_snapshots_agree_with_the_motion(paper):
     assert_allclose(rods[0], [[[4, 0], [4.2, 0]], [[4.2, 0], [4.4, 0]]], atol=1e-15)  # the stated start
     assert_allclose([[np.linalg.norm(b - a) for a, b in pair] for pair in rods], 0.2)
     for frame in paper.figure(11).frames:
-        plates = [stroke.points for stroke in frame.strokes if stroke.colour]
+        plates = [stroke.points for stroke in frame.strokes if stroke.color]
         assert_allclose([np.linalg.norm(np.roll(plate, 1, axis=0) - plate, axis=1) for plate in plates], 2.0)
 
 

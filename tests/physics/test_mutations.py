@@ -534,7 +534,7 @@ MATRIX = (
     Mutation("moment of mass in the tree", arm, function(links._body, lambda b: replace(b, h=times(-1, b.h))), "R"),
     # joints: rotation and displacement against the velocities they give
     *(
-        Mutation(f"turn of {kind.kind}", model, method(kind, "turn", transposed), "P")
+        Mutation(f"turn of {kind.kind}", model, method(kind, "rotation_matrix", transposed), "P")
         for kind, model in (
             (kinds.Revolute, arm),
             (kinds.Screw, jointed("screw")),
@@ -548,7 +548,7 @@ MATRIX = (
     ),
     *(
         # the energy of one revolute joint does not depend on its sense; the recursion reads axes from the joint steps
-        Mutation(f"angular velocity of {kind.kind}", model, method(kind, "angular", negated), must)
+        Mutation(f"angular velocity of {kind.kind}", model, method(kind, "angular_motion_subspace", negated), must)
         for must, kind, model in (
             ("F", kinds.Revolute, jointed("revolute")),
             ("FR", kinds.Screw, jointed("screw")),
@@ -560,7 +560,7 @@ MATRIX = (
         )
     ),
     *(
-        Mutation(f"velocity of {kind.kind}", model, method(kind, "linear", negated), "P")
+        Mutation(f"velocity of {kind.kind}", model, method(kind, "linear_motion_subspace", negated), "P")
         for kind, model in (
             (kinds.Prismatic, jointed("prismatic")),
             (kinds.Screw, jointed("screw")),
@@ -570,7 +570,7 @@ MATRIX = (
         )
     ),
     *(
-        Mutation(f"displacement of {kind.kind}", model, method(kind, "shift", negated), "P")
+        Mutation(f"displacement of {kind.kind}", model, method(kind, "translation", negated), "P")
         for kind, model in (
             (kinds.Prismatic, jointed("prismatic")),
             (kinds.Screw, jointed("screw")),
@@ -582,7 +582,10 @@ MATRIX = (
     Mutation(
         "axis of revolute, everywhere",
         arm,
-        both(method(kinds.Revolute, "turn", transposed), method(kinds.Revolute, "angular", negated)),
+        both(
+            method(kinds.Revolute, "rotation_matrix", transposed),
+            method(kinds.Revolute, "angular_motion_subspace", negated),
+        ),
         "P",
     ),
     Mutation("sense of rotations", arm, function(rotations.about_axis, transposed), "P"),
@@ -605,7 +608,7 @@ MATRIX = (
         arm,
         method(
             resolved_velocities._MovingFrame,
-            "turned",
+            "rotating",
             lambda place: replace(place, axes=replace(place.axes, w=place.axes.w * 1.1)),
         ),
         "FRP",
@@ -743,7 +746,7 @@ MATRIX = (
     # the recursion
     Mutation("loads in the recursion", loaded("force"), function(recursive_loads.load_forces, negated), "R"),
     Mutation("inverse recursion", tied, function(inverse.newton_euler, lambda w: (times(1.1, w[0]), w[1])), "R"),
-    Mutation("articulated bodies", arm, function(forward.accelerated, lambda a: (a[0], a[1] * 1.1)), "R"),
+    Mutation("articulated bodies", arm, function(forward.accelerate, lambda a: (a[0], a[1] * 1.1)), "R"),
     Mutation("composite bodies", tied, function(mass.composites, lambda f: [M + M for M in f]), "R"),
     Mutation("rates of quaternions", ball, function(recursive_speeds.part_rates, lambda H: H * 1.1), "R"),
 )

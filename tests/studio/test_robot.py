@@ -164,7 +164,9 @@ def test_drive_of_a_rod_exerts_inertia_and_gravity_torques(tmp_path: Path) -> No
     tau = 0.5**2 * (1 / 3 + 0.1**2 / 4) * qdd + G * 0.25 * np.cos(q)
     assert run.drives["drive of q1"] == pytest.approx(tau, rel=1e-5)
     assert (q[0], q[-1]) == pytest.approx((0.5, 0.9), abs=1e-12)
-    assert not any(each["given"] for each in found["scene"]["coordinates"])  # in the interactive scene it is not driven
+    assert not any(
+        each["prescribed"] for each in found["scene"]["coordinates"]
+    )  # in the interactive scene it is not driven
     assert "drive of q1" in found["tables"]
 
 

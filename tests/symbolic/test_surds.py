@@ -144,3 +144,11 @@ def test_a_direction_may_have_any_length(size):
     assert unit([Fraction(size) * x for x in (0, 3, 4)]) == unit([0, 3, 4])
     x, _, _ = unit([Fraction(size), Fraction(size), 0])
     assert float(x) == pytest.approx(0.5**0.5)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_rounded_unit_vector_written_and_read_again_is_the_same(seed):
+    first = unit([Fraction(repr(x)) for x in np.random.default_rng(seed).normal(size=3).tolist()])
+    again = unit([Fraction(repr(float(x))) for x in first])
+    assert again == first
+    assert [float(x) for x in again] == [float(x) for x in first]

@@ -17,7 +17,7 @@ export interface Shape {
 export interface Body { name: string; shapes: Shape[] }
 export interface Coordinate {
   name: string; label: string; unit: string; start: number;
-  low: number | null; high: number | null; turns: boolean; given: boolean;
+  low: number | null; high: number | null; turns: boolean; prescribed: boolean;
 }
 export type Line = [string, ...number[]];
 export interface Code { inputs: number; numbers: number[]; tables?: Table[]; lines: Line[]; outputs: number[] }

@@ -152,7 +152,7 @@ export class Mechanism {
 }
 
 function partsOf({ coordinates, run, kinematics, closure }: SceneData): Parts {
-  const prescribed = new Set(coordinates.flatMap((each, i) => (each.given ? [i] : [])));
+  const prescribed = new Set(coordinates.flatMap((each, i) => (each.prescribed ? [i] : [])));
   return {
     motion: run ? new Motion(run) : null,
     program: new Program(kinematics),

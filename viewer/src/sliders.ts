@@ -28,7 +28,7 @@ export class Sliders {
     const { name, label, unit } = coordinate, [low, high] = this.span(coordinate);
     const input = element("input", { type: "range", min: String(low), max: String(high), step: "any", "aria-label": `${label} in ${unit || "1"}` });
     const reading = element("output", {});
-    input.disabled = coordinate.given;
+    input.disabled = coordinate.prescribed;
     input.addEventListener("input", () => {
       this.player.pause();
       const reached = this.mechanism.setCoordinate(name, Number(input.value) + this.revolutions(coordinate, index));

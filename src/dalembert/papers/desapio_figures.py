@@ -119,12 +119,12 @@ def _energies(run: Trajectory) -> Picture:
 # mechanisms
 
 
-def _chain(at: BodyPoses, lengths: Mapping[str, float], *, named: bool, colour: int = 0) -> list[Stroke]:
+def _chain(at: BodyPoses, lengths: Mapping[str, float], *, named: bool, color: int = 0) -> list[Stroke]:
     """Draw planar links from joint to joint, each with the name of its angle next to its midpoint."""
     strokes: list[Stroke] = []
     for k, (body, length) in enumerate(lengths.items()):
         ends = at.points(body, [(0, 0, 0), (length, 0, 0)])[:, :2]
-        strokes.append(Stroke(ends, color=colour + k, joint=True))
+        strokes.append(Stroke(ends, color=color + k, joint=True))
         if named:
             i = [each.name for each in at.model.bodies].index(body)
             x, y = ends[1] - ends[0]
@@ -149,7 +149,7 @@ def _elbows(at: BodyPoses, *, named: bool = False) -> list[Stroke]:
     arms = [
         stroke
         for i in (1, 2, 3)
-        for stroke in _chain(at, {f"near{i}": values["l"], f"far{i}": values["l"]}, named=named, colour=1)
+        for stroke in _chain(at, {f"near{i}": values["l"], f"far{i}": values["l"]}, named=named, color=1)
     ]
     middle = [text_label(platform.mean(axis=0), "q₇, q₈, q₉")] if named else []
     return [Stroke(np.concatenate([base, base[:1]]), thin=True), Stroke(platform, closed=True), *arms, *middle]

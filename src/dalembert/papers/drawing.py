@@ -153,23 +153,23 @@ def _frame(axis: Axes, frame: MechanismSnapshot, half: np.ndarray) -> None:
 
 
 def _stroke(axis: Axes, stroke: Stroke) -> None:
-    colour = "#777777" if stroke.thin else COLORS[stroke.color % len(COLORS)]
+    color = "#777777" if stroke.thin else COLORS[stroke.color % len(COLORS)]
     points = np.concatenate([stroke.points, stroke.points[:1]]) if stroke.closed else stroke.points
     if stroke.closed:
-        _filled(axis, stroke.points, colour)
-    axis.plot(*points.T, color=colour, linewidth=0.8 if stroke.thin else 2.0, solid_capstyle="round")
+        _filled(axis, stroke.points, color)
+    axis.plot(*points.T, color=color, linewidth=0.8 if stroke.thin else 2.0, solid_capstyle="round")
     if stroke.joint:
-        axis.plot(*stroke.points.T, "o", color="white", markeredgecolor=colour, markersize=4.5)
+        axis.plot(*stroke.points.T, "o", color="white", markeredgecolor=color, markersize=4.5)
     if stroke.label:
         at = stroke.points[-1]
         words = {"x": at[0], "y": at[1], "s": f" {stroke.label}"} | ({"z": at[2]} if len(at) == 3 else {})
         axis.text(**words, fontsize=8)
 
 
-def _filled(axis: Axes, points: np.ndarray, colour: str) -> None:
+def _filled(axis: Axes, points: np.ndarray, color: str) -> None:
     if points.shape[1] == 2:
-        axis.fill(*points.T, color=colour, alpha=0.25, linewidth=0)
+        axis.fill(*points.T, color=color, alpha=0.25, linewidth=0)
         return
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    axis.add_collection(Poly3DCollection([points], facecolors=colour, alpha=0.25, linewidths=0))
+    axis.add_collection(Poly3DCollection([points], facecolors=color, alpha=0.25, linewidths=0))

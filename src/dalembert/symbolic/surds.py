@@ -15,6 +15,9 @@ import symengine as se
 
 from dalembert.symbolic.algebra_base import Operand
 
+# A direction whose length has a larger radicand is a rounded one: its exact form is that of its unit vector in floats, so a unit
+# vector that is written to a file and read again is the same.
+_MAX_RADICAND = 2**53
 _UNIT_ROUNDING = Fraction(1, 2**51)  # of the squared length of a unit vector whose components are rounded to floats
 
 
@@ -162,12 +165,21 @@ def unit(direction: Sequence[Fraction | int]) -> tuple[Component, Component, Com
     components = [Fraction(x) for x in direction]
     is_unit = abs(sum(x * x for x in components) - 1) <= _UNIT_ROUNDING  # then the components are not changed
     largest = max(map(abs, components))  # normalization prevents overflow of squares
-    direction = [x / largest for x in components]
-    square = sum((x * x for x in direction), start=Fraction(0))
-    inverse, length = root(1 / square), hypot(*map(float, direction))
-    values = map(float, components) if is_unit else (float(x) / length for x in direction)
-    x, y, z = (_component((inverse * x).terms, value) for x, value in zip(direction, values, strict=True))
+    length = hypot(*(float(x / largest) for x in components))
+    values = [float(x) if is_unit else float(x / largest) / length for x in components]
+    exact = _normalized(components)
+    if any(radicand > _MAX_RADICAND for terms in exact for radicand in terms):
+        exact = _normalized([Fraction(repr(value)) for value in values])
+    x, y, z = (_component(terms, value) for terms, value in zip(exact, values, strict=True))
     return x, y, z
+
+
+def _normalized(components: Sequence[Fraction]) -> list[dict[int, Fraction]]:
+    """The terms of the components divided by the length of the vector."""
+    largest = max(map(abs, components))
+    direction = [x / largest for x in components]
+    inverse = root(1 / sum((x * x for x in direction), start=Fraction(0)))
+    return [(inverse * x).terms for x in direction]
 
 
 def _component(terms: dict[int, Fraction], value: float) -> Component:

@@ -76,7 +76,7 @@ def styles_of(runs: Mapping[str, str]) -> dict[str, Style]:
     """
     own = {name: style_of(formalism) for name, formalism in runs.items()}
     first = {style: name for name, style in reversed(own.items())}  # first run with each style
-    free = [Style(colour, dashes) for dashes in DASHES for colour in COLORS]
+    free = [Style(color, dashes) for dashes in DASHES for color in COLORS]
     free = [style for style in free if style not in first]
     out: dict[str, Style] = {}
     for name, style in own.items():

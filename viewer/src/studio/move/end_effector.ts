@@ -48,7 +48,7 @@ export class EndEffector {
   /** A damped step from a state within the limits. */
   private step(target: Target, state: Float64Array, error: number[], mu: number): Float64Array {
     const { coordinates } = this.mechanism.scene, scales = this.scales(), fixed = new Set<number>();
-    coordinates.forEach((each, i) => { if (each.given) fixed.add(i); });
+    coordinates.forEach((each, i) => { if (each.prescribed) fixed.add(i); });
     const rows = this.rows(target, state), loops = this.loops(state).map((row) => row.map((x) => LOOP_WEIGHT * x));
     const b = [...error, ...loops.map(() => 0)], out = state.slice();
     for (let repeat = true; repeat;) {
@@ -116,7 +116,7 @@ export class EndEffector {
   /** Velocity ellipsoid and manipulability: singular values of J on the free motions. */
   manipulability(): Manipulability {
     const { mechanism } = this, { view, coordinates } = mechanism.scene;
-    const J = nullSpaceProjection(this.jacobian().map((row) => row.map((x, j) => (coordinates[j].given ? 0 : x))), this.loops(mechanism.state));
+    const J = nullSpaceProjection(this.jacobian().map((row) => row.map((x, j) => (coordinates[j].prescribed ? 0 : x))), this.loops(mechanism.state));
     const square = (rows: Matrix): Matrix => rows.map((a) => rows.map((b) => dot(a, b)));
     const position = eigen(square(J.slice(0, 3))), pose = eigen(square(J));
     const sigma = (values: number[]): number[] => values.map((x) => Math.sqrt(Math.max(x, 0)));
@@ -130,7 +130,7 @@ export class EndEffector {
   /** Degrees of freedom with closed loops. */
   private mobility(): number {
     const { mechanism } = this, C = this.loops(mechanism.state);
-    const n = mechanism.scene.coordinates.filter(({ given }) => !given).length;
+    const n = mechanism.scene.coordinates.filter(({ prescribed }) => !prescribed).length;
     if (!C.length) return n;
     const { values } = eigen(C.map((a) => C.map((b) => dot(a, b))));
     return n - values.filter((x) => x > 1e-9 * values[0]).length;
