@@ -47,7 +47,8 @@ def scene(starts: dict[str, float], bodies: Sequence[str], kinematics: Program, 
         "model": {"name": "by hand <script>", "description": "a scene made by hand"},
         "view": {"up": [0, 1, 0], "planar": True, "eye": [0, 0, 5], "target": [0, 0, 0], "size": 4.0},
         "coordinates": [
-            {"name": name, "label": name, "unit": "rad", "start": x, "low": None, "high": None, "turns": True, "prescribed": False}
+            {"name": name, "label": name, "unit": "rad", "start": x, "low": None, "high": None}
+            | {"turns": True, "prescribed": False}
             for name, x in starts.items()
         ],
         "bodies": [
