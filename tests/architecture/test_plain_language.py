@@ -54,7 +54,7 @@ def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, node.attr
 
 
-def house_words(name: str) -> set[str]:
+def house_words(name: str) -> frozenset[str]:
     """The words of an identifier that are on the list."""
     return NAMES & {word.lower() for word in re.findall("[A-Z]?[a-z]+", name)}
 

@@ -54,7 +54,7 @@ def measured(joint: Joint, transform: Transform) -> np.ndarray:
         )
     b = joint.axes[1]
     c = np.cross(a, b)
-    return np.array([np.arctan2(c @ R @ b, b @ R @ b), np.arctan2(-(c @ R.T @ a), a @ R.T @ a)])
+    return np.array([np.arctan2(c @ R @ b, b @ R @ b), np.arctan2(c @ R.T @ a, a @ R.T @ a)])
 
 
 def halved(mechanism: Mechanism) -> Halved:

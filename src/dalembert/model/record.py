@@ -15,6 +15,7 @@ A record whose method does more than read its arguments has a separate function,
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from abc import ABC
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -46,6 +47,7 @@ T = TypeVar("T")
 Arguments = dict[str, Any]  # user arguments by field name
 F = TypeVar("F", bound=Callable[..., object])
 _WIDTH = 116  # of a generated docstring
+_LINK = re.compile(r"\[([^]]+)\]\(#[^)]*\)")
 
 
 def argument(
@@ -285,8 +287,11 @@ def _docstring(cls: type[Record]) -> str:
     described = [(name, key) for name, key in cls.arguments().items() if key.description]
     if not described:
         return cls.__doc__ or ""
+    plain = {
+        name: _LINK.sub(r"\1", key.description) for name, key in described
+    }  # the links lead to the page on model files
     entries = [
-        f"{name} : {key.annotation}\n" + textwrap.indent(textwrap.fill(key.description, _WIDTH), "    ")
+        f"{name} : {key.annotation}\n" + textwrap.indent(textwrap.fill(plain[name], _WIDTH), "    ")
         for name, key in described
     ]
     return joined({**sections(cls.__doc__ or ""), "Parameters": "\n".join(entries)})
