@@ -18,7 +18,7 @@ BOUNDS = {
     "longest_module": 464,
     "longest_function": 56,
     "files": 446,
-    "lines": 80600,
+    "lines": 80605,
     "uses_of_any": 167,
 }
 
