@@ -89,7 +89,7 @@ def findings(model: Model) -> dict:
         "reasons": set(facts.reasons),
         "speeds": [_velocities(u) for u in facts.speeds],
         "reduced": facts.reduced,
-        "completing": facts.completing,
+        "completing": [_velocities(u) for u in facts.completing],
         "dependent": facts.dependent,
         "regular mass": facts.regular_mass,
         "degrees of freedom": report.degrees_of_freedom,

@@ -152,8 +152,17 @@ class PinocchioReference:
             pin.LOCAL,
         )
 
+    def gap(self, q: np.ndarray) -> float:
+        """The distance between the halves; not zero where the axes of a closing pin are antiparallel, as its rows permit."""
+        whole = np.concatenate([q, self.halved.joint_values(q)])
+        at = body_transforms(self.halved.tree, whole)
+        return max(
+            float(np.abs(a - b).max())
+            for a, b in zip(at[self.halved.whole], compose(at[-1], self.halved.behind), strict=True)
+        )
+
     def accelerations(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:
-        """N⁺q̈ of the tree's velocities, and the distance between the halves."""
+        """N⁺q̈ of the tree's velocities, and the relative velocity of the halves."""
         tree, n = self.closed, len(q)
         whole = np.concatenate([q, self.halved.joint_values(q)])
         at, N = tree.q(whole), tree.velocities(whole)

@@ -14,7 +14,8 @@ Source: papers/poincare (2.2)–(2.16), (3.5), (3.25), (3.35), non-ideal (3.44)�
 
     S_c = M_s^(1/2) B_s⁺ (b_s − A_s a_s) + M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s       (3.47)
 
-G consists of the user's speeds (their homogeneous part) and of coordinate rates that complete them.
+G consists of the user's speeds (their homogeneous part) and of velocities that complete them: coordinate rates, and for a
+quaternion components of ω and q·q̇.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import define_bodies, rates, speeds_and_rates
+from dalembert.formalisms.shared.common_quantities import define_bodies, quasi_velocities, rates
 from dalembert.formalisms.shared.linear_form import (
     AccelerationRows,
     LinearForm,
@@ -64,7 +65,7 @@ def derive(system: System) -> Derived:
     """M_s ṡ = S + S_c with A_s ṡ = b_s."""
     define, algebra = Definitions(system), system.algebra
     define_bodies(define, system, ("volterra (6)", "volterra (54)"))
-    speeds = speeds_and_rates(system)
+    speeds = quasi_velocities(system)
     G = define("G", speeds.Y, "quasi-velocities s = G q̇", "(2.2)")
     H = define("H", speeds.W, "G⁻¹: q̇ = H s", "(2.3)")
     s, q, qd, clock = speeds.u, system.q, H @ speeds.u + speeds.X, system.clock
@@ -132,4 +133,4 @@ def reaction(system: System) -> Array:
     s = form.velocity.v_from_qd  # (2.2)
     at_state = {str(x): value for x, value in zip(form.velocity.v, s, strict=True)}
     S_c = form.linear.M @ system.derivative(s) - system.algebra.substitute(form.linear.f, at_state)
-    return speeds_and_rates(system).Y.T @ S_c
+    return quasi_velocities(system).Y.T @ S_c

@@ -22,10 +22,10 @@ from dalembert.mechanics.generalized_speeds import (
     SpeedChoice,
     choose_reduced,
     choose_speeds,
+    completing_speeds,
     elimination,
     free_columns,
     named_speeds,
-    quaternions,
     scaled_rows,
 )
 from dalembert.mechanics.singular_inertia import singular_coordinates
@@ -81,12 +81,11 @@ class Facts:
     reduced_problem: str | None  # why no speeds serve as u_NI
     reduced_note: str | None  # which of the user's speeds do not serve as u_NI
     maggi_order: PivotOrder  # for [WᵀM; A]
-    completing: tuple[int, ...]  # coordinates whose rates complete the speeds to n quasi-velocities
-    square_order: PivotOrder  # for [Y; 1 of those]
+    completing: tuple[Formula, ...]  # velocities that complete the speeds to n quasi-velocities
+    square_order: PivotOrder  # for G of all of them
     dependent: tuple[int, ...]  # coordinates whose rates the constraints can be solved for
     regular_mass: bool  # is M positive definite?
     massless: tuple[int, ...]  # coordinates whose rates carry no kinetic energy
-    norms: Frozen[int, tuple[int, ...]]  # completing coordinates replaced by q·q̇ of a quaternion, and its indices
     scales: Scales
     sizes: tuple[float, ...]  # characteristic size of each constraint row
     independence: float  # of the independent rows, from 1 down to 0
@@ -163,8 +162,8 @@ def facts_of(model: Elements, choice: PartitionChoice | None = None) -> Facts:
     Y, M, unit = sampled.Y, sampled.M, scales.positions
     _require_independent(model, chosen.names, sampled.S, unit)
     _require_inertia(model, sampled.WtM @ sampled.W, chosen.names, known, states.where(sampled.regular), scales)
-    completing = tuple(sorted(elimination(Y, unit, Y.shape[1]).columns[Y.shape[1] :]))
-    norms = _norms(model, completing)
+    completing = completing_speeds(model, Y, states, scales)
+    G = np.concatenate([Y, velocity_derivatives(model, completing, states)], axis=1)
     n, inertial = len(unit), inertial_parameters(model)
     structural = constraint_parameters(model) | parameters_in(model, [u.value for u in model.generalized_speeds])
     changed = changed_along_runs(model).keys()
@@ -193,11 +192,10 @@ def facts_of(model: Elements, choice: PartitionChoice | None = None) -> Facts:
         reduced_note=reduced.note,
         maggi_order=order(sampled.maggi, with_inertia=True),
         completing=completing,
-        square_order=order(np.concatenate([Y, completing_rows(completing, norms, states.q)], axis=1)),
+        square_order=order(G),
         dependent=(choice and choice.dependent) or tuple(sorted({*range(n)} - {*free_columns(jacobian.a, unit)})),
         regular_mass=rank.definite(M),
         massless=tuple(np.flatnonzero(rank.massless(M).all(axis=0)).tolist()),
-        norms=Frozen(norms),
         scales=scales,
         sizes=tuple(jacobian.sizes.tolist()),
         independence=float(np.median(rank.independence(jacobian.a, unit))),
@@ -268,8 +266,8 @@ def violated_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> 
     _require_inertia(model, now.WtM @ now.W, known.speed_names, known.levels, states.where(now.regular), scales)
     if known.regular_mass and not rank.definite(now.M):
         return "the mass matrix would be singular"
-    square = np.concatenate([now.Y, completing_rows(known.completing, known.norms, states.q)], axis=1)
-    rows = {"order": now.S, "reduced_order": now.staying, "maggi_order": now.maggi, "square_order": square}
+    G = np.concatenate([now.Y, velocity_derivatives(model, known.completing, states)], axis=1)
+    rows = {"order": now.S, "reduced_order": now.staying, "maggi_order": now.maggi, "square_order": G}
     for name in orders:
         order = getattr(known, name)
         if order is not None and not pivots_stay_constant(order, scaled_rows(rows[name], unit) * unit):
@@ -299,30 +297,6 @@ def _row_combinations(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tup
         return None
     P = P * sizes.max() / sizes
     return tuple(tuple(row) for row in (P / P[0, 0]).tolist())
-
-
-def _norms(model: Elements, completing: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
-    """One completing coordinate for each quaternion, with the indices of its four components."""
-    names, out = model.coordinate_names, {}
-    for ball in quaternions(model):
-        indices = tuple(names.index(part.name) for part in ball.parts)
-        first = next((i for i in completing if i in indices), None)
-        if first is not None:
-            out[first] = indices
-    return out
-
-
-def completing_rows(completing: tuple[int, ...], norms: Mapping[int, tuple[int, ...]], q: np.ndarray) -> np.ndarray:
-    """The rows (K, m, n) that complete the speeds to n quasi-velocities at positions q (n, K).
-
-    They are coordinate rates, and q·q̇ for a quaternion.
-    """
-    rest = np.repeat(np.eye(len(q))[None, list(completing)], q.shape[1], axis=0)
-    for k, i in enumerate(completing):
-        if i in norms:
-            rest[:, k, :] = 0.0
-            rest[:, k, norms[i]] = q[list(norms[i])].T
-    return rest
 
 
 def _free_directions(S: np.ndarray, unit: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:

@@ -146,6 +146,19 @@ def _natural_speeds(model: Elements, states: States, scales: Scales) -> tuple[li
     return speeds, np.stack(columns, axis=2), np.array(units)
 
 
+def completing_speeds(model: Elements, Y: np.ndarray, states: States, scales: Scales) -> tuple[Formula, ...]:
+    """The velocities that complete speeds, Y (K, d, n), to n quasi-velocities: rates, and ω and q·q̇ for a quaternion."""
+    natural, H, unit = _natural_speeds(model, states, scales)
+    names = model.coordinate_names
+    for ball in quaternions(model):
+        indices = [names.index(part.name) for part in ball.parts]
+        column = np.zeros((len(states), len(names), 1))
+        column[:, indices, 0] = states.q[indices].T
+        H, unit = np.concatenate([H, column], axis=2), np.append(unit, 1.0)
+        natural.append(sum((part * rate(part.name) for part in ball.parts), start=se.Integer(0)))
+    return tuple(natural[j] for j in free_columns(Y @ H, unit))
+
+
 def quaternions(model: Elements) -> list[Quaternion]:
     """The attitudes of a model that are quaternions."""
     found = [getattr(joint, "attitude", joint) for body in model.bodies for joint in body.joints]

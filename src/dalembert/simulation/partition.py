@@ -18,7 +18,7 @@ import numpy as np
 from dalembert.codegen.function import CompiledFunction
 from dalembert.errors import SimulationError
 from dalembert.formalisms.shared.about import Velocities
-from dalembert.mechanics.facts import PartitionChoice, completing_rows
+from dalembert.mechanics.facts import PartitionChoice
 from dalembert.mechanics.generalized_speeds import best_coordinates, best_speeds, completeness, speed_map, speed_rows
 from dalembert.mechanics.rank import best_rows, singular_value
 from dalembert.mechanics.singular_inertia import reciprocal_condition
@@ -435,15 +435,18 @@ class Partition(StepMonitor):
         Y = self._speeds(equations, t, q) if self._in_speeds else None
         if trials is not None:
             Y = np.repeat(trials[None], len(t), axis=0)
-        others = completing_rows(known.completing, known.norms, q) if self._square else np.moveaxis(A[rows], -1, 0)
+        others = np.moveaxis(A[rows], -1, 0)
+        if self._square and Y is not None:
+            Y, others = Y[:, : known.d], Y[:, known.d :]
         first = one if Y is None else completeness(Y, others, known.scales.positions)
         return first, _share(self._independence.scaled(A, M), rows) if self._drops_rows else one
 
     def _speeds(self, equations: BoundEquations, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Y of u = Y q̇ + Z for the speeds of equations, (K, d, n), by a compiled function."""
+        """Y of u = Y q̇ + Z for the speeds of equations, (K, d, n), or G of all n, by a compiled function."""
         space = equations.workspace
         if equations.derivation not in self._maps:
-            Y, _ = speed_map(space.system.motion, space.facts.speeds)
+            speeds = (*space.facts.speeds, *(space.facts.completing if self._square else ()))
+            Y, _ = speed_map(space.system.motion, speeds)
             self._maps[equations.derivation] = space.compiled(Y.ravel(), space.system.q)
         out = self._maps[equations.derivation](np.concatenate([q, t[None]]), equations.values)
         return np.moveaxis(out.reshape(-1, *q.shape), -1, 0)

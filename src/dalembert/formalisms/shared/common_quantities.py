@@ -22,7 +22,7 @@ from dalembert.mechanics.applied_forces import (
     working_forces,
 )
 from dalembert.mechanics.energies import kinetic, potential
-from dalembert.mechanics.generalized_speeds import Speeds, invert
+from dalembert.mechanics.generalized_speeds import Speeds, invert, speed_map
 from dalembert.mechanics.motion import MovingBody
 from dalembert.mechanics.resolved_velocities import velocities
 from dalembert.mechanics.system import System
@@ -311,19 +311,10 @@ def speeds_and_constraints(system: System) -> Speeds:
     return invert(system.motion, w, stack(free.Y, system.A), stack(free.Z, system.b), [], system.facts.order)
 
 
-def speeds_and_rates(system: System) -> Speeds:
-    """s = G q̇: the speeds, completed by rates of the coordinates the constraints are solved for.
-
-    For a quaternion component the row is q·q̇, which is regular everywhere.
-    """
+def quasi_velocities(system: System) -> Speeds:
+    """s = G q̇: the speeds, completed to n by other velocities; for a quaternion these are those of ω, and q·q̇."""
     algebra, n, known = system.algebra, len(system.q), system.facts
-    completion = identity(n)[list(known.completing)]
-    for row, i in zip(completion, known.completing, strict=True):
-        if i in known.norms:
-            row[:] = 0
-            for j in known.norms[i]:
-                row[j] = system.q[j]
-    G = np.concatenate([system.speeds.Y, completion], axis=0)
+    G = np.concatenate([system.speeds.Y, speed_map(system.motion, known.completing)[0]], axis=0)
     taken = {*system.model.coordinate_names, *system.model.parameter_values, *known.speed_names}
     letter = next(word for k in itertools.count(1) if not any(f"{(word := 's' * k)}{i + 1}" in taken for i in range(n)))
     s = algebra.symbols([f"{letter}{i + 1}" for i in range(n)])
