@@ -60,9 +60,9 @@ def test_a_comparison_is_a_table():
     table = dl.compare(dl.load("cart-pendulum"), ["lagrange", "volterra_reduced"], duration=1.0, samples=11)
     assert [row.formalism for row in table] == ["lagrange", "volterra_reduced"]
     assert table["volterra_reduced"].n_states == 4
-    assert (table.duration, table.integrator, table.refused) == (1.0, "taylor", {})
+    assert (table.duration, table.integrator, table.refused) == (1.0, "dop853", {})
     lines = str(table).splitlines()
-    assert lines[0] == "cart-pendulum: 1 s, integrator taylor, drift not corrected"
+    assert lines[0] == "cart-pendulum: 1 s, integrator dop853, drift not corrected"
     assert lines[1].split()[:3] == ["formalism", "equations", "states"]
     assert len(lines) == 4
     data = table.to_dict()

@@ -66,7 +66,7 @@ def test_dry_friction_sticks_where_the_spring_is_too_weak(engine, integrator):
 def test_block_on_an_incline_sticks_below_the_friction_limit():
     """The slope rises with time: tan(α) = 0.1 t, and friction holds up to μ = 0.5; then the block slides with 0.1 t − 0.5."""
     model = sliding("0.1*t - 0.5*sign(dot(x))")
-    run = dl.simulate(model, 8.0, samples=81)
+    run = dl.simulate(model, 8.0, samples=81, integrator="taylor")
     assert run.switchings[-1].t == pytest.approx(5.0, abs=1e-12)
     late = np.maximum(run.t - 5, 0)
     assert np.abs(run.q[0] - 0.1 * late**3 / 6).max() < 1e-12
@@ -74,7 +74,7 @@ def test_block_on_an_incline_sticks_below_the_friction_limit():
 
 @pytest.mark.parametrize("restitution", [0.5, 0.9])
 def test_bouncing_ball_stops_at_the_accumulation_point(restitution):
-    run = dl.simulate(ball(restitution), 30.0)
+    run = dl.simulate(ball(restitution), 30.0, integrator="taylor")
     t = np.array([each.t for each in run.events])
     first, e, k = np.sqrt(2 / G), restitution, np.arange(len(t))
     assert np.abs(t - first * (1 + 2 * e * (1 - e**k) / (1 - e))).max() < 1e-12
@@ -85,7 +85,7 @@ def test_bouncing_ball_stops_at_the_accumulation_point(restitution):
 
 
 def test_bounces_enter_the_energy_balance_and_are_saved(tmp_path):
-    run = dl.simulate(ball(0.5), 1.2, samples=49)
+    run = dl.simulate(ball(0.5), 1.2, samples=49, integrator="taylor")
     lost = [0.5 * float(each.qd[0] ** 2 - each.after[0] ** 2) for each in run.events]
     assert run.work["bounce"][-1] == pytest.approx(-sum(lost), rel=1e-13)
     assert np.ptp(run.balance) < 1e-13

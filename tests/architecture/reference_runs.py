@@ -89,7 +89,7 @@ CASES = {
     "serial-arm denoc dop853": gallery_case("tree", "serial-arm", "denoc", "dop853", 0.5, 1e-11),
     "rope of 12 links by recursion": Case(
         "tree by recursion",
-        lambda: dl.dynamics(dl.load("rope", links=12)).simulate(0.2, samples=SAMPLES),
+        lambda: dl.dynamics(dl.load("rope", links=12)).simulate(0.2, samples=SAMPLES, integrator="dop853"),
         1e-11,
     ),
     "double-pendulum kane with a sampled law": Case(

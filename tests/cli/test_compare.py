@@ -88,7 +88,7 @@ def test_plots_and_json(run, tmp_path):
     ("words", "message"),
     [
         (["--formalism", "kan"], "there is no formalism 'kan'. Did you mean 'kane'?"),
-        (["--integrator", "ode45"], "argument --integrator: got 'ode45', expected taylor,"),
+        (["--integrator", "ode45"], "argument --integrator: got 'ode45', expected auto, taylor,"),
         (["--plot", "file"], "--plot file: 'file' is not a directory."),
         (["--plot", "out", "--panels", "phase"], "there is no panel 'phase'."),
         (["--duration", "-1"], "argument --duration: got '-1'"),

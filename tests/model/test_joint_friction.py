@@ -61,7 +61,7 @@ def test_the_period_of_stick_and_slip_is_that_of_the_textbook(key):
     # sticks while its force rises from 2 Fk − Fs to Fs; slides on the circle x = Fk/k + ΔF/k cos + v/ω sin until ẋ = v again
     k, v, omega, extra = 40.0, 0.2, 20.0, 0.3
     period = 2 * extra / (k * v) + 2 / omega * (math.pi - math.atan(extra * omega / (k * v)))
-    run = dl.derive(belt(coulomb=0.3, static=0.6), key).simulate(2.0, samples=3)
+    run = dl.derive(belt(coulomb=0.3, static=0.6), key).simulate(2.0, samples=3, integrator="taylor")
     times = np.array([each.t for each in run.switchings])
     assert times[0] == pytest.approx(0.6 / (k * v), abs=1e-12)
     assert times[2:] - times[:-2] == pytest.approx(np.full(len(times) - 2, period), abs=1e-12)
@@ -71,7 +71,7 @@ def test_the_period_of_stick_and_slip_is_that_of_the_textbook(key):
 @pytest.mark.nightly
 def test_friction_that_fades_sticks_and_slips_too():
     # the spring lets go at 0.6 / k, and the block is caught with the speed of the belt
-    run = dl.simulate(belt(coulomb=0.3, static=0.6, stribeck=0.05), 1.0, samples=3)
+    run = dl.simulate(belt(coulomb=0.3, static=0.6, stribeck=0.05), 1.0, samples=3, integrator="taylor")
     slips = [each for each in run.switchings if each.t > 0]
     assert slips[0].q == pytest.approx([0.6 / 40], abs=1e-12)
     assert [each.qd[0] for each in slips] == pytest.approx([0.2] * len(slips), abs=1e-12)

@@ -45,7 +45,7 @@ ALL = pytest.param(("cart-pendulum", None), marks=pytest.mark.nightly, id="cart-
 def exact(request):
     """A case by Taylor integration without drift control; nightly the constrained case with all formulations."""
     case, keys = request.param
-    return case, dl.compare(dl.load(case), keys, duration=50)
+    return case, dl.compare(dl.load(case), keys, duration=50, integrator="taylor")
 
 
 @pytest.fixture(scope="module")

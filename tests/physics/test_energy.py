@@ -44,7 +44,7 @@ def test_energy_rate_equals_power():
 
 @by_every_formalism
 def test_energy_balance_with_dampers_and_time_dependent_forces(key):
-    run = dl.derive(driven_pendulum(), key).simulate(4.0, samples=401)
+    run = dl.derive(driven_pendulum(), key).simulate(4.0, samples=401, integrator="taylor")
     assert run.energy_error <= 1e-13
     work = cumulative_simpson(power_by_hand(run.t, run.q[0], run.qd[0]), x=run.t, initial=0)
     assert np.allclose(run.work.total, work, atol=1e-6)
@@ -65,7 +65,7 @@ def shaken_pendulum() -> Model:
 
 
 def test_a_prescribed_joint_supplies_the_power_of_the_pivot_force():
-    run = dl.simulate(shaken_pendulum(), 6.0, samples=601)
+    run = dl.simulate(shaken_pendulum(), 6.0, samples=601, integrator="taylor")
     theta, thetad = run.q[0], run.qd[0]
     pace, push = 0.1 * np.cos(run.t), -0.1 * np.sin(run.t)
     # L = ½m(ẋ² + 2ẋlθ̇cosθ + l²θ̇²) + mgl cosθ with the prescribed x(t)
@@ -89,7 +89,7 @@ def test_a_rheonomic_constraint_does_work(key):
     model = Model("breathing ring", gravity=(0, -G, 0)).coordinate("x", 1.0, 0.3).coordinate("y", 0.0, 0.5)
     model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1.5)
     model.holonomic("x**2 + y**2 - (1 + 0.1*sin(3*t))**2", name="ring")
-    run = dl.derive(model, key).simulate(0.5, samples=101)
+    run = dl.derive(model, key).simulate(0.5, samples=101, integrator="taylor")
     assert run.energy_error <= 1e-12
     power = np.sum(run.reactions * run.qd, axis=0)
     assert np.allclose(run.work.total, cumulative_simpson(power, x=run.t, initial=0), atol=1e-6)

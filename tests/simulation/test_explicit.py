@@ -25,7 +25,8 @@ from dalembert.simulation.integrators.base import (
     StepMonitor,
     StepParts,
 )
-from dalembert.simulation.integrators.explicit_steps import PROJECT, ProjectionData
+from dalembert.simulation.integrators.compiled_projection import PROJECT, ProjectionData
+from dalembert.simulation.integrators.dop853 import DENSE_RTOL
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
 
@@ -134,8 +135,8 @@ def test_dop853_steps_equal_those_of_scipy(native, rtol):
         states.append(other.y)
     found = run(ivp, "dop853", [0.0, *ends], rtol=rtol, atol=1e-12)
     assert found.steps == len(ends)
-    # samples at step ends need no dense output, unless rounding puts an end after its sample
-    assert 0 <= found.evaluations - other.nfev <= 3 * found.steps
+    # samples at step ends need no evaluation, unless rounding puts an end after its sample: then 3, or 12 more with a small rtol
+    assert 0 <= found.evaluations - other.nfev <= (15 if rtol < DENSE_RTOL else 3) * found.steps
     np.testing.assert_allclose(found.y[:, 1:].T, states, atol=2e-10)
 
 

@@ -121,13 +121,29 @@ def test_steps_do_not_exceed_max_step(equations, integrator):
     assert max(lengths) <= 0.05 + 1e-11
 
 
-def test_default_is_taylor_if_available(spring):
-    assert spring.simulate(0.1, samples=2).integrator == "taylor"
-    assert dl.derive(oscillator(), "kane", engine="python").simulate(0.1, samples=2).integrator == "dop853"
-    rough = oscillator().force("mass", ("-0.1*sign(dot(x))", 0, 0))
-    assert (
-        dl.derive(rough, "kane").simulate(0.1, samples=2).integrator == "taylor"
-    )  # switching conditions are fixed within a segment
+def test_default_is_dop853_with_a_small_tolerance(spring):
+    default, named = spring.simulate(2.0, samples=11), spring.simulate(2.0, samples=11, integrator="auto")
+    assert default.integrator == named.integrator == "dop853"
+    assert (default.q == named.q).all()
+    assert np.abs(default.q[0] - exact(default.t)).max() < 1e-13
+    rough = spring.simulate(2.0, samples=11, integrator="auto", rtol=1e-6)
+    assert 1e-12 < np.abs(rough.q[0] - exact(rough.t)).max() < 1e-5
+
+
+def test_default_crosses_singular_configurations_by_taylor():
+    # two wires that cross: at the crossing the gradient of the constraint is zero
+    wires = dl.Model.from_energies(
+        "crossing", coordinates=["x", "y"], kinetic="(dot(x)**2 + dot(y)**2)/2", holonomic=["x*y"]
+    ).start([-1.0, 0.0], [1.0, 0.0])
+    run = dl.simulate(wires, 2.0, samples=5)
+    assert run.q == pytest.approx(np.array([[-1, -0.5, 0, 0.5, 1], [0] * 5]), abs=1e-9)
+
+
+@pytest.mark.parametrize(("damping", "stiff"), [(2e4, True), (2.0, False)])
+def test_stiff_equations_are_noted(damping, stiff):
+    model = oscillator().damper(("mass", "world"), damping=damping)
+    notes = dl.simulate(model, 1.0, samples=11, integrator="dop853").notes
+    assert any("the equations are stiff" in note and "radau" in note for note in notes) is stiff
 
 
 def test_work_of_forces_does_not_change_the_motion(spring):
@@ -150,7 +166,7 @@ def test_projection_prevents_drift_in_a_long_run():
 
 
 def test_projection_applies_to_every_sample_of_a_taylor_run():
-    run = dl.simulate(bob(), 20.0, samples=201)
+    run = dl.simulate(bob(), 20.0, samples=201, integrator="taylor")
     assert np.abs(run.violation).max() <= 1e-10
     assert np.allclose(run.energy, 0, atol=1e-9)
 

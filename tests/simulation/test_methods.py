@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.model.integrator_names import FIXED, METHODS
+from dalembert.model.integrator_names import AUTO, FIXED, METHODS
 from dalembert.simulation.integrators.base import InitialValueProblem, Settings, SimpleSystem, Status
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.radau import RadauIIA
@@ -13,7 +13,7 @@ from dalembert.simulation.integrators.registry import INTEGRATORS, NAMES
 
 
 def test_every_integrator_has_a_name_and_settings():
-    assert set(METHODS) == set(NAMES)
+    assert set(METHODS) == {AUTO, *NAMES}
     assert set(FIXED) == {kind.name for kind in INTEGRATORS if not kind.capabilities.adaptive}
 
 

@@ -33,6 +33,7 @@ from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
 from dalembert.model.description import Elements
 from dalembert.model.immutable import FrozenValue
+from dalembert.model.integrator_names import AUTO
 from dalembert.model.values import is_sequence
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.main_loop import RunOptions, Segments, integrate_segments
@@ -154,9 +155,9 @@ class DifferentiatedTrajectory:
         values = self.directions.values_in(parameter_values, y.value)
         sizes = np.where(values == 0, 1.0, np.abs(values))
         jumps, pieces, crossed = SaltationMatrices(found, equations, self.directions, self.order), [], []
-        method = (
-            self.task.integrator or Variations(found.parts[0].equations, self.directions, self.order).default_integrator
-        )
+        method = self.task.integrator or AUTO
+        if method == AUTO:
+            method = Variations(found.parts[0].equations, self.directions, self.order).default_integrator
         for i, (part, after) in enumerate(zip(found.parts, [*found.parts[1:], None], strict=True)):
             grid = part.solution.t
             times = grid if after is None or after.solution.t[0] <= grid[-1] else np.append(grid, after.solution.t[0])

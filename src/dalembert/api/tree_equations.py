@@ -23,7 +23,7 @@ from dalembert.errors import InputError, short_repr
 from dalembert.mechanics.singular_inertia import reciprocal_condition
 from dalembert.model.description import Description, Elements, validated_parameters
 from dalembert.model.initial_state import start_state
-from dalembert.model.integrator_names import require_method
+from dalembert.model.integrator_names import AUTO, require_method
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.execution import MANY, choose_execution
 from dalembert.recursive.joint_speeds import to_momenta, to_rates, to_second_rates, with_unit_quaternions
@@ -38,7 +38,7 @@ from dalembert.simulation.derivation import Derivation
 from dalembert.simulation.integrators.base import CompiledRates, InitialValueProblem, SimpleSystem, StepParts
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
-from dalembert.simulation.main_loop import Accuracy, RunOptions
+from dalembert.simulation.main_loop import Accuracy, RunOptions, automatic
 from dalembert.simulation.observables import Observed
 from dalembert.simulation.partition import RunSegment
 from dalembert.simulation.run_records import Segment
@@ -47,7 +47,7 @@ from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.symbols import SymbolKind
 
-METHODS = ("dop853", "rk45", "rk4")
+METHODS = (AUTO, "dop853", "rk45", "rk4")
 _NONE = np.zeros(0)
 
 
@@ -56,8 +56,8 @@ class TreeEquations(Equations):
     """The DeNOC equations of a tree, I θ̈ + C θ̇ = τ, evaluated recursively without forming I and C.
 
     Quantities that require I, C or the facts of other formalisms are computed on demand, and only for small trees. `simulate`
-    supports the integrators dop853 (default), rk45 and rk4; the cost of a step is linear in the number of links. Quaternions are
-    normalized after each step unless `project` is False; `repartition` has no effect.
+    supports the integrators dop853 (auto, the default), rk45 and rk4; the cost of a step is linear in the number of links.
+    Quaternions are normalized after each step unless `project` is False; `repartition` has no effect.
 
     >>> import dalembert as dl
     >>> eom = dl.derive(dl.load("rope", links=100), "denoc")
@@ -391,6 +391,7 @@ def run_tree(equations: TreeEquations, task: RunOptions) -> Trajectory:
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)
     require_method(name, step=settings.step)
+    name, settings = automatic(name, settings)
     grid = task.grid(model)
     start = read_state(plan, *start_state(model, task.q0, task.qd0), float(grid[0]))
     names = (*model.coordinate_names, *tree.speed_names, *map(SymbolKind.WORK.of, rates.working))

@@ -15,6 +15,7 @@ from dalembert.arguments import documented_class
 from dalembert.errors import DalembertError, InputError
 from dalembert.formalisms import catalog
 from dalembert.model.description import Elements
+from dalembert.model.integrator_names import AUTO
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.tables import Table, Tabular, format_cell
@@ -232,7 +233,7 @@ def compare(
     if errors and errors[0] is not None and all(isinstance(error, InputError) for error in errors):
         raise errors[0]  # the arguments are wrong
     runs = {each.row.formalism: each.run for each in found if each.run is not None}
-    method = next(iter(runs.values())).integrator if runs else integrator or model.integrator or "taylor"
+    method = next(iter(runs.values())).integrator if runs else integrator or model.integrator or AUTO
     return Comparison(model.name, float(length), method, tuple(each.row for each in found), refused, runs)
 
 

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
 _ADAPTIVE = frozenset({"rtol", "atol", "max_step"})
+AUTO = "auto"  # chosen by the model; see `simulation/main_loop`
 METHODS: dict[str, frozenset[str]] = {
+    AUTO: _ADAPTIVE,
     "taylor": frozenset({"rtol", "max_step"}),
     **dict.fromkeys(("rk45", "dop853", "radau", "ida", "collocation"), _ADAPTIVE),
     **dict.fromkeys(("rk4", "algorithm3", "algorithm4", "algorithm5"), frozenset({"step", "max_step"})),

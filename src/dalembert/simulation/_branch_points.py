@@ -36,6 +36,10 @@ _FRACTIONS = np.linspace(0.0, 1.0, 7)  # fractions of a step at which other meth
 _ADVICE = "Use the integrator taylor, which ends no step there, or rk4 with another `step`. "
 
 
+class BranchPointError(SimulationError):
+    """The method cannot continue the motion across a singular configuration."""
+
+
 class BranchPoints(StepMonitor):
     """Monitor that steps across singular configurations; it records them for the entire run, across repartitions.
 
@@ -231,12 +235,12 @@ class BranchPoints(StepMonitor):
             raise self._singular_error(singular, step.at(singular), _describe_discontinuity(corrected, drift), _ADVICE)
         self._passed.append(singular)
 
-    def _singular_error(self, t: float, y: np.ndarray, what: str, others: str = "") -> SimulationError:
+    def _singular_error(self, t: float, y: np.ndarray, what: str, others: str = "") -> BranchPointError:
         A, M = self.mechanics.rows(np.array([t]), y[:, None])
         rows = self._independence.dependent_rows(A[..., 0], M[..., 0], _CLOSE)
         names = ", ".join(f"'{self.mechanics.names[i]}'" for i in rows)
         who = f"the constraint {names} becomes" if len(rows) == 1 else f"the constraints {names} become"
-        return SimulationError(
+        return BranchPointError(
             f"at t = {t:.9g} the motion passes a singular configuration: {who} dependent, and "
             f"branches of the motion meet. Expected a step across it that continues the motion, but {what}. {others}Change "
             "the dimensions slightly, so that the branches either cross exactly or stay apart."

@@ -20,7 +20,7 @@ from dalembert.simulation._control_laws import RateSizes, with_law
 from dalembert.simulation._spring_lengths import Lengths
 from dalembert.simulation.constraint_manifold import ClosedContactManifold, Manifold
 from dalembert.simulation.integrators.base import CompiledRates
-from dalembert.simulation.integrators.explicit_steps import PROJECT, ProjectionData
+from dalembert.simulation.integrators.compiled_projection import PROJECT, ProjectionData
 from dalembert.simulation.right_hand_side import RightHandSide
 
 

@@ -18,9 +18,10 @@ from dalembert.mechanics.attitude_charts import attitude_varies, attitudes_of
 from dalembert.simulation.chart_changes import NEAR, gimbal_locks
 from dalembert.simulation.integrators import lane_steps
 from dalembert.simulation.integrators.base import Settings
+from dalembert.simulation.integrators.compiled_projection import FREE, ProjectionData
 from dalembert.simulation.integrators.dop853 import DormandPrince853, first_steps
 from dalembert.simulation.integrators.explicit import no_constraints
-from dalembert.simulation.integrators.explicit_steps import FREE, HAIRER, Control, ProjectionData, Scheme
+from dalembert.simulation.integrators.explicit_steps import HAIRER, Control, Scheme
 from dalembert.simulation.integrators.lane_steps import BatchRates, LaneStates, Runs
 from dalembert.simulation.right_hand_side import stacked
 from dalembert.simulation.segment_problem import mechanics_of, sizes_by_values
@@ -102,7 +103,7 @@ def run_lanes(
     y0 = np.concatenate([starts.q, v, np.zeros((len(kernel.working), count))])
     rtol = DormandPrince853.relative(settings)
     sizes = sizes_by_values(equations, starts.values)
-    atol = 1e-12 * sizes if settings.atol is None else np.full(sizes.shape, settings.atol)
+    atol = DormandPrince853.absolute(settings, sizes)
     size, t0, span = kernel.form.n_states, float(times[0]), float(times[-1] - times[0])
 
     def rates(t: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from dalembert.api.load import accepts_source
 from dalembert.arguments import is_integer
 from dalembert.errors import InputError, short_repr
 from dalembert.model.description import Elements
-from dalembert.model.integrator_names import require_method
+from dalembert.model.integrator_names import AUTO, require_method
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import RunOptions
 
@@ -157,7 +157,7 @@ def _evaluated(
 def _integrator(equations: Equations, requested: str | None, settings: Settings) -> str | None:
     """The requested integrator or that of the model; otherwise that of lanes if runs can share them, None if not."""
     name = requested or equations.model.integrator
-    if name is not None:
+    if name is not None and name != AUTO:
         require_method(name, step=settings.step)
         return name
     return _LANES if reason_to_run_alone(equations, _LANES) is None else None

@@ -23,7 +23,7 @@ from dalembert.errors import FormulaError, InputError, short_repr, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.immutable import FrozenValue
 from dalembert.simulation.integrators.base import Settings
-from dalembert.simulation.integrators.dop853 import DormandPrince853
+from dalembert.simulation.integrators.dop853 import DENSE_RTOL, DormandPrince853
 from dalembert.symbolic.algebra_base import stack, vector
 from dalembert.symbolic.symbols import Formula, SymbolKind
 
@@ -80,6 +80,8 @@ class SweepSpec(FrozenValue):
         """Why runs are simulated one by one; None if they share lanes."""
         if not self.project:
             return "runs without projection are simulated one by one"
+        if DormandPrince853.relative(self.settings) < DENSE_RTOL:
+            return f"with an rtol below {DENSE_RTOL:g} samples are computed by steps of each run"
         return reason_to_run_alone(self.equations, self.integrator or DormandPrince853.name)
 
     @cached_property

@@ -18,7 +18,8 @@ import numpy as np
 from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.errors import InputError, SimulationError
 from dalembert.simulation._residual_forms import DaeFunctions, UnreducedFunctions
-from dalembert.simulation.integrators.explicit_steps import AcceptedSteps, ProjectionData
+from dalembert.simulation.integrators.compiled_projection import ProjectionData
+from dalembert.simulation.integrators.explicit_steps import AcceptedSteps
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial, powers
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
@@ -311,6 +312,7 @@ class Method(ABC):
     capabilities: ClassVar[Capabilities] = Capabilities()
     evaluations: int | None = 0
     tolerance: float = 0.0  # the relative error that a step may have
+    stiff_steps: int = 0  # number of steps whose length was limited by stability
 
     @abstractmethod
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:

@@ -20,7 +20,8 @@ from dalembert.simulation.integrators.base import (
     collapse,
     not_finite,
 )
-from dalembert.simulation.integrators.explicit_steps import AcceptedSteps, Control, Now, ProjectionData, Scheme
+from dalembert.simulation.integrators.compiled_projection import FREE, PROJECT_IN_PYTHON, ProjectionData
+from dalembert.simulation.integrators.explicit_steps import AcceptedSteps, Control, Now, Scheme
 
 
 class Explicit(BulkStepper):
@@ -33,7 +34,8 @@ class Explicit(BulkStepper):
         self._pace = 0.0  # the longest step since the last target time
         self._scheme = self.scheme()._replace(positions=problem.system.positions)
         K = np.zeros((len(self._scheme.c), n))
-        self._now = Now(problem.y0.astype(float), K, np.array([problem.t0, 0.0]), np.zeros(4, dtype=np.int64))
+        clock, counts = np.array([problem.t0, 0.0]), np.zeros(7, dtype=np.int64)
+        self._now = Now(problem.y0.astype(float), K, np.zeros_like(K), clock, counts)
         if self._scheme.carried:
             K[0] = problem.system.rates(problem.t0, problem.y0)
             self._now.counts[loop.CALLS] = self._now.counts[loop.KNOWN] = 1
@@ -42,7 +44,7 @@ class Explicit(BulkStepper):
         self._now.clock[loop.H], self.tolerance = h, rule.rtol
         keep = settings.dense or any(monitor.needs_interpolant for monitor in problem.parts.monitors)
         self._control = rule._replace(kind=self.kind, start=problem.t0, end=end, inputs=n, keep=keep)
-        self._surface = no_constraints(loop.FREE if problem.parts.projection is None else loop.PROJECT_IN_PYTHON)
+        self._surface = no_constraints(FREE if problem.parts.projection is None else PROJECT_IN_PYTHON)
         self._burst, self._rates = (
             loop.burst,
             CallableProgram(_as_machine(problem.system.rates), np.zeros(0), np.zeros(0)),
@@ -107,7 +109,7 @@ class Explicit(BulkStepper):
             )
         if self._problem.parts.clock is not None:
             self._pace = max(self._pace, *taken.h[:count].tolist(), 0.0)
-        self.evaluations = int(now.counts[loop.CALLS])
+        self.evaluations, self.stiff_steps = int(now.counts[loop.CALLS]), int(now.counts[loop.STIFF])
         done, failure = int(now.counts[loop.SAMPLE]), self._failure(why, taken, count)
         return Burst(taken.until(count), done, why == loop.UNPROJECTED, failure)
 

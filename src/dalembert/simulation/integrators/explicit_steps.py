@@ -14,15 +14,26 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.codegen.compiled_loop import CallableProgram, CompiledLoop, call
-from dalembert.codegen.linear_algebra import cholesky_in_place, solve_lower, solve_lower_transposed
+from dalembert.simulation.integrators.compiled_projection import (
+    PROJECT,
+    PROJECT_IN_PYTHON,
+    ProjectionData,
+    project_state,
+)
 
 FIXED, ODE45, HAIRER = 0, 1, 2  # step control: fixed, of MATLAB's ode45, of Hairer, Nørsett and Wanner
-FREE, PROJECT, PROJECT_IN_PYTHON = 0, 1, 2  # projection after a step: none, here, in Python
 CONTINUES, COLLAPSED, NOT_FINITE, UNPROJECTED = 0, 1, 2, 3  # how a burst ended
 T, H = 0, 1  # indices of `Now.clock`
 DONE, CALLS, KNOWN, SAMPLE = 0, 1, 2, 3  # indices of `Now.counts`
-_FLOOR = 1e-12  # of the size of its terms: a residual that no longer decreases is rounding
-_DEPENDENT = 1e-5  # rows closer to dependence than this are handled in Python
+UNSTABLE, STABLE, STIFF = (
+    4,
+    5,
+    6,
+)  # also: consecutive steps at the stability limit, then below it, and steps of stiff series
+# the stiffness test of Hairer, Nørsett and Wanner II, IV.2
+_STABILITY_LIMIT = 6.1  # of |h λ| for dop853
+_TEST_INTERVAL = 100  # steps between tests while no step is near the limit
+_MIN_UNSTABLE, _MIN_STABLE = 15, 6  # steps at the limit that show stiffness, and steps below it that end a series
 
 
 class Scheme(NamedTuple):
@@ -55,6 +66,7 @@ class Control(NamedTuple):
     end: float = 0.0
     inputs: int = 0  # the number of states that enter the rates
     keep: bool = False  # the motion within every step is required
+    exact_samples: bool = False  # samples are ends of shorter steps: the dense output is of lower order
 
 
 class Now(NamedTuple):
@@ -62,8 +74,9 @@ class Now(NamedTuple):
 
     y: np.ndarray
     K: np.ndarray  # stages; K[0] is the present derivative if `KNOWN`
+    stages: np.ndarray  # stages of the shorter steps to samples
     clock: np.ndarray  # t, h
-    counts: np.ndarray  # steps, evaluations, is the derivative known, samples
+    counts: np.ndarray  # steps, evaluations, is the derivative known, samples, and three of the stiffness test
 
 
 class AcceptedSteps(NamedTuple):
@@ -80,29 +93,6 @@ class AcceptedSteps(NamedTuple):
     def until(self, count: int) -> AcceptedSteps:
         """The first `count` steps."""
         return AcceptedSteps(*[part[:count] for part in self])
-
-
-class ProjectionData(NamedTuple):
-    """The constraints, and the data to project a state (q, v) onto them."""
-
-    mode: int
-    constraints: CallableProgram  # (q, q̇, t) → φ, the velocity residual, A, M
-    velocities: CallableProgram  # (q, v, t) → q̇
-    start: CallableProgram  # (q, q̇, t) → v and more
-    keeps: bool  # velocities satisfy the constraints by construction
-    n: int
-    inputs: int
-    started: int  # outputs of `start`
-    n_phi: int
-    n_rows: int
-    rows_q: np.ndarray
-    rows_v: np.ndarray
-    scale_q: np.ndarray
-    scale_v: np.ndarray
-    size_q: np.ndarray
-    size_v: np.ndarray
-    limits: np.ndarray  # rounding, a good step, the tolerance of rank, massless
-    rounds: int
 
 
 def burst(
@@ -130,8 +120,10 @@ def burst(
         if not _finite(new):
             return count, NOT_FINITE
         if control.keep or (counts[SAMPLE] < len(times) and times[counts[SAMPLE]] < t1):
-            _stages(scheme, rates, scheme.ends + 1, len(scheme.c), t0, h, now, x, last)
+            _stages(scheme, rates, scheme.ends + 1, len(scheme.c), t0, h, now, K, x, last)
             _powers(scheme.P, y, h, K, taken.powers[count])
+        if control.exact_samples:
+            _step_to_samples(scheme, rates, now, t0, t1, times, samples, x)
         for k in range(n):
             y[k] = last[k] = new[k]
             K[0, k] = K[scheme.ends, k]
@@ -140,7 +132,9 @@ def burst(
         counts[KNOWN] = scheme.carried
         taken.calls[count] = counts[CALLS]
         count += 1
-        if surface.mode == PROJECT_IN_PYTHON or not _project_and_sample(surface, now, taken, count - 1, times, samples):
+        if surface.mode == PROJECT_IN_PYTHON or not _project_and_sample(
+            surface, control, now, taken, count - 1, times, samples
+        ):
             return count, UNPROJECTED
     return count, CONTINUES
 
@@ -160,11 +154,12 @@ def _stages(
     t: float,
     h: float,
     now: Now,
+    K: np.ndarray,
     x: np.ndarray,
     stage_state: np.ndarray,
 ) -> None:
     """Stages first, ..., after − 1; the state of the last one is returned in `stage_state`."""
-    A, c, p, tables, y, K = scheme.A, scheme.c, rates.p, rates.tables, now.y, now.K
+    A, c, p, tables, y = scheme.A, scheme.c, rates.p, rates.tables, now.y
     n, m = len(y), len(x) - 1
     for i in range(first, after):
         for k in range(n):
@@ -188,7 +183,7 @@ def _attempt(
 ) -> None:
     """The stages of one step, and the state at its end."""
     first, after = now.counts[KNOWN], scheme.ends + 1 if scheme.carried else 1
-    _stages(scheme, rates, first, after, t, h, now, x, new)
+    _stages(scheme, rates, first, after, t, h, now, now.K, x, new)
     now.counts[KNOWN] = 1
     if scheme.carried:
         return
@@ -283,9 +278,33 @@ def _hairer(
         shrink = 0.9 * error**power
         h *= shrink if shrink > 0.2 else 0.2  # 0.2 for NaN, too
         failed = True
+    if now.counts[UNSTABLE] > 0 or now.counts[DONE] % _TEST_INTERVAL == _TEST_INTERVAL - 1:
+        _test_stiffness(scheme, control, now, h, new)
     factor = min(10.0, 0.9 * error**power) if error > 0 else 10.0
     now.clock[H] = h * (min(1.0, factor) if failed else factor)
     return t1, h
+
+
+def _test_stiffness(scheme: Scheme, control: Control, now: Now, h: float, new: np.ndarray) -> None:
+    """Count steps whose length is limited by stability: |h λ|, from the last two stages, is at the limit of the method."""
+    y, K, counts, last = now.y, now.K, now.counts, scheme.ends - 1
+    rates, states = 0.0, 0.0
+    for k in range(len(y)):
+        stage = 0.0
+        for j in range(last):
+            stage += scheme.A[last, j] * K[j, k]
+        scale = control.atol[k] + max(abs(y[k]), abs(new[k])) * control.rtol
+        rates += ((K[scheme.ends, k] - K[last, k]) / scale) ** 2
+        states += ((new[k] - y[k] - h * stage) / scale) ** 2
+    if abs(h) * np.sqrt(rates) > _STABILITY_LIMIT * np.sqrt(states):
+        counts[UNSTABLE] += 1
+        counts[STABLE] = 0
+        if counts[UNSTABLE] >= _MIN_UNSTABLE:
+            counts[STIFF] += 1
+    else:
+        counts[STABLE] += 1
+        if counts[STABLE] >= _MIN_STABLE:
+            counts[UNSTABLE] = 0
 
 
 def _error_norm(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> float:
@@ -306,25 +325,51 @@ def _error_norm(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> 
     return fifth / np.sqrt((fifth + 0.01 * third) * n)
 
 
-# projection onto the constraints
+# samples and projection onto the constraints
+
+
+def _step_to_samples(
+    scheme: Scheme,
+    rates: CallableProgram,
+    now: Now,
+    t0: float,
+    t1: float,
+    times: np.ndarray,
+    samples: np.ndarray,
+    x: np.ndarray,
+) -> None:
+    """The states at the samples between t0 and t1, by shorter steps from t0."""
+    i = now.counts[SAMPLE]
+    for k in range(len(now.y)):
+        now.stages[0, k] = now.K[0, k]
+    while i < len(times) and times[i] < t1:
+        _stages(scheme, rates, 1, scheme.ends + 1, t0, float(times[i]) - t0, now, now.stages, x, samples[i])
+        i += 1
 
 
 def _project_and_sample(
-    surface: ProjectionData, now: Now, taken: AcceptedSteps, i: int, times: np.ndarray, samples: np.ndarray
+    surface: ProjectionData,
+    control: Control,
+    now: Now,
+    taken: AcceptedSteps,
+    i: int,
+    times: np.ndarray,
+    samples: np.ndarray,
 ) -> bool:
     """Project the samples of step i and its end onto the constraints; False if Python has to continue."""
     t0, t1, h, counts, state, y = taken.t0[i], taken.t1[i], taken.h[i], now.counts, taken.last[i], now.y
     powers = taken.powers[i]
     while counts[SAMPLE] < len(times) and times[counts[SAMPLE]] < t1:
         sample, t = samples[counts[SAMPLE]], float(times[counts[SAMPLE]])
-        for k in range(len(y)):
-            sample[k] = 0.0
-            for j in range(powers.shape[1] - 1, -1, -1):
-                sample[k] = sample[k] * ((t - t0) / h) + powers[k, j]
-        if surface.mode == PROJECT and not _projected(surface, t, sample):
+        if not control.exact_samples:
+            for k in range(len(y)):
+                sample[k] = 0.0
+                for j in range(powers.shape[1] - 1, -1, -1):
+                    sample[k] = sample[k] * ((t - t0) / h) + powers[k, j]
+        if surface.mode == PROJECT and not project_state(surface, t, sample):
             return False
         counts[SAMPLE] += 1
-    if surface.mode == PROJECT and not _projected(surface, t1, state):
+    if surface.mode == PROJECT and not project_state(surface, t1, state):
         return False
     for k in range(len(y)):
         if state[k] != y[k]:
@@ -335,143 +380,6 @@ def _project_and_sample(
             samples[counts[SAMPLE], k] = y[k]
         counts[SAMPLE] += 1
     return True
-
-
-def _projected(surface: ProjectionData, t: float, y: np.ndarray) -> bool:
-    """Project y = (q, v, ...) onto the constraints, positions first; False, and y unchanged, if this does not converge."""
-    n, m = surface.n, surface.inputs
-    here = np.empty(max(2 * n, m) + 1)
-    q, qd, v = here[:n], np.zeros(n), np.empty(surface.started)
-    for k in range(n):
-        q[k] = y[k]
-    if len(surface.rows_q) and not _newton_converges(surface, t, q, qd, False):
-        return False
-    if not surface.keeps:
-        for k in range(n, m):
-            here[k] = y[k]
-        here[m] = t
-        call(surface.velocities.one, here, surface.velocities.p, surface.velocities.tables, qd)
-        if len(surface.rows_v) and not _newton_converges(surface, t, q, qd, True):
-            return False
-        for k in range(n):
-            here[n + k] = qd[k]
-        here[2 * n] = t
-        call(surface.start.one, here, surface.start.p, surface.start.tables, v)
-        for k in range(n, m):
-            y[k] = v[k - n]
-    for k in range(n):
-        y[k] = q[k]
-    return True
-
-
-def _newton_converges(surface: ProjectionData, t: float, q: np.ndarray, qd: np.ndarray, moving: bool) -> bool:
-    """Newton's method on q, or on q̇ if `moving`, as `mechanics.newton.onto` with good steps; False if it does not converge."""
-    n, rounding, good = surface.n, surface.limits[0], surface.limits[1]
-    rows, scale, sizes, first = surface.rows_q, surface.scale_q, surface.size_q, 0
-    if moving:
-        rows, scale, sizes, first = surface.rows_v, surface.scale_v, surface.size_v, surface.n_phi
-    slopes, mass = surface.n_phi + surface.n_rows, surface.n_phi + surface.n_rows * (n + 1)
-    point, there, step = np.empty(2 * n + 1), np.empty(mass + n * n), np.zeros(n)
-    term, fresh, x, at = np.empty(len(rows)), np.empty(len(rows)), qd if moving else q, n if moving else 0
-    worst, before = np.inf, np.inf
-    for round in range(surface.rounds + 1):
-        for k in range(n):
-            point[k], point[n + k] = q[k], qd[k]
-        for k in range(n):
-            point[at + k] = x[k] - step[k]
-        point[2 * n] = t
-        call(surface.constraints.one, point, surface.constraints.p, surface.constraints.tables, there)
-        after, max_steps, new = 0.0, 0.0, 0.0
-        for i in range(len(rows)):
-            size, left = sizes[i], abs(there[first + rows[i]])
-            for k in range(n):
-                size += abs(there[slopes + rows[i] * n + k]) * (abs(point[at + k]) + scale[k])
-            if not (left < np.inf and size < np.inf) or (size <= 0.0 and left > 0.0):
-                return False
-            share = left / size if left > 0.0 else 0.0
-            max_steps = max(max_steps, share)
-            new += share * share
-            if round and left > 0.0:
-                after += (left / term[i]) ** 2
-            fresh[i] = size
-        if round and max_steps > rounding and not np.sqrt(after) < (good if worst > _FLOOR else 1.0) * before:
-            return worst <= _FLOOR
-        for k in range(n):
-            x[k] = point[at + k]
-        if max_steps <= rounding:
-            return True
-        for i in range(len(rows)):
-            term[i] = fresh[i]
-        worst, before = max_steps, np.sqrt(new)
-        if round < surface.rounds and not _newton(rows, first, slopes, mass, surface.limits, there, step):
-            return False
-    return worst <= _FLOOR
-
-
-def _newton(
-    rows: np.ndarray, first: int, slopes: int, mass: int, limits: np.ndarray, here: np.ndarray, step: np.ndarray
-) -> bool:
-    """The smallest step in the metric of M that removes the residual to first order; False if rows are dependent.
-
-    M = U⁻¹ L Lᵀ U⁻¹ with a diagonal U. Rows are L⁻¹ U a, made orthonormal one by one.
-    """
-    n, r = len(step), len(rows)
-    L, unit, Q, w = np.empty((n, n)), np.empty(n), np.empty((r, n)), np.zeros(r)
-    if not _factored(here, mass, limits, L, unit):
-        return False
-    for i in range(r):
-        size, rest = 0.0, 0.0
-        for k in range(n):
-            Q[i, k] = unit[k] * here[slopes + rows[i] * n + k]
-        solve_lower(L, Q[i])
-        for k in range(n):
-            size += Q[i, k] * Q[i, k]
-        size = np.sqrt(size)
-        if not (0.0 < size < np.inf):
-            return False
-        for k in range(n):
-            Q[i, k] /= size
-        w[i] = here[first + rows[i]] / size
-        for _ in range(2):  # Gram–Schmidt, twice because of rounding
-            for j in range(i):
-                along = 0.0
-                for k in range(n):
-                    along += Q[j, k] * Q[i, k]
-                w[i] -= along * w[j]
-                for k in range(n):
-                    Q[i, k] -= along * Q[j, k]
-        for k in range(n):
-            rest += Q[i, k] * Q[i, k]
-        rest = np.sqrt(rest)
-        if not rest > _DEPENDENT:
-            return False
-        w[i] /= rest
-        for k in range(n):
-            Q[i, k] /= rest
-    for k in range(n):
-        step[k] = 0.0
-        for i in range(r):
-            step[k] += w[i] * Q[i, k]
-    solve_lower_transposed(L, step)
-    for k in range(n):
-        step[k] *= unit[k]
-    return True
-
-
-def _factored(here: np.ndarray, mass: int, limits: np.ndarray, L: np.ndarray, unit: np.ndarray) -> bool:
-    """L of U M U = L Lᵀ with a unit diagonal; False if M is singular."""
-    n, heaviest = len(unit), 0.0
-    for i in range(n):
-        heaviest = max(heaviest, here[mass + i * n + i])
-    for i in range(n):
-        own = here[mass + i * n + i]
-        if not own > limits[3] * heaviest:
-            return False
-        unit[i] = 1 / np.sqrt(own)
-    for i in range(n):
-        for j in range(i + 1):
-            L[i, j] = here[mass + i * n + j] * unit[i] * unit[j]
-    return cholesky_in_place(L, limits[2], np.nan)
 
 
 compiled = CompiledLoop(burst)  # the same in machine code

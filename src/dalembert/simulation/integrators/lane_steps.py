@@ -15,15 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.codegen.compiled_loop import CompiledLoop, call, call_many
-from dalembert.simulation.integrators.explicit_steps import (
-    HAIRER,
-    PROJECT,
-    Control,
-    ProjectionData,
-    Scheme,
-    _finite,
-    _projected,
-)
+from dalembert.simulation.integrators.compiled_projection import PROJECT, ProjectionData, project_state
+from dalembert.simulation.integrators.explicit_steps import HAIRER, Control, Scheme, _finite
 
 WAITS, DONE, REPEAT = 0, 1, 2  # outcome of a run
 _MIN_INDEPENDENCE = 1e-3  # of the constraints, relative to its maximum: below it a run is repeated as a single run
@@ -358,10 +351,10 @@ def _sampled(surface: ProjectionData, runs: Runs, lanes: LaneStates, times: np.n
             sample[k] = 0.0
             for j in range(powers.shape[0] - 1, -1, -1):
                 sample[k] = sample[k] * ((t - t0) / h) + powers[j, k * count + b]
-        if surface.mode == PROJECT and not _projected(surface, t, sample):
+        if surface.mode == PROJECT and not project_state(surface, t, sample):
             return False
         lanes.sample[b] += 1
-    return surface.mode != PROJECT or _projected(surface, t1, lanes.row)
+    return surface.mode != PROJECT or project_state(surface, t1, lanes.row)
 
 
 # independence of the constraints
