@@ -1,7 +1,8 @@
 """Recording of a run: conversion of integrated segments to the arrays of a `Trajectory`.
 
-All quantities are evaluated once, at the end of `simulate`, with the compiled functions of the equations; long programs are
-evaluated in NumPy, because compiling them costs more than it saves. In a segment that was integrated in other angles than the
+The quantities are functions of the states, evaluated with the compiled functions of the equations; long programs are evaluated
+in NumPy, because compiling them costs more than it saves. The first run of some equations evaluates all of them, which derives
+and compiles what they need; a later run evaluates a quantity when it is first read, which derives and compiles nothing. In a segment that was integrated in other angles than the
 user's, quantities are evaluated in these angles, which are regular there, and converted to the user's.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,21 +26,21 @@ from dalembert.model.loads.damper import Damper
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
 from dalembert.simulation.observables import Observed, load_forces
 from dalembert.simulation.partition import RunSegment, work_along
-from dalembert.simulation.run_records import BodyMotion, EventRecord, Impulse, Segment, Work, joined_arrays
+from dalembert.simulation.run_records import EventRecord, Impulse, Segment, Work, joined_arrays
 from dalembert.simulation.trajectory_data import MAX_BODIES
 from dalembert.symbolic.algebra_base import Array, vector
 
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
 
+_SHAPE = "recorded with parameters of {} dimensions"  # key in the cache of equations whose functions exist
 _NODES = 49  # interpolation nodes of a step in other variables than the initial ones
 
 
 def columns(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """q, v, t and the constants along a segment."""
-    n, size, t = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.t
-    y, known = part.solution.y, part.constants
-    return y[:n], y[n:size], t, known if known.ndim == 2 else np.repeat(known[:, None], len(t), axis=1)
+    """q, v, t and the constants along a segment, (constants,) or (constants, samples) if they change."""
+    n, size, y = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.y
+    return y[:n], y[n:size], part.solution.t, part.constants
 
 
 def regular_columns(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -50,6 +51,11 @@ def regular_columns(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarra
     kernel, values = part.equations.kernel, known[: len(part.equations.values)]
     q, t = part.equations.workspace.lengths.separated(q, kernel.velocities(np.concatenate([q, v]), t, known), t, values)
     return q, v, t, known
+
+
+def _repeated(values: np.ndarray, count: int) -> np.ndarray:
+    """Values (m,) or (m, count) as (m, count)."""
+    return values if values.ndim == 2 else np.repeat(values[:, None], count, axis=1)
 
 
 def _velocities(part: RunSegment) -> np.ndarray:
@@ -82,10 +88,32 @@ class Recording(FrozenValue):
 
     def trajectory(self, notes: tuple[str, ...] = ()) -> Trajectory:
         """The run as a `Trajectory`, with additional notes."""
+        with np.errstate(all="ignore"):
+            known = {**self._identity, **self._state_fields, **self._ending(notes)}
+            run = Trajectory.deferred(known, {name: partial(self._evaluated, name) for name in self._deferred})
+        if not self._is_compiled:
+            run.evaluate()
+            self._mark_compiled()
+        return run
+
+    def _evaluated(self, name: str) -> Any:
+        """A field of the trajectory that is evaluated from the recorded states."""
         with interpreting_long_programs(), np.errstate(all="ignore"):  # singular states have values that are not finite
-            return Trajectory(
-                **self._identity, **self._motion, **self._balance, **self._constraints, **self._ending(notes)
-            )
+            return self._deferred[name]()
+
+    @property
+    def _is_compiled(self) -> bool:
+        """True if an earlier run of the same equations has evaluated every quantity: all functions exist."""
+        return all(_SHAPE.format(self.values.ndim) in cache for cache in self._caches)
+
+    def _mark_compiled(self) -> None:
+        for cache in self._caches:
+            cache[_SHAPE.format(self.values.ndim)] = True
+
+    @property
+    def _caches(self) -> Sequence[dict[Any, Any]]:
+        """The caches of the equations that evaluate the quantities."""
+        return [each.kernel.cache for each in (self.initial_equations, *(part.equations for part in self.parts))]
 
     @property
     def _identity(self) -> Fields:
@@ -103,45 +131,44 @@ class Recording(FrozenValue):
         }
 
     @property
-    def _motion(self) -> Fields:
-        records_bodies = len(self.equations.model.bodies) <= MAX_BODIES
-        record = records_bodies or not self.equations.loaded_model(self.initial_equations.model).loads
+    def _state_fields(self) -> Fields:
+        """The integrated states, and names."""
+        known = self.equations
         return {
-            **{name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "v")},
-            "velocities_are_rates": self.equations.about.velocities.are_rates,
+            **{name: getattr(self, name) for name in ("t", "q", "v")},
+            "velocities_are_rates": known.about.velocities.are_rates,
             "speed_names": self.speed_names,
             "speed_formulas": self.speed_formulas,
             "inputs": self.inputs,
-            **(self.body_data if records_bodies else {}),
-            "loads": Frozen(self.load_forces) if record else None,
-            "efforts": Frozen(self.drives) if record else None,
-        }
-
-    @property
-    def _balance(self) -> Fields:
-        observed = self.observed
-        names = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")
-        return {
-            **{name: getattr(observed, name) for name in names},
-            "balance": observed.jacobi - sum(self._work_of_elements.values()),
-            "work": self.work,
-            "powers": Frozen(self.powers),
             "ignorable": self.ignorable,
+            "constraint_names": known.constraint_names,
+            "servo": self.servo,
         }
 
-    @property
-    def _constraints(self) -> Fields:
-        violation, names, positions = self.violation
+    @cached_property
+    def _deferred(self) -> dict[str, Callable[[], Any]]:
+        """The fields that are evaluated from the states, each by a function."""
+        named = ("qd", "qdd", "work", "multipliers", "reactions", "ideal_reactions")
+        observed = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")
+        records_bodies = len(self.equations.model.bodies) <= MAX_BODIES
+        with_bodies = records_bodies and bool(self.equations.model.bodies)
+        record = records_bodies or not self.equations.loaded_model(self.initial_equations.model).loads
         return {
-            "constraint_names": self.equations.constraint_names,
-            "servo": self.servo,
-            "multipliers": self.multipliers,
-            "reactions": self.reactions,
-            "ideal_reactions": self.ideal_reactions,
-            "violation": violation,
-            "violation_names": names,
-            "position_rows": positions,
+            **{name: partial(getattr, self, name) for name in named},
+            **{name: partial(self._observed_quantity, name) for name in observed},
+            "balance": lambda: self.observed.jacobi - sum(self._work_of_elements.values()),
+            "powers": lambda: Frozen(self.powers),
+            "violation": lambda: self.violation[0],
+            "violation_names": lambda: self.violation[1],
+            "position_rows": lambda: self.violation[2],
+            "bodies": lambda: body_motion(self._samples) if with_bodies else None,
+            "joints": lambda: self.joints if with_bodies else None,
+            "loads": lambda: Frozen(self.load_forces) if record else None,
+            "efforts": lambda: Frozen(self.drives) if record else None,
         }
+
+    def _observed_quantity(self, name: str) -> np.ndarray:
+        return getattr(self.observed, name)
 
     def _ending(self, notes: tuple[str, ...]) -> Fields:
         solutions = [part.solution for part in self.parts]
@@ -174,7 +201,7 @@ class Recording(FrozenValue):
         if self.conditional_equations is None and not self.equations.model.controllers:
             return self.equations.values
         count = len(self.initial_equations.values)
-        return self._joined_along(lambda part: columns(part)[3][:count])
+        return self._joined_along(lambda part: _repeated(part.constants[:count], len(part.solution.t)))
 
     @property
     def changed_charts(self) -> bool:
@@ -186,8 +213,8 @@ class Recording(FrozenValue):
         return self.initial_equations if part.chart is None else part.equations
 
     def _values_along(self, part: RunSegment) -> np.ndarray:
-        """The values of the parameters along a segment, (parameters, samples)."""
-        return columns(part)[3][: len(self.initial_equations.values)]
+        """The values of the parameters along a segment, (parameters,) or (parameters, samples)."""
+        return part.constants[: len(self.initial_equations.values)]
 
     def _joined_along(self, values: Callable[[RunSegment], np.ndarray]) -> np.ndarray:
         return joined_arrays([values(part) for part in self.parts])
@@ -301,7 +328,7 @@ class Recording(FrozenValue):
     @property
     def speed_formulas(self) -> tuple[str, ...]:
         """The speeds as formulas of the velocities."""
-        return tuple(map(str, self.equations.workspace.facts.speeds))
+        return self.equations.workspace.facts.speed_formulas
 
     @property
     def ignorable(self) -> tuple[int, ...]:
@@ -430,13 +457,6 @@ class Recording(FrozenValue):
             return joined_arrays(self._multipliers)
         _, _, A, _ = self.initial_equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.values)
         return smallest_multipliers(self.equations.workspace.facts, A, self._user_forces(self._ideal_parts))
-
-    @cached_property
-    def body_data(self) -> dict[str, BodyMotion | JointForces | None]:
-        """The motions of bodies and the joint reactions; empty without bodies."""
-        if not self.equations.model.bodies:
-            return {}
-        return {"bodies": body_motion(self._samples), "joints": self.joints}
 
     @property
     def _samples(self) -> list[RunSamples]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class TreeEquations(Equations):
     @cached_property
     def rates(self) -> Rates:
         """ẏ of states y = (q, s, work), compiled."""
-        return Rates(calls_of(self.model.with_parameters(self.changes), self.engine, self.execution), self.friction)
+        return rates_of(self.model.with_parameters(self.changes), self.engine, self.execution, self.friction)
 
     @property
     def plan(self) -> TreePlan:
@@ -213,6 +213,11 @@ class Rates:
     def _powers(self) -> CompiledFunction:
         return function_of(task_program(self.plan, "powers", friction=self.friction), self.calls.engine)
 
+    @cached_property
+    def cache(self) -> dict[object, Any]:
+        """A cache of quantities that other modules derive from these rates."""
+        return {}
+
     @property
     def machine(self) -> CompiledRates | None:
         """The rates in machine code; None unless they are compiled loops."""
@@ -255,6 +260,12 @@ class Rates:
         return np.concatenate([scales.positions, speeds, work])
 
 
+@lru_cache(maxsize=64)
+def rates_of(model: Description, engine: str, execution: str | None, friction: bool) -> Rates:
+    """The rates of a tree, shared by all equations of the same model."""
+    return Rates(calls_of(model, engine, execution), friction)
+
+
 @dataclass(frozen=True, repr=False)
 class TreeRecording(Recording):
     """Recording of the motion of a tree: `v` are its speeds, which equal q̇ except for quaternions.
@@ -272,6 +283,10 @@ class TreeRecording(Recording):
     @property
     def _plan(self) -> TreePlan:
         return self.equations.plan
+
+    @property
+    def _caches(self) -> list[dict[Any, Any]]:
+        return [self.equations.rates.cache]
 
     @property
     def _states(self) -> np.ndarray:

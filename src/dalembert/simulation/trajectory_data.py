@@ -1,13 +1,15 @@
 """A simulated motion as data: named arrays over the samples; reading them does not derive or compile anything.
 
-Coordinates are on the first axis, samples on the last. `simulate` records everything here, except for models with more than
+Coordinates are on the first axis, samples on the last. Quantities other than the states may be evaluated from these when they
+are first read, with functions that exist. `simulate` records everything here, except for models with more than
 `MAX_BODIES` bodies: motions of bodies, forces of loads and efforts of drives are then added by `Equations.evaluate(run)`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -41,6 +43,10 @@ MOTIONS = (
 TRANSMITTED = ("force", "moment")  # of the joint between a body and its parent, or of a loop joint
 Arrays = Frozen[str, np.ndarray]
 T = TypeVar("T")
+
+
+def _nothing() -> None:
+    """The default of quantities that are not recorded; a class attribute would hide deferred fields."""
 
 
 @documented_class
@@ -94,10 +100,32 @@ class TrajectoryData(FrozenValue):
     segments: tuple[Segment, ...] = ()
     dense: tuple[Piece | Interpolant, ...] = field(default=())  # the states (q, v, ...) between the samples
     by_recursion: bool = False  # a tree that was integrated by recursion
-    bodies: BodyMotion | None = None
-    joints: JointForces | None = None  # in world axes
-    loads: Arrays | None = None
-    efforts: Arrays | None = None  # of drives
+    bodies: BodyMotion | None = field(default_factory=_nothing)
+    joints: JointForces | None = field(default_factory=_nothing)  # in world axes
+    loads: Arrays | None = field(default_factory=_nothing)
+    efforts: Arrays | None = field(default_factory=_nothing)  # of drives
+
+    @classmethod
+    def deferred(cls, known: Mapping[str, Any], functions: Mapping[str, Callable[[], Any]]) -> Self:
+        """A run with known fields; each of the others is evaluated by its function when it is first read."""
+        run = cls.__new__(cls)
+        vars(run).update(known, _functions=functions)
+        return run
+
+    def evaluate(self) -> None:
+        """Evaluate all fields."""
+        for each in fields(self):
+            getattr(self, each.name)
+        vars(self).pop("_functions", None)
+
+    if not TYPE_CHECKING:  # otherwise every name would be an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            functions = vars(self).get("_functions", {})
+            if name not in functions:
+                raise AttributeError(f"a run has no attribute '{name}'.")
+            value = vars(self)[name] = functions[name]()
+            return value
 
     @property
     def events(self) -> tuple[EventRecord, ...]:
