@@ -25,7 +25,7 @@ from llvmlite import ir
 from dalembert.codegen.compiled_loop import REPLACEMENTS, call
 from dalembert.codegen.llvm._array_expressions import ARRAY_WRITERS, ArrayExpressions, sizes_of
 from dalembert.codegen.llvm._loop_expressions import WRITERS, call_program
-from dalembert.codegen.llvm._machine_code import load_functions
+from dalembert.codegen.llvm._machine_code import SCALAR, load_functions
 from dalembert.codegen.llvm._value_types import (
     ARENA,
     BOOL,
@@ -60,7 +60,7 @@ def c_functions(functions: Mapping[Callable[..., None], Sequence[object]]) -> li
     module = LoopModule(call)
     for python_function, known in functions.items():
         module.c_entry(python_function, known)
-    return load_functions(str(module.module), *(function.__name__ for function in functions), optimize=True)
+    return load_functions(str(module.module), *(function.__name__ for function in functions), passes=SCALAR)
 
 
 class LoopModule:
