@@ -158,13 +158,11 @@ class _Code:
     """The machine code of a loop for one combination of argument types."""
 
     def __init__(self, loop: LoopFunction, kinds: tuple[Kind, ...], vectorize: bool) -> None:
-        from dalembert.codegen.llvm._machine_code import FULL, SCALAR, load_functions
+        from dalembert.codegen.llvm._machine_code import FULL, SCALAR
         from dalembert.codegen.llvm._value_types import codes_of, to_python
-        from dalembert.codegen.llvm.loop_statements import ENTRY, LoopModule
+        from dalembert.codegen.llvm.loop_statements import load_loop
 
-        module = LoopModule(call)
-        result = module.entry(loop, kinds)
-        (address,) = load_functions(str(module.module), ENTRY, passes=FULL if vectorize else SCALAR)
+        address, result = load_loop(loop, kinds, FULL if vectorize else SCALAR)
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(address)
         self._packer = struct.Struct("=" + "".join(map(codes_of, kinds)))
         self._result, self._found = result, struct.Struct("=" + codes_of(result))

@@ -96,12 +96,21 @@ def load_functions(source: str, *names: str, passes: Sequence[str] = ()) -> list
 
     Handwritten modules are not optimized; `SCALAR` and `FULL` are the passes for compiled loops.
     """
-    key = "\n".join([llvmlite.__version__, *_processor(), *passes, source])
-    digest = hashlib.sha256(key.encode()).hexdigest()
+    return load_code(digest_of(source, passes), lambda: source, *names, passes=passes)
+
+
+def digest_of(content: str, passes: Sequence[str]) -> str:
+    """The key of machine code on this machine, by the content that determines it."""
+    key = "\n".join([llvmlite.__version__, *_processor(), *passes, content])
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def load_code(digest: str, source: Callable[[], str], *names: str, passes: Sequence[str]) -> list[int]:
+    """The same; `source` is called if the code is not in the disk cache."""
     with _COMPILING:
         code = read_entry(digest, CODE)
         if code is None:
-            write_entry(digest, CODE, code := _compiled(source, passes))
+            write_entry(digest, CODE, code := _compiled(source(), passes))
         engine = _in_memory(code)
         _LOADED.append(engine)
     return [engine.get_function_address(name) for name in names]
