@@ -21,8 +21,7 @@ from dalembert.model.loads.joint_friction import JointFriction
 from dalembert.model.profiles import Profile
 from dalembert.model.python_laws import State
 from dalembert.symbolic.algebra_base import Scalar, choose, vector
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, SymbolKind
+from dalembert.symbolic.symbols import TIME, Lowering, SymbolKind
 
 Target = float | Profile | Callable[[float], float | tuple[float, float, float]]
 _RANK = 1e-9  # relative: Λ excludes directions in which the point cannot move

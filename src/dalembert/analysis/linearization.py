@@ -14,9 +14,8 @@ import numpy.typing as npt
 from dalembert.analysis.linear._spectrum import VibrationMode, finite_eigenvalues, modes_of, second_order, spectrum_of
 from dalembert.arguments import as_finite_array, documented_class, is_integer, validate_arguments
 from dalembert.errors import EngineError, InputError, short_repr
-from dalembert.mechanics import random_states
-from dalembert.mechanics.constraint_levels import levels
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import levels, with_contacts
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Description
 from dalembert.model.immutable import FrozenValue
@@ -588,6 +587,6 @@ def _projected(model: Description, q: np.ndarray, t: float) -> np.ndarray:
     known = levels(written)
     if not known.n_holonomic:
         return q
-    onto = random_states.Projector(written, known, random_states.scales_of(written), None)
+    onto = state_batch.Projector(written, known, state_batch.scales_of(written), None)
     found = onto.level(States(q, np.zeros_like(q), np.full(q.shape[1], t)), position=True)
     return np.where(found.converged, found.x.T, q)

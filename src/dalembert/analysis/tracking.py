@@ -15,9 +15,9 @@ import numpy as np
 from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.model.description import Elements
-from dalembert.model.formulas import TimeLaw
 from dalembert.model.model import Model
 from dalembert.model.profiles import Profile
+from dalembert.model.values import TimeLaw
 from dalembert.recursive.tree_dynamics import inverse_dynamics
 from dalembert.symbolic.symbols import coordinate
 

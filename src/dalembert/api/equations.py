@@ -25,7 +25,7 @@ from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, ActionVariation, Path, path_quantities, varied_path_quantities
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.joint_reactions import JointForces
-from dalembert.model.initial_state import start_state
+from dalembert.model.evaluation import start_state
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.main_loop import RunOptions

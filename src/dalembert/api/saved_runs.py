@@ -19,7 +19,7 @@ from dalembert.errors import DalembertError, InputError
 from dalembert.io.files import checksum_fault
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.mechanics.joint_reactions import JointForces, JointReaction
 from dalembert.model.immutable import Frozen
 from dalembert.model.values import WORLD

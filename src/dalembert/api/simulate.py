@@ -17,7 +17,7 @@ from dalembert.arguments import is_real
 from dalembert.codegen.function import interpreting_long_programs
 from dalembert.errors import InputError, NotApplicableError, short_repr
 from dalembert.formalisms.shared.about import About
-from dalembert.model.initial_state import Start
+from dalembert.model.evaluation import Start
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import RunOptions, Segments, integrate_segments

@@ -20,9 +20,9 @@ from dalembert.arguments import is_integer, validate_arguments
 from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.codegen.function import CompiledFunction, function_of
 from dalembert.errors import InputError, short_repr
-from dalembert.mechanics.singular_inertia import reciprocal_condition
+from dalembert.mechanics.facts import reciprocal_condition
 from dalembert.model.description import Description, Elements, validated_parameters
-from dalembert.model.initial_state import start_state
+from dalembert.model.evaluation import start_state
 from dalembert.model.integrator_names import AUTO, require_method
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.execution import MANY, choose_execution

@@ -22,7 +22,7 @@ from dalembert.io.code.languages import TARGETS
 from dalembert.io.files import write_text
 from dalembert.io.toml_writer import to_toml
 from dalembert.io.urdf.urdf_writer import to_urdf
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
 from dalembert.model.evaluation import value

@@ -20,8 +20,7 @@ from dalembert.model.reference_model import Derivatives, ReferenceFrame, rotatio
 from dalembert.model.values import WORLD, Matrix3, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.symbolic.floats import FLOATS, SERIES, TruncatedSeries, series
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, Formula, rate
+from dalembert.symbolic.symbols import TIME, Formula, Lowering, rate
 
 _STEP = 1e-30
 _AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}

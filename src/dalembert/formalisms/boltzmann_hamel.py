@@ -31,8 +31,7 @@ from dalembert.formalisms.shared.common_quantities import (
 )
 from dalembert.formalisms.shared.linear_form import in_speeds
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import generalized_forces
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.energies import generalized_forces, kinetic, potential
 from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array

@@ -30,7 +30,7 @@ from dalembert.formalisms.shared.common_quantities import (
 from dalembert.formalisms.shared.linear_form import AccelerationRows, Solver, constrained, in_velocities
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.formalisms.shared.solvers import define_inverse, inverse_mass, solve_in_constraint_space
-from dalembert.mechanics.applied_forces import applied_forces
+from dalembert.mechanics.energies import applied_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros
 from dalembert.symbolic.rotations import skew

@@ -48,7 +48,7 @@ from dalembert.formalisms.shared.phase_space import (
 )
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.formalisms.shared.solvers import inverse
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces, working_forces
+from dalembert.mechanics.energies import generalized_forces, non_ideal_forces, working_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, scaled, stack, vector, zeros
 from dalembert.symbolic.elimination import PivotOrder

@@ -23,7 +23,7 @@ from dalembert.formalisms.shared.common_quantities import define_bodies, multipl
 from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearForm, LinearSystem, VelocityMap
 from dalembert.formalisms.shared.phase_space import CanonicalQuantities, canonical_of, define_hamiltonian
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
+from dalembert.mechanics.energies import generalized_forces, non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import identity, zeros
 from dalembert.symbolic.elimination import ldl_solve

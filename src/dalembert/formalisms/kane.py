@@ -23,8 +23,8 @@ from dalembert.formalisms.shared.common_quantities import (
 )
 from dalembert.formalisms.shared.linear_form import in_speeds
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import active_forces
-from dalembert.mechanics.resolved_velocities import velocities
+from dalembert.mechanics.energies import active_forces
+from dalembert.mechanics.motion import velocities
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros
 from dalembert.symbolic.rotations import cross

@@ -22,7 +22,7 @@ from dalembert.formalisms.shared.common_quantities import (
 )
 from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearSystem, in_velocities
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import stack, zeros
 

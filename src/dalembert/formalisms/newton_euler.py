@@ -41,7 +41,7 @@ from dalembert.formalisms.shared.linear_form import (
 )
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.formalisms.shared.solvers import solve_body_by_body
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, stack, zeros
 from dalembert.symbolic.elimination import ldl_solve

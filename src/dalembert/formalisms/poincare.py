@@ -34,8 +34,7 @@ from dalembert.formalisms.shared.linear_form import (
 )
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.formalisms.shared.solvers import scaled_rows, solve_poincare
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.energies import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array
 

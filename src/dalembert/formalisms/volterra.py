@@ -27,8 +27,7 @@ from dalembert.formalisms.shared.common_quantities import (
 )
 from dalembert.formalisms.shared.linear_form import in_speeds
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import active_forces
-from dalembert.mechanics.energies import kinetic
+from dalembert.mechanics.energies import active_forces, kinetic
 from dalembert.mechanics.system import System
 
 ABOUT = About(

@@ -35,8 +35,7 @@ from dalembert.formalisms.shared.common_quantities import (
 )
 from dalembert.formalisms.shared.linear_form import Constants, in_speeds
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import active_forces
-from dalembert.mechanics.energies import kinetic
+from dalembert.mechanics.energies import active_forces, kinetic
 from dalembert.mechanics.generalized_speeds import Speeds, invert
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity

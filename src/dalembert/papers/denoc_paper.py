@@ -21,7 +21,7 @@ from dalembert.papers.mechanism import derivative, evaluate_motion, pose_bodies,
 from dalembert.papers.printed_values import ClaimResult, Computed, Picture, Recipe, keyed_rows, printed
 from dalembert.papers.table_cells import Cell, Entry
 from dalembert.symbolic.algebra_base import vector
-from dalembert.symbolic.frames import Pose
+from dalembert.symbolic.rotations import Pose
 from dalembert.symbolic.symengine_algebra import SYMBOLIC
 
 SERIAL = ("stanford-arm", "kuka-kr5")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.errors import SimulationError
-from dalembert.mechanics.singular_inertia import reciprocal_condition
+from dalembert.mechanics.facts import reciprocal_condition
 from dalembert.simulation.integrators.base import Burst, Method, Step, StepMonitor, describe
 from dalembert.simulation.integrators.interpolant import hermite
 from dalembert.simulation.step_monitors import StateMechanics

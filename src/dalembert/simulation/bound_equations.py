@@ -14,8 +14,7 @@ from dalembert.arguments import as_finite_array, documented_class, validate_argu
 from dalembert.errors import InputError, SingularError
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.mechanics.facts import PartitionChoice
-from dalembert.mechanics.singular_inertia import singular_coordinates
+from dalembert.mechanics.facts import PartitionChoice, singular_coordinates
 from dalembert.model.description import Description, Elements, validated_parameters
 from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.simulation.derivation import Derivation

@@ -22,7 +22,7 @@ from dalembert.arguments import as_finite_array
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.description import Description
 from dalembert.model.discontinuities import MAX_FROZEN_POINTS, time_kinks
-from dalembert.model.initial_state import Start, start_state
+from dalembert.model.evaluation import Start, start_state
 from dalembert.model.integrator_names import AUTO, require_method
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation import constraint_manifold

@@ -18,10 +18,9 @@ import numpy as np
 from dalembert.codegen.function import CompiledFunction
 from dalembert.errors import SimulationError
 from dalembert.formalisms.shared.about import Velocities
-from dalembert.mechanics.facts import PartitionChoice
+from dalembert.mechanics.facts import PartitionChoice, reciprocal_condition
 from dalembert.mechanics.generalized_speeds import best_coordinates, best_speeds, completeness, speed_map, speed_rows
 from dalembert.mechanics.rank import best_rows, singular_value
-from dalembert.mechanics.singular_inertia import reciprocal_condition
 from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.simulation._chart_maps import Chart, Sequences, joined_charts
 from dalembert.simulation.chart_changes import SINGULAR, Charts

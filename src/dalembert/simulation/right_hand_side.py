@@ -16,7 +16,7 @@ from dalembert.codegen.program import Program, program_of
 from dalembert.codegen.program_derivatives import DirectionalDerivatives
 from dalembert.formalisms.shared.common_quantities import powers_into
 from dalembert.formalisms.shared.linear_form import LinearForm, Multipliers, fused
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.simulation._assembled import AssembledForm, Wanted, parts_of
 from dalembert.simulation._phase_constraints import MomentumConstraints

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.errors import suggest_name
 from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.model.values import WORLD
-from dalembert.symbolic.frames import PointMotion, Pose
+from dalembert.symbolic.rotations import PointMotion, Pose
 from dalembert.tables import Table, Tabular, format_cell
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.codegen import heyoka_backend
-from dalembert.mechanics.singular_inertia import may_become_singular
+from dalembert.mechanics.facts import may_become_singular
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation._branch_points import BranchPoints
 from dalembert.simulation._control_laws import Sampling

@@ -20,8 +20,8 @@ from dalembert.model.values import WORLD
 from dalembert.simulation import observables
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
 from dalembert.simulation.run_records import BodyMotion, EventRecord, Impulse, Segment, Work
-from dalembert.symbolic import frames as relative
-from dalembert.symbolic.frames import PointMotion, Pose
+from dalembert.symbolic import rotations as relative
+from dalembert.symbolic.rotations import PointMotion, Pose
 
 if TYPE_CHECKING:
     import numpy.typing as npt

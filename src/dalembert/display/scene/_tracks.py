@@ -24,8 +24,7 @@ from dalembert.model.contacts.point_on_surface import OnSurfaces, PointOnCurve
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, to_numeric
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, Formula, coordinate
+from dalembert.symbolic.symbols import TIME, Formula, Lowering, coordinate
 
 _STEP, _MARGIN = 0.012, 0.35  # of the travel of a point: step along a curve, and length drawn beyond it
 _MAX_POINTS = 2000  # of a curve in each direction

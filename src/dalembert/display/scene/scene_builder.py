@@ -33,7 +33,7 @@ from dalembert.display.scene.scene_values import (
 from dalembert.display.units import Units
 from dalembert.errors import InputError
 from dalembert.mechanics import assembly
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.mechanics.motion import values
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.contacts.distance import Distance
@@ -44,7 +44,7 @@ from dalembert.model.loads.base import Between
 from dalembert.model.scales import rotational_coordinates, scales_of
 from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Lowering
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory_data import TrajectoryData

@@ -19,7 +19,7 @@ from dalembert.display.scene.scene_values import FORMAT
 from dalembert.errors import InputError
 from dalembert.formalisms import catalog
 from dalembert.model.description import Description
-from dalembert.model.initial_state import Start
+from dalembert.model.evaluation import Start
 from dalembert.model.integrator_names import METHODS
 from dalembert.model.values import WORLD
 from dalembert.studio.folder import Folder

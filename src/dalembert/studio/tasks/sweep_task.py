@@ -14,7 +14,7 @@ from dalembert.display.plots.plot import sweep_panels
 from dalembert.errors import InputError
 from dalembert.formalisms import catalog
 from dalembert.model.description import Elements
-from dalembert.model.initial_state import start_state
+from dalembert.model.evaluation import start_state
 from dalembert.model.integrator_names import METHODS
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
