@@ -52,6 +52,7 @@ _PUBLIC = {
         "velocity",
     ),
     "api.load": ("assemble_model", "assemble_state", "branches", "load"),
+    "api.trajectory": ("Trajectory", "load_run"),
     "display.plots.plot": ("plot_sweep",),
     "errors": (
         "CacheWarning",
@@ -78,8 +79,6 @@ _PUBLIC = {
     "papers": ("paper",),
     "papers.printed_values": ("Paper",),
     "recursive.tree_dynamics": ("speed_names",),
-    "api.saved_runs": ("load_run",),
-    "api.trajectory": ("Trajectory",),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 __all__ = sorted([*_MODULE_OF, "gallery"])  # pyright: ignore[reportUnsupportedDunderAll]

@@ -59,8 +59,8 @@ from dalembert.api.load import assemble_model as assemble_model
 from dalembert.api.load import assemble_state as assemble_state
 from dalembert.api.load import branches as branches
 from dalembert.api.load import load as load
-from dalembert.api.saved_runs import load_run as load_run
 from dalembert.api.trajectory import Trajectory as Trajectory
+from dalembert.api.trajectory import load_run as load_run
 from dalembert.display.plots.plot import plot_sweep as plot_sweep
 from dalembert.errors import CacheWarning as CacheWarning
 from dalembert.errors import DalembertError as DalembertError

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.api.equations import Equations
 from dalembert.mechanics import state_batch
 from dalembert.model.model import Model
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 
 FREEDOMS = {"revolute": 1, "prismatic": 1, "universal": 2, "ball": 3}
 Transform = tuple[np.ndarray, np.ndarray]  # rotation and position

@@ -15,7 +15,7 @@ from dalembert.api.equations import Equations
 from dalembert.evidence._integrated_programs import batch_of, integrated_rates
 from dalembert.formalisms import catalog
 from dalembert.mechanics import state_batch
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 
 STATES, SEEDS = 3, (1, 2)

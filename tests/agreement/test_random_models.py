@@ -14,7 +14,7 @@ from dalembert.api.equations import Equations
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.formalisms import catalog
 from dalembert.mechanics import state_batch
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 
 CHUNKS = 10  # distributed over the processes of a parallel run

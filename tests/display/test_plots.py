@@ -37,11 +37,11 @@ from dalembert.display.plots.panels import (
 from dalembert.display.plots.plot import figures_of
 from dalembert.errors import ComputationError, InputError
 from dalembert.formalisms import catalog
-from dalembert.formalisms.shared.about import group_by_lineage
+from dalembert.formalisms.shared.quantities import group_by_lineage
 from dalembert.io import gallery
 from dalembert.model.description import Description
 from dalembert.model.model import Model
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 
 

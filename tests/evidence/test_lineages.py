@@ -11,7 +11,7 @@ from dalembert import recursive
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, count_independent_lineages
 from dalembert.formalisms import catalog
 from dalembert.formalisms.shared import common_quantities, phase_space
-from dalembert.formalisms.shared.about import FACTS, Lineage, group_by_lineage
+from dalembert.formalisms.shared.quantities import FACTS, Lineage, group_by_lineage
 from dalembert.mechanics import state_batch
 from dalembert.mechanics.energies import active_forces, applied_forces, kinetic, potential
 from dalembert.mechanics.motion import Motion

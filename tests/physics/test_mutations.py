@@ -42,7 +42,7 @@ from dalembert.model.loads.base import Load
 from dalembert.model.model import Model
 from dalembert.recursive._transforms import times
 from dalembert.recursive.link_states import MotionAxis
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.right_hand_side import RightHandSide
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic import rotations

@@ -8,7 +8,7 @@ from closed_references import PinocchioReference, drake_reference
 from dalembert.api.equations import Equations
 from dalembert.formalisms import catalog
 from dalembert.mechanics import state_batch
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 
 STATES, TOLERANCE = 3, 1e-8

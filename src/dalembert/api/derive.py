@@ -22,7 +22,7 @@ from dalembert.mechanics.facts import PartitionChoice
 from dalembert.model.description import Elements
 from dalembert.recursive.execution import MANY, choose_execution
 from dalembert.recursive.plan import plan_of
-from dalembert.simulation.derivation import Derivation, derivation_of
+from dalembert.simulation.bound_equations import Derivation, derivation_of
 from dalembert.simulation.workspace import Setup, setup
 from dalembert.symbolic.floats import FLOATS
 

@@ -18,7 +18,7 @@ from dalembert.evidence.agreement import Agreement
 from dalembert.evidence.comparison import Comparison
 from dalembert.evidence.proof import ACCEPTED_STATUSES, ProofResult
 from dalembert.formalisms.catalog import applicable
-from dalembert.formalisms.shared.about import group_by_lineage
+from dalembert.formalisms.shared.quantities import group_by_lineage
 from dalembert.model.description import Elements
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.tables import format_cell

@@ -172,7 +172,7 @@ def failure(error: BaseException, *, as_json: bool) -> None:
 
 def warn(notes: Iterable[str], of: str = "") -> None:
     """Print warnings on stderr for failed checks of a run; `of` names the run if there are several."""
-    from dalembert.api.run_checks import CHECK
+    from dalembert.api.simulate import CHECK
 
     which = f"{of}: " if of else ""
     for note in notes:

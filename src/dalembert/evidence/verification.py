@@ -45,7 +45,7 @@ from dalembert.model.description import Elements
 from dalembert.model.loads.contact_base import Unilateral
 from dalembert.model.python_laws import DEFAULT_INPUT, Controller
 from dalembert.recursive import tree_dynamics
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 
 _RIGHT_HAND_SIDE = "integrated right-hand side"

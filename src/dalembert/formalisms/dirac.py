@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     CONSTRAINTS,
     PRESCRIBED_MOTION,
@@ -46,7 +45,7 @@ from dalembert.formalisms.shared.phase_space import (
     canonical_surface,
     define_hamiltonian,
 )
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.formalisms.shared.solvers import inverse
 from dalembert.mechanics.energies import generalized_forces, non_ideal_forces, working_forces
 from dalembert.mechanics.system import System

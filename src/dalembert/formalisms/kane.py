@@ -12,7 +12,6 @@ Source: papers/volterra (4)–(6), (9) and refs. [13, 14]; Σ partial velocity �
 
 from __future__ import annotations
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     along_speeds,
     define_bodies,
@@ -22,7 +21,7 @@ from dalembert.formalisms.shared.common_quantities import (
     vanishing,
 )
 from dalembert.formalisms.shared.linear_form import in_speeds
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.mechanics.energies import active_forces
 from dalembert.mechanics.motion import velocities
 from dalembert.mechanics.system import System

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import define_bodies, quasi_velocities, rates
 from dalembert.formalisms.shared.linear_form import (
     AccelerationRows,
@@ -32,7 +31,7 @@ from dalembert.formalisms.shared.linear_form import (
     Solver,
     VelocityMap,
 )
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.formalisms.shared.solvers import scaled_rows, solve_poincare
 from dalembert.mechanics.energies import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.mechanics.system import System

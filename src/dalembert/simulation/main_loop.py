@@ -34,8 +34,8 @@ from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import INTEGRATORS, find
 from dalembert.simulation.mode_changes import mode_manager_of
 from dalembert.simulation.partition import Partition, RunSegment
-from dalembert.simulation.run_records import EventRecord, Impulse
 from dalembert.simulation.segment_problem import SegmentProblems, has_series
+from dalembert.simulation.trajectory_data import EventRecord, Impulse
 
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations

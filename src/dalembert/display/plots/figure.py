@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from dalembert.formalisms import catalog
-from dalembert.formalisms.shared.about import Lineage, group_by_lineage
+from dalembert.formalisms.shared.quantities import Lineage, group_by_lineage
 
 if TYPE_CHECKING:
     from matplotlib.typing import LineStyleType
