@@ -8,6 +8,8 @@ from dalembert.analysis.controllers import PD as PD
 from dalembert.analysis.controllers import PID as PID
 from dalembert.analysis.controllers import ComputedTorque as ComputedTorque
 from dalembert.analysis.controllers import OperationalSpace as OperationalSpace
+from dalembert.analysis.controllers import computed_torque as computed_torque
+from dalembert.analysis.controllers import feedforward as feedforward
 from dalembert.analysis.dh_table import dh_frames as dh_frames
 from dalembert.analysis.dh_table import dh_table as dh_table
 from dalembert.analysis.energy_ellipsoid import ellipsoid as ellipsoid
@@ -30,11 +32,9 @@ from dalembert.analysis.root_locus import root_locus as root_locus
 from dalembert.analysis.sensitivity import Sensitivity as Sensitivity
 from dalembert.analysis.sensitivity import sensitivity as sensitivity
 from dalembert.analysis.subsystems import subsystem_dynamics as subsystem_dynamics
-from dalembert.analysis.sweeps.sweep import sweep as sweep
-from dalembert.analysis.sweeps.sweep_result import sweep_summary as sweep_summary
+from dalembert.analysis.sweep import sweep as sweep
+from dalembert.analysis.sweep import sweep_summary as sweep_summary
 from dalembert.analysis.task_kinematics import Target as Target
-from dalembert.analysis.tracking import computed_torque as computed_torque
-from dalembert.analysis.tracking import feedforward as feedforward
 from dalembert.api.animate import animate as animate
 from dalembert.api.derive import derive as derive
 from dalembert.api.derive import simulate as simulate

@@ -18,8 +18,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.evidence._numeric_differentiation import MovingModel, move_model
-from dalembert.evidence._principle import joint_work, non_ideal_work, second_moments
+from dalembert.evidence._principle import MovingModel, joint_work, move_model, non_ideal_work, second_moments
 from dalembert.mechanics import state_batch
 from dalembert.mechanics.joint_reactions import JointReaction
 from dalembert.mechanics.state_batch import States

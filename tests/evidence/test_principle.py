@@ -8,7 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert.cli.entry_point import main
 from dalembert.evidence import _principle
-from dalembert.evidence._numeric_differentiation import body_poses, move_model
+from dalembert.evidence._principle import body_poses, move_model
 from dalembert.mechanics import state_batch
 from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.mechanics.motion import move

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.evidence._numeric_differentiation import move_model
-from dalembert.evidence._principle import reference_work
+from dalembert.evidence._principle import move_model, reference_work
 from dalembert.mechanics.energies import applied_forces, generalized_forces, potential
 from dalembert.mechanics.motion import move
 from dalembert.mechanics.state_batch import States

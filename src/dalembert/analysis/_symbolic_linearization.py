@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import symengine as se
 
-from dalembert.analysis.linear._residuals import ROWS, multipliers, residual_rows
+from dalembert.analysis._residuals import ROWS, multipliers, residual_rows
 from dalembert.display.math.symbol_names import for_latex
 from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics.system import System

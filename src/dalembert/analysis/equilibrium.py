@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis._equilibrium_search import Search, Stability, Unknowns, by_hessian, by_spectrum
-from dalembert.analysis.linear._residuals import OperatingPoint, Residuals, residuals_of, solved_at
+from dalembert.analysis._residuals import OperatingPoint, Residuals, residuals_of, solved_at
 from dalembert.analysis.linearize import At, read_state
 from dalembert.api.load import accepts_source
 from dalembert.arguments import documented_class, is_integer, is_str_sequence

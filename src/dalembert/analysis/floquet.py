@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.linear._residuals import (
+from dalembert.analysis._residuals import (
     ReducedSystem,
     Residuals,
     SolvedState,

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dalembert.analysis.linear._residuals import (
+from dalembert.analysis._residuals import (
     DifferentiatedResiduals,
     Partials,
     ReducedSystem,

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.analysis.equilibrium import EquilibriumSearch, SearchRequest
-from dalembert.analysis.linear._spectrum import matched
-from dalembert.analysis.linearization import Linearization
+from dalembert.analysis.linearization import Linearization, matched
 from dalembert.analysis.linearize import At, linear_at, read_state
 from dalembert.api.load import accepts_source
 from dalembert.arguments import as_finite_array, documented_class
@@ -81,7 +80,7 @@ class Locus(FrozenValue, Tabular):
         Plot
             The figure.
         """
-        from dalembert.display.plots import spectra as plot_spectra
+        from dalembert.display.plots import plot as plot_spectra
 
         across = plot_spectra.worded_value(self.model, self.name)
         return plot_spectra.locus(self.eigenvalues, self.values, across, self.model.name, path)
@@ -99,7 +98,7 @@ class Locus(FrozenValue, Tabular):
         Plot
             The figure.
         """
-        from dalembert.display.plots import spectra as plot_spectra
+        from dalembert.display.plots import plot as plot_spectra
 
         across = plot_spectra.worded_value(self.model, self.name)
         return plot_spectra.campbell(self.eigenvalues, self.values, across, self.model.name, orders, path)

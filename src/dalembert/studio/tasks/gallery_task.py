@@ -13,8 +13,7 @@ import numpy as np
 from dalembert.api import load
 from dalembert.codegen import disk_cache
 from dalembert.display.scene.scene_builder import scene_of
-from dalembert.display.video import Video
-from dalembert.display.webpage import markdown
+from dalembert.display.video import Video, markdown
 from dalembert.errors import InputError
 from dalembert.io import gallery
 from dalembert.io.toml_writer import to_toml

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import dalembert as dl
-from dalembert.analysis.tracking import joint_of
+from dalembert.analysis.controllers import joint_of
 from dalembert.api.trajectory import Trajectory
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.scene.scene_values import Forms

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import dalembert as dl
-from dalembert.analysis.sweeps import sweep_result, worker_pool
-from dalembert.analysis.sweeps.sweep_spec import REDUCTIONS, SAMPLES
+from dalembert.analysis import sweep as sweeps
+from dalembert.analysis import worker_pool
+from dalembert.analysis.sweep_spec import REDUCTIONS, SAMPLES
 from dalembert.display.plots.plot import sweep_panels
 from dalembert.errors import InputError
 from dalembert.formalisms import catalog
@@ -61,7 +62,7 @@ def sweep(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
             executor=client,
             progress=lambda fraction: progress(fraction),
         )
-    path = sweep_result.save(found, folder.free(f"{model.name}-sweep", suffix))
+    path = sweeps.save(found, folder.free(f"{model.name}-sweep", suffix))
     files = [path.name]
     if payload.boolean("picture", False) and found.attrs["failed"] < found.attrs["runs"]:
         picture = folder.free(f"{model.name}-sweep", ".svg")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.sweeps._sweep_lanes import Starts, keeps_structure, run_lanes
-from dalembert.analysis.sweeps.sweep_spec import Observer, SweepSpec
+from dalembert.analysis._sweep_lanes import Starts, keeps_structure, run_lanes
+from dalembert.analysis.sweep_spec import Observer, SweepSpec
 from dalembert.api.equations import Equations
 from dalembert.api.recording import Recording
 from dalembert.api.trajectory import Trajectory
