@@ -18,8 +18,6 @@ from dalembert.analysis.equilibrium import Equilibrium as Equilibrium
 from dalembert.analysis.equilibrium import equilibrium as equilibrium
 from dalembert.analysis.fit import Fit as Fit
 from dalembert.analysis.fit import fit as fit
-from dalembert.analysis.floquet import Floquet as Floquet
-from dalembert.analysis.floquet import floquet as floquet
 from dalembert.analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from dalembert.analysis.linearization import Linearization as Linearization
 from dalembert.analysis.linearization import Modes as Modes
@@ -27,10 +25,12 @@ from dalembert.analysis.linearize import linearize as linearize
 from dalembert.analysis.loop_cut import recut as recut
 from dalembert.analysis.model_summary import mobility as mobility
 from dalembert.analysis.regressor import regressor as regressor
-from dalembert.analysis.root_locus import Locus as Locus
-from dalembert.analysis.root_locus import root_locus as root_locus
 from dalembert.analysis.sensitivity import Sensitivity as Sensitivity
 from dalembert.analysis.sensitivity import sensitivity as sensitivity
+from dalembert.analysis.stability import Floquet as Floquet
+from dalembert.analysis.stability import Locus as Locus
+from dalembert.analysis.stability import floquet as floquet
+from dalembert.analysis.stability import root_locus as root_locus
 from dalembert.analysis.subsystems import subsystem_dynamics as subsystem_dynamics
 from dalembert.analysis.sweep import sweep as sweep
 from dalembert.analysis.sweep import sweep_summary as sweep_summary

@@ -17,7 +17,7 @@ from dalembert.analysis import worker_pool
 from dalembert.analysis.fit import Fit
 from dalembert.analysis.linearization import Linearization
 from dalembert.cli import options as shared
-from dalembert.cli import output, output_files
+from dalembert.cli import output
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
 
@@ -45,7 +45,7 @@ def linearize(arguments: Namespace) -> int:
     if arguments.animate is not None:
         from dalembert.display import video
 
-        animations = [output_files.output_file(arguments.animate, "--animate", video.SUFFIXES)]
+        animations = [output.output_file(arguments.animate, "--animate", video.SUFFIXES)]
     model = shared.load(arguments)
     at = dl.equilibrium(model) if arguments.equilibrium else None
     linear = dl.linearize(
@@ -106,11 +106,11 @@ _MAX_REASONS = 5  # printed reasons of failed runs
 
 def sweep(arguments: Namespace) -> int:
     """Run the sweep, write the file and print the summary."""
-    target = output_files.output_file(arguments.output, "--output", sweeps.FORMATS)
+    target = output.output_file(arguments.output, "--output", sweeps.FORMATS)
     sweeps.require_writable(target)
     figure = None
     if arguments.plot is not None:
-        figure = output_files.output_file(arguments.plot, "--plot", output_files.figure_suffixes())
+        figure = output.output_file(arguments.plot, "--plot", output.figure_suffixes())
     model = shared.load(arguments)
     folder = Path(arguments.checkpoint or f"{target}.sweep")
     found = _run_sweep(model, arguments, folder)
