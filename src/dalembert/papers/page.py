@@ -236,7 +236,7 @@ def draw_figure(figure: Figure) -> Drawing:
 
     >>> from dalembert.papers.printed_values import PrintedLine
     >>> line = PrintedLine("x", np.array([0.0, 1.0]), np.array([1.0, 2.0]))
-    >>> len(of_figure(Figure("1", "A line", panels=(FigurePanel("x [m]", (line,)),))).axes)
+    >>> len(draw_figure(Figure("1", "A line", panels=(FigurePanel("x [m]", (line,)),))).axes)
     1
     """
     from matplotlib.figure import Figure as Drawing
