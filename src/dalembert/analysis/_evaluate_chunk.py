@@ -119,7 +119,7 @@ class _Chunk:
     def _check_lanes(
         self, runs: np.ndarray, lanes: LaneRuns, along: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     ) -> None:
-        """Note the checks of `run_checks` that fail; constraints are projected, or a run has not finished in its lane."""
+        """Note the checks of `api.simulate` that fail; constraints are projected, or a run has not finished in its lane."""
         count, which = len(self._times), spread(len(self._times), MAX_SAMPLES)
         t, y, qd, values = (
             part.reshape(*part.shape[:-1], len(runs), count)[..., which].reshape(*part.shape[:-1], -1) for part in along

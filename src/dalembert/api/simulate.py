@@ -1,4 +1,4 @@
-"""Simulation of equations and recording as a `Trajectory`; the single definition of the options of a run, and the checks at its end.
+"""Simulation of equations and recording as a `Trajectory`: the options of a run, defined once, and the checks at its end.
 
 Every run is checked for its energy balance, its constraints and its constant momenta:
 
