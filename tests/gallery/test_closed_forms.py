@@ -9,7 +9,7 @@ from scipy.special import ellipj, ellipk
 import dalembert as dl
 from dalembert.errors import InputError, SimulationError
 from dalembert.io import gallery
-from dalembert.io.gallery import n_four_bar
+from dalembert.io.gallery.generated import n_four_bar
 from dalembert.mechanics import state_batch
 from dalembert.symbolic.floats import numbers
 

@@ -110,7 +110,7 @@ def runs_to_check(
     """
     space = equations.workspace
     with np.errstate(all="ignore"):
-        found = ~_EnergyBalance.of(*energies[:3], works).is_kept(_energy_scale(space.facts.scales), allowed)
+        found = ~_EnergyBalance.of(*energies[:3], works).is_conserved(_energy_scale(space.facts.scales), allowed)
         for i in space.facts.ignorable:
             drift, size = _momentum_drift(energies, qd[i], i, space.facts.scales)
             found |= ~(drift <= allowed * size)
@@ -132,14 +132,14 @@ class _EnergyBalance(NamedTuple):
         exchanged = T + np.ptp(potential, axis=-1) + np.ptp(works, axis=-1).sum(axis=0)
         return cls(np.abs(balance - balance[..., :1]).max(axis=-1), exchanged, V + T)
 
-    def is_kept(self, natural: float, allowed: float | np.ndarray) -> np.ndarray:
+    def is_conserved(self, natural: float, allowed: float | np.ndarray) -> np.ndarray:
         """Is the drift at most what is allowed? `natural` is the energy scale of the model."""
         limit = allowed * self.exchanged + 1e-3 * allowed * natural + _ROUNDING * self.largest
         return np.asarray(self.drift <= limit)
 
 
 def _energy_note(balance: _EnergyBalance, natural: float, allowed: float) -> Iterator[str]:
-    if not balance.is_kept(natural, allowed):
+    if not balance.is_conserved(natural, allowed):
         drift = float(balance.drift)
         share = drift / max(float(balance.exchanged), np.finfo(float).tiny)
         yield f"energy minus work drifts by {drift:.3g}, which is {share:.2g} of the exchanged energy"
