@@ -26,8 +26,14 @@ from dalembert.model.loads.damper import Damper
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
 from dalembert.simulation.observables import Observed, load_forces
 from dalembert.simulation.partition import RunSegment, work_along
-from dalembert.simulation.run_records import EventRecord, Impulse, Segment, Work, joined_arrays
-from dalembert.simulation.trajectory_data import MAX_BODIES
+from dalembert.simulation.trajectory_data import (
+    MAX_BODIES,
+    EventRecord,
+    Impulse,
+    Segment,
+    Work,
+    joined_arrays,
+)
 from dalembert.symbolic.algebra_base import Array, vector
 
 if TYPE_CHECKING:
