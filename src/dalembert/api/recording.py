@@ -2,8 +2,9 @@
 
 The quantities are functions of the states, evaluated with the compiled functions of the equations; long programs are evaluated
 in NumPy, because compiling them costs more than it saves. The first run of some equations evaluates all of them, which derives
-and compiles what they need; a later run evaluates a quantity when it is first read, which derives and compiles nothing. In a segment that was integrated in other angles than the
-user's, quantities are evaluated in these angles, which are regular there, and converted to the user's.
+and compiles what they need; a later run evaluates a quantity when it is first read, which derives and compiles nothing. In a
+segment that was integrated in other angles than the user's, quantities are evaluated in these angles, which are regular there,
+and converted to the user's.
 """
 
 from __future__ import annotations

@@ -518,12 +518,12 @@ class Description(FrozenValue, Elements):
         return tuple(map(attrgetter("name"), self.generalized_coordinates))
 
     @cached_property
-    def switching(self) -> list[str]:
+    def switching(self) -> list[str]:  # pyright: ignore[reportIncompatibleMethodOverride] (both are read only)
         """The elements with piecewise formulas, cached."""
         return super().switching
 
     @cached_property
-    def longest_table(self) -> int:
+    def longest_table(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] (both are read only)
         """The number of rows of the longest lookup table in a formula, cached."""
         return super().longest_table
 

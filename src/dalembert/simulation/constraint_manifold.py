@@ -206,7 +206,7 @@ def onto_positions(manifold: Manifold, q: np.ndarray, t: float | np.ndarray, par
 def onto_velocities(
     manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float | np.ndarray, parameters: np.ndarray
 ) -> np.ndarray:
-    """The q̇ nearest in the metric of M with φ̇ = 0 and ψ = 0, at one state or many (n, K); several iterations if ψ is nonlinear."""
+    """The q̇ nearest in the metric of M with φ̇ = 0 and ψ = 0, for one or many (n, K); several iterations if ψ is nonlinear."""
     facts, rows = manifold.system.facts, manifold.rows
     if not rows:
         return qd

@@ -99,7 +99,10 @@ class StateMechanics:
         )
 
     def project(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The nearest state on the constraints, of one state or of each of many (states, K); quasi-velocities satisfy the velocity constraints by construction."""
+        """The nearest state on the constraints, for one state or many (states, K).
+
+        Quasi-velocities satisfy the velocity constraints by construction.
+        """
         n, out = self.positions, y.copy()
         out[:n] = constraint_manifold.onto_positions(self.closed_contacts or self.manifold, y[:n], t, self.values)
         done = self._velocities.satisfy_constraints and self.closed_contacts is None
