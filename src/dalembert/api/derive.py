@@ -171,9 +171,14 @@ def simulate(
     (1, 11)
     """
     known = description_of(model)
-    return derive(known, formalism or fastest_formalism(known)).simulate(duration, **options)
+    run = derive(known, formalism or fastest_formalism(known)).simulate(duration, **options)
+    return replace(run, notes=(*run.notes, _RECURSION)) if run.by_recursion and formalism is None else run
 
 
+_RECURSION = (
+    f"evaluated by recursion, because the tree has more than {MANY} coordinates: springs are in `work`, and there are no joint "
+    "reactions. Use formalism='denoc' to select it without this note"
+)
 _MIN_TREE = 10  # coordinates; below, the right-hand sides of denoc and lagrange take about the same time
 
 

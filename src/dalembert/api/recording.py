@@ -103,7 +103,7 @@ class Recording(FrozenValue):
             self._mark_compiled()
         return run
 
-    def _evaluated(self, name: str) -> Any:
+    def _evaluated(self, name: str) -> object:
         """A field of the trajectory that is evaluated from the recorded states."""
         with interpreting_long_programs(), np.errstate(all="ignore"):  # singular states have values that are not finite
             return self._deferred[name]()
@@ -118,7 +118,7 @@ class Recording(FrozenValue):
             cache[_SHAPE.format(self.values.ndim)] = True
 
     @property
-    def _caches(self) -> Sequence[dict[Any, Any]]:
+    def _caches(self) -> Sequence[dict[object, object]]:
         """The caches of the equations that evaluate the quantities."""
         return [each.kernel.cache for each in (self.initial_equations, *(part.equations for part in self.parts))]
 
@@ -153,7 +153,7 @@ class Recording(FrozenValue):
         }
 
     @cached_property
-    def _deferred(self) -> dict[str, Callable[[], Any]]:
+    def _deferred(self) -> dict[str, Callable[[], object]]:
         """The fields that are evaluated from the states, each by a function."""
         named = ("qd", "qdd", "work", "multipliers", "reactions", "ideal_reactions")
         observed = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")

@@ -214,7 +214,7 @@ class Rates:
         return function_of(task_program(self.plan, "powers", friction=self.friction), self.calls.engine)
 
     @cached_property
-    def cache(self) -> dict[object, Any]:
+    def cache(self) -> dict[object, object]:
         """A cache of quantities that other modules derive from these rates."""
         return {}
 
@@ -285,7 +285,7 @@ class TreeRecording(Recording):
         return self.equations.plan
 
     @property
-    def _caches(self) -> list[dict[Any, Any]]:
+    def _caches(self) -> list[dict[object, object]]:
         return [self.equations.rates.cache]
 
     @property
@@ -427,7 +427,7 @@ def run_tree(equations: TreeEquations, task: RunOptions) -> Trajectory:
     used = time.process_time() - begun
     tolerance = stepper.tolerance if stepper.capabilities.adaptive else None
     recording = TreeRecording(equations, (RunSegment(equations, found, _NONE),), name, used)
-    return recording.trajectory((*equations.notes, *check_tree_run(recording, Accuracy(tolerance, projected=True))))
+    return recording.trajectory(check_tree_run(recording, Accuracy(tolerance, projected=True)))
 
 
 def _gimbal_stop(

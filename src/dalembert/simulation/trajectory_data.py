@@ -8,9 +8,9 @@ more than `MAX_BODIES` bodies: motions of bodies, forces of loads and efforts of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from dalembert.arguments import as_finite_array, documented_class, validate_argu
 from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics.joint_reactions import JointForces, require_frame
 from dalembert.model.description import Description
-from dalembert.model.immutable import Frozen, FrozenValue
+from dalembert.model.immutable import DeferredValue, Frozen, FrozenValue, nothing
 from dalembert.model.values import WORLD
 from dalembert.simulation import observables
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
@@ -175,13 +175,9 @@ Arrays = Frozen[str, np.ndarray]
 T = TypeVar("T")
 
 
-def _nothing() -> None:
-    """The default of quantities that are not recorded; a class attribute would hide deferred fields."""
-
-
 @documented_class
 @dataclass(frozen=True, eq=False, repr=False)
-class TrajectoryData(FrozenValue):
+class TrajectoryData(DeferredValue):
     """The arrays of a run, with the data to label and draw them."""
 
     description: Description  # the declared model
@@ -230,32 +226,10 @@ class TrajectoryData(FrozenValue):
     segments: tuple[Segment, ...] = ()
     dense: tuple[Piece | Interpolant, ...] = field(default=())  # the states (q, v, ...) between the samples
     by_recursion: bool = False  # a tree that was integrated by recursion
-    bodies: BodyMotion | None = field(default_factory=_nothing)
-    joints: JointForces | None = field(default_factory=_nothing)  # in world axes
-    loads: Arrays | None = field(default_factory=_nothing)
-    efforts: Arrays | None = field(default_factory=_nothing)  # of drives
-
-    @classmethod
-    def deferred(cls, known: Mapping[str, Any], functions: Mapping[str, Callable[[], Any]]) -> Self:
-        """A run with known fields; each of the others is evaluated by its function when it is first read."""
-        run = cls.__new__(cls)
-        vars(run).update(known, _functions=functions)
-        return run
-
-    def evaluate(self) -> None:
-        """Evaluate all fields."""
-        for each in fields(self):
-            getattr(self, each.name)
-        vars(self).pop("_functions", None)
-
-    if not TYPE_CHECKING:  # otherwise every name would be an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            functions = vars(self).get("_functions", {})
-            if name not in functions:
-                raise AttributeError(f"a run has no attribute '{name}'.")
-            value = vars(self)[name] = functions[name]()
-            return value
+    bodies: BodyMotion | None = field(default_factory=nothing)
+    joints: JointForces | None = field(default_factory=nothing)  # in world axes
+    loads: Arrays | None = field(default_factory=nothing)
+    efforts: Arrays | None = field(default_factory=nothing)  # of drives
 
     @property
     def events(self) -> tuple[EventRecord, ...]:
