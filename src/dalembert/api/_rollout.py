@@ -80,7 +80,17 @@ class RolloutStepper:
         return Rollout(times, start.shaped(states[:n]), start.shaped(states[n:]))
 
     def require_start(self, start: TreeState, t: float) -> None:
-        """Check the initial states; a tree has no constraints."""
+        """Raise if initial states violate the constraints."""
+        if self.plan.constrained:
+            q = with_unit_quaternions(self.plan.tree, start.q)
+            rows = rows_of(self.plan, start.q, start.qd, start.s, start.t)
+            require_fulfilled(start, rows, self.accelerations(q, start.s, t))
+
+    def accelerations(self, q: np.ndarray, s: np.ndarray, t: float) -> np.ndarray:
+        """ṡ under the forces."""
+        tau = self.forces(t, q, s)
+        sd, valid = self.calls["forward", self.friction].evaluate_batch([q, s, tau], t, None, self.threads)
+        return sd if valid else walk.forward_dynamics(self.plan.tree.model, q, s, tau, t, friction=self.friction)
 
     def _states(self, x: np.ndarray, t: float, steps: int, method: Method) -> Iterator[np.ndarray]:
         """Iterate over the states (q, s) after each step from x (n + n_speeds, K)."""
@@ -140,20 +150,11 @@ class ConstraintRows:
 class ConstrainedStepper(RolloutStepper):
     """Integration of states of a model with constraints."""
 
-    def require_start(self, start: TreeState, t: float) -> None:
-        """Raise if initial states violate the constraints."""
-        sd = self._slopes(np.concatenate([start.q, start.s]), t)[len(start.q) :]
-        require_fulfilled(start, rows_of(self.plan, start.q, start.qd, start.s, start.t), sd)
-
     def _slopes(self, x: np.ndarray, t: float) -> np.ndarray:
         """(q̇, ṡ) of states (q, s)."""
         tree = self.plan.tree
         q, s = with_unit_quaternions(tree, x)[: tree.n], x[tree.n :]
-        tau = self.forces(t, q, s)
-        sd, valid = self.calls["forward", self.friction].evaluate_batch([q, s, tau], t, None, self.threads)
-        if not valid:
-            sd = walk.forward_dynamics(tree.model, q, s, tau, t, friction=self.friction)
-        return np.concatenate([self._rates(q, s), sd])
+        return np.concatenate([self._rates(q, s), self.accelerations(q, s, t)])
 
     def _rates(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
         return numbers(to_rates(self.plan.tree, FLOATS, list(q), list(s)), q.shape[1])

@@ -18,11 +18,13 @@ from dalembert.errors import InputError, short_repr
 from dalembert.model.description import Description
 from dalembert.model.immutable import FrozenValue
 from dalembert.recursive import tree_dynamics as walk
+from dalembert.recursive.constraint_batch import driven_speeds
 from dalembert.recursive.execution import (
     cached_record,
     choose_execution,
     compile_task,
     constrained_forward_function,
+    substitutes_ties,
     traced_task,
 )
 from dalembert.recursive.plan import TreePlan, TreeState, plan_of, read_array, read_speed_rates, read_state
@@ -119,8 +121,10 @@ Key = tuple[str, bool] | tuple[str, bool, Detail]
 class CallFacts(NamedTuple):
     """Properties of a valid model that the calls need."""
 
-    constrained: bool  # there are constraints besides the joints
+    constrained: bool  # there are constraints besides the joints that are not substituted
     n_speeds: int
+    tied: bool  # there are constraints, which are substituted
+    driven: tuple[int, ...] | None  # with constraints, the speeds along which forces act by default; None: all of them
 
 
 class Calls(dict[Key, Call]):
@@ -144,7 +148,10 @@ class Calls(dict[Key, Call]):
 
         def found() -> Tuples:
             choose_execution(self.plan, "forward", self.execution, self.engine)
-            return self.plan.constrained, self.plan.tree.n_speeds
+            plan, tied = self.plan, substitutes_ties(self.plan, self.execution, self.engine)
+            driven = driven_speeds(plan, None) if plan.constrained else None
+            chosen = None if driven is None else tuple(driven)
+            return plan.constrained and not tied, plan.tree.n_speeds, tied, chosen
 
         return CallFacts(*cached_record(self.model, ("facts", self.engine, self.execution), found))
 
@@ -185,7 +192,9 @@ class SingleStateCalls(dict[tuple[str, bool], FastCall]):
                 self[key] = self._calls[key].single_state or _always_none
             return None
 
-        unsupported = key[0] in ("inverse", "forward_derivatives") and self._calls.facts.constrained
+        facts = self._calls.facts
+        unsupported = facts.driven is not None if key[0] == "inverse" else facts.constrained
+        unsupported = unsupported and key[0] in ("inverse", "forward_derivatives")
         found = self[key] = _always_none if unsupported else compile_on_demand
         return found
 

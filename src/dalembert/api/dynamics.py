@@ -28,7 +28,7 @@ from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import equations_of_tree
 from dalembert.arguments import documented_class, is_real, is_str_sequence, validate_arguments
 from dalembert.codegen.function import choose_engine
-from dalembert.errors import InputError, short_repr, suggest_name
+from dalembert.errors import InputError, NotApplicableError, short_repr, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.discontinuities import refuse_time_kinks
 from dalembert.recursive import tree_dynamics as walk
@@ -91,15 +91,52 @@ class Dynamics(Tabular, CompiledModel):
     def _constrained(self) -> bool:
         return self._calls.facts.constrained
 
+    @cached_property
+    def _tied(self) -> bool:
+        return self._calls.facts.tied
+
+    @cached_property
+    def independent_speeds(self) -> tuple[str, ...]:
+        """The names of the speeds s_u of `speed_map`: all speeds, or those that are not tied to others."""
+        ties = self.plan.ties
+        return self.speed_names if ties is None else tuple(self.speed_names[i] for i in ties.independent)
+
+    @cached_property
+    def speed_map(self) -> np.ndarray:
+        """E of s = E s_u for tied coordinates, such as those of mimic joints and gears; else the identity.
+
+        Velocities, forces and the mass matrix M have one entry for every declared speed. The motion depends on Eᵀ τ only, and
+        Eᵀ M E is the mass matrix of the independent speeds: that of Pinocchio with `mimic=True`.
+
+        >>> import dalembert as dl
+        >>> model = dl.Model("gripper").coordinates("a", "b").holonomic("b - a")
+        >>> _ = model.body("left", joint=model.prismatic((1, 0, 0), "a"), mass=1)
+        >>> _ = model.body("right", joint=model.prismatic((-1, 0, 0), "b"), mass=2)
+        >>> gripper = dl.dynamics(model)
+        >>> E, M = gripper.speed_map, gripper.mass_matrix([0.0, 0.0])
+        >>> gripper.independent_speeds, (E.T @ M @ E).tolist()
+        (('dot(b)',), [[3.0]])
+        >>> gripper.forward([0.0, 0.0], [0.0, 0.0], [6.0, 0.0])
+        array([2., 2.])
+        """
+        ties = self.plan.ties
+        found = np.eye(len(self.speed_names)) if ties is None else ties.E
+        found.flags.writeable = False
+        return found
+
     def tables(self) -> tuple[Table, ...]:
         """The names of the entries of velocities and forces, the type of the model and the engine."""
-        kind = "constrained" if self._constrained else "tree"
+        kind = self._kind
         rows = tuple((str(i), name) for i, name in enumerate(self.speed_names))
         return (Table(("entry", "speed"), rows, f"Dynamics of {self.model.name}: {kind}, engine {self.engine}"),)
 
     def __repr__(self) -> str:
-        kind = "constrained" if self._constrained else "tree"
-        return f"Dynamics('{self.model.name}', {len(self.speed_names)} speeds, {kind}, {self.engine})"
+        return f"Dynamics('{self.model.name}', {len(self.speed_names)} speeds, {self._kind}, {self.engine})"
+
+    @property
+    def _kind(self) -> str:
+        tied = f"tree, {len(self.independent_speeds)} independent"
+        return "constrained" if self._constrained else tied if self._tied else "tree"
 
     # dynamics
 
@@ -133,11 +170,15 @@ class Dynamics(Tabular, CompiledModel):
         """
         if out is None and actuated is None and (one := self._alone["inverse", friction](q, qd, qdd, t)) is not None:
             return one
-        if self._constrained or actuated is not None:
-            require_threads(threads)
-            found = walk.inverse_dynamics(self.model, q, qd, qdd, t, friction=friction, actuated=actuated)
-            return write_to_out(found, out)
-        return self._run("inverse", (q, qd, qdd), t, friction, out, threads)
+        chosen = self._calls.facts.driven if actuated is None else named_speeds(self.plan, actuated, "actuated")
+        if chosen is None:
+            return self._run("inverse", (q, qd, qdd), t, friction, out, threads)
+        if chosen and self._tied and self.plan.ties.force_map(chosen) is not None:
+            detail = Detail(actuated=tuple(chosen))
+            return self._run("inverse", (q, qd, qdd), t, friction, out, threads, detail)
+        require_threads(threads)
+        found = walk.inverse_dynamics(self.model, q, qd, qdd, t, friction=friction, actuated=actuated)
+        return write_to_out(found, out)
 
     def forward(
         self,
@@ -380,8 +421,10 @@ class Dynamics(Tabular, CompiledModel):
         last = self._zeros(q) if inputs is None else inputs
         if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
             return _derivative_blocks(one)
-        if of == "forward" and self._calls.facts.constrained:
-            require_tree(self.plan, "derivatives of forward dynamics")
+        if of == "forward":
+            if self._constrained:
+                require_tree(self.plan, "derivatives of forward dynamics")
+            self._refuse_parameters_of_ties(parameters)
         known = self.model.parameter_values
         for name in parameters:
             if name not in known:
@@ -484,6 +527,13 @@ class Dynamics(Tabular, CompiledModel):
         equations = equations_of_tree(self.model, self.engine, self.execution, friction=friction)
         return equations.simulate(duration, **options)
 
+    def _refuse_parameters_of_ties(self, parameters: Sequence[str]) -> None:
+        if parameters and self._tied and (found := self.plan.ties.parameters & {*parameters}):
+            raise NotApplicableError(
+                f"derivatives of forward dynamics: parameter '{min(found)}' is a factor between tied coordinates of model "
+                f"'{self.model.name}'. Expected parameters of bodies, joints or loads. Use finite differences."
+            )
+
     def _zeros(self, q: Numbers) -> np.ndarray:
         n, batch = self._calls.facts.n_speeds, batch_of(q)
         return np.zeros(n) if batch is None else _shared_zeros(n, batch)
@@ -517,7 +567,9 @@ class Dynamics(Tabular, CompiledModel):
     ) -> np.ndarray | None:
         if task not in _CHECKED_RECURSIONS:
             return None
-        chosen = {"prescribed": [self.speed_names[i] for i in detail.prescribed]} if detail else {}
+        if detail:
+            chosen = {"actuated" if task == "inverse" else "prescribed": detail.actuated or detail.prescribed}
+        chosen = {key: [self.speed_names[i] for i in speeds] for key, speeds in chosen.items()} if detail else {}
         return np.stack(_CHECKED_RECURSIONS[task](self.model, *arguments, t, friction=friction, **chosen))
 
 

@@ -6,6 +6,7 @@ check, which is within −1 … 1 if all is valid. It is cheap and may report fa
     finite       Σ outputs, and inputs that affect no output, times 10⁻²⁰⁰
     regular      pivots of the inertia matrix against 10⁻¹⁰ of its diagonal, evaluated at a few states
     unit norm    |q|² − 1 of quaternions, within the tolerance of states
+    consistent   for forces along actuated speeds: φ, A s and A ṡ of tied coordinates, within that tolerance
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from dalembert.recursive.point_jacobians import (
     point_jacobian,
     point_velocity,
 )
+from dalembert.recursive.tied_speeds import tied_forward_dynamics
 from dalembert.symbolic.algebra_base import Array, Parameters, Scalar, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.graph import GRAPH
@@ -80,11 +82,12 @@ def names_of(plan: TreePlan, named: tuple[str, ...] = ()) -> Names:
 
 @dataclass(frozen=True)
 class Detail:
-    """Options of a task: parameters that remain symbols, bodies, or the speeds with prescribed accelerations."""
+    """Options of a task: parameters that remain symbols, bodies, speeds with prescribed accelerations, or actuated ones."""
 
     named: tuple[str, ...] = ()
     bodies: tuple[str, ...] = ()
     prescribed: tuple[int, ...] = ()
+    actuated: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -156,10 +159,37 @@ class Trace:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of a program, and pivots that must be positive; 0 for a speed without pivot."""
+    """The outputs of a program, pivots that must be positive, 0 for a speed without pivot, and errors of at most 1 in size."""
 
     values: Array
     pivots: Array | None = None
+    errors: Sequence[Scalar] = ()
+
+
+def _inverse(trace: Trace) -> Outputs:
+    """τ of the tree; or, with tied coordinates, forces along the actuated speeds that produce the same motion."""
+    sd = GRAPH.symbols(trace.names.sd)
+    tau, ties, chosen = inverse_dynamics(trace.moving, sd) - trace.loads, trace.plan.ties, trace.detail.actuated
+    if ties is None or not chosen:
+        return Outputs(tau)
+    found, P = zeros(len(tau)), ties.force_map(chosen)
+    assert P is not None
+    for i, j in np.argwhere(P):
+        found[i] = found[i] + float(P[i, j]) * tau[j]
+    rows, sizes, T = rows_over(trace.plan, trace.declared, trace.q, trace.s), trace.plan.sizes, trace.plan.scales.time
+    levels = (rows.phi, 1.0), (rows.velocity, T), (rows.A @ sd, T**2)
+    errors = [
+        x * (unit / (TOLERANCE * size))
+        for level, unit in levels
+        for x, size in zip(level, np.where(sizes > 0, sizes, 1.0), strict=True)
+    ]
+    return Outputs(found, None, errors)
+
+
+def _accelerations(trace: Trace) -> tuple[Array, Array]:
+    """ṡ under the forces τ and the loads, and pivots."""
+    tau, ties = GRAPH.symbols(trace.names.tau) + trace.loads, trace.plan.ties
+    return forward_dynamics(trace.moving, tau) if ties is None else tied_forward_dynamics(trace.moving, ties, tau)
 
 
 def _hybrid(trace: Trace) -> Outputs:
@@ -191,7 +221,7 @@ def _rows(trace: Trace) -> Outputs:
 
 def _forward_derivatives(trace: Trace) -> Outputs:
     tau = GRAPH.symbols(trace.names.tau)
-    return Outputs(*forward_derivatives(trace.moving, trace.loads, _symbols(trace), tau))
+    return Outputs(*forward_derivatives(trace.moving, trace.loads, _symbols(trace), tau, trace.plan.ties))
 
 
 def _symbols(trace: Trace) -> Symbols:
@@ -222,26 +252,33 @@ def _centroidal(trace: Trace) -> Outputs:
 def _semi_implicit(trace: Trace) -> Outputs:
     """One semi-implicit step: speeds first, then the coordinates with the new speeds."""
     dt = GRAPH.symbols(trace.names.step)[0]
-    sd, pivots = forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads)
+    sd, pivots = _accelerations(trace)
     s = [x + dt * y for x, y in zip(trace.s, sd, strict=True)]
     rates = to_rates(trace.plan.tree, GRAPH, trace.q, s)
     q = vector([x + dt * xd for x, xd in zip(trace.q, rates, strict=True)])
-    return Outputs(stack(_normed(trace, q), vector(s)), pivots)
+    return Outputs(_consistent(trace, stack(q, vector(s))), pivots)
 
 
 def _stage(trace: Trace) -> Outputs:
     """One stage of a Runge–Kutta step: the next evaluation point, base + c k, and the accumulated result, total + b k."""
-    sd, pivots = forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads)
+    sd, pivots = _accelerations(trace)
     k = stack(to_rates(trace.plan.tree, GRAPH, trace.q, trace.s), sd)
     b, c = GRAPH.symbols(trace.names.weights)
     base, total = GRAPH.symbols(trace.names.base), GRAPH.symbols(trace.names.total)
     following = vector([x + c * y for x, y in zip(base, k, strict=True)])
-    return Outputs(stack(_normed(trace, following), vector([x + b * y for x, y in zip(total, k, strict=True)])), pivots)
+    summed = _tied(trace, vector([x + b * y for x, y in zip(total, k, strict=True)]))
+    return Outputs(stack(_consistent(trace, following), summed), pivots)
 
 
-def _normed(trace: Trace, q: Array) -> Array:
-    """Coordinates, and the entries after them, with normalized quaternions."""
-    out = vector(list(q))
+def _tied(trace: Trace, states: Array) -> Array:
+    """States (q, s) with tied coordinates and speeds replaced by their functions of independent ones."""
+    ties, n = trace.plan.ties, len(trace.q)
+    return states if ties is None else stack(ties.substituted(states[:n]), ties.substituted_speeds(states[n:]))
+
+
+def _consistent(trace: Trace, states: Array) -> Array:
+    """States (q, s) that satisfy the ties, with normalized quaternions."""
+    out = vector(list(_tied(trace, states)))
     for attitude in trace.plan.tree.attitudes:
         size = GRAPH.sqrt(sum(out[i] * out[i] for i in attitude.parts))
         for i in attitude.parts:
@@ -271,12 +308,8 @@ def _derivative_shape(names: Names, detail: Detail) -> tuple[int, ...]:
 
 
 TASKS: dict[str, DynamicsTask] = {
-    "inverse": DynamicsTask(
-        ("q", "s", "sd"), lambda x: Outputs(inverse_dynamics(x.moving, GRAPH.symbols(x.names.sd)) - x.loads)
-    ),
-    "forward": DynamicsTask(
-        ("q", "s", "tau"), lambda x: Outputs(*forward_dynamics(x.moving, GRAPH.symbols(x.names.tau) + x.loads))
-    ),
+    "inverse": DynamicsTask(("q", "s", "sd"), _inverse),
+    "forward": DynamicsTask(("q", "s", "tau"), lambda x: Outputs(*_accelerations(x))),
     "constrained_terms": DynamicsTask(("q", "s", "tau"), _constrained_terms),
     "rows": DynamicsTask(("q", "s"), _rows),
     "hybrid": DynamicsTask(("q", "s", "sd", "tau"), _hybrid, lambda names, detail: (2, len(names.s))),
@@ -331,14 +364,17 @@ def task_program(plan: TreePlan, task: str, *, friction: bool = False, detail: D
     found = task_spec.trace(trace)
     inputs = trace.names.of(task_spec.groups)
     outputs = [node(y) for y in found.values.ravel()]
-    return program_of([*outputs, _validity_check(trace, inputs, outputs, found.pivots)], inputs)
+    return program_of([*outputs, _validity_check(trace, inputs, outputs, found)], inputs)
 
 
-def _validity_check(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], pivots: Array | None) -> Node:
+def _validity_check(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], found: Outputs) -> Node:
     used = {*ordered(outputs)}
     silent = [x for x in GRAPH.symbols(inputs) if x not in used]
     total = sum([*outputs, *silent], start=node(0)) * TINY
     worst: Scalar = 0
+    pivots = found.pivots
+    for error in found.errors:
+        worst = _larger(worst, error * error)
     for attitude in trace.plan.tree.attitudes:
         excess = (sum(trace.q[i] * trace.q[i] for i in attitude.parts) - 1) / (2 * TOLERANCE)
         worst = _larger(worst, excess * excess)
@@ -355,11 +391,13 @@ def _larger(a: Scalar, b: Scalar) -> Scalar:
 
 
 def usual_diagonal(plan: TreePlan) -> np.ndarray:
-    """The diagonal of the inertia matrix, the maximum over a few states; 0 where it is undefined."""
+    """The diagonal of the inertia matrix, or of Eᵀ I E for ties; the maximum over a few states, 0 where it is undefined."""
     states = random_guesses(plan.tree.model, np.random.default_rng(0), _STATES, plan.scales)
     q, t = states.q, states.t
     s = [np.zeros(len(t))] * plan.tree.n_speeds
     with np.errstate(all="ignore"):
         moved = moving(plan.tree, FLOATS, t, list(q), s, plan.parameters, plan.link_constants)
-        found = numbers(diagonal(moved), len(t))
+        ties = plan.ties
+        entries = diagonal(moved) if ties is None else ties.reduced_matrix(mass_matrix(moved)).diagonal()
+        found = numbers(entries, len(t))
     return np.max(np.where(np.isfinite(found), found, 0.0), axis=1, initial=0.0)

@@ -350,7 +350,8 @@ def _singular(state: TreeState, moving: Moving, k: int) -> SingularError:
     chart = singular_coordinates(model, levels(model), plan.scales, state.q[:, k], float(state.t[k]))
     if chart is not None:
         return SingularError(f"model '{model.name}'{state.where(k)}: {chart}.")
-    return singular_mass(state.plan, state.batched(composite_inertia.mass_matrix(moving))[:, :, k], state.where(k))
+    M = state.batched(composite_inertia.mass_matrix(moving))[:, :, k]
+    return singular_mass(plan, M, plan.tree.speed_names, state.where(k))
 
 
 def require_finite(state: TreeState, values: np.ndarray, what: str) -> None:
