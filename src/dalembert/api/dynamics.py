@@ -173,7 +173,8 @@ class Dynamics(Tabular, CompiledModel):
         chosen = self._calls.facts.driven if actuated is None else named_speeds(self.plan, actuated, "actuated")
         if chosen is None:
             return self._run("inverse", (q, qd, qdd), t, friction, out, threads)
-        if chosen and self._tied and self.plan.ties.force_map(chosen) is not None:
+        ties = self.plan.ties if self._tied else None
+        if chosen and ties is not None and ties.force_map(chosen) is not None:
             detail = Detail(actuated=tuple(chosen))
             return self._run("inverse", (q, qd, qdd), t, friction, out, threads, detail)
         require_threads(threads)
@@ -528,7 +529,8 @@ class Dynamics(Tabular, CompiledModel):
         return equations.simulate(duration, **options)
 
     def _refuse_parameters_of_ties(self, parameters: Sequence[str]) -> None:
-        if parameters and self._tied and (found := self.plan.ties.parameters & {*parameters}):
+        ties = self.plan.ties if parameters and self._tied else None
+        if ties is not None and (found := ties.parameters & {*parameters}):
             raise NotApplicableError(
                 f"derivatives of forward dynamics: parameter '{min(found)}' is a factor between tied coordinates of model "
                 f"'{self.model.name}'. Expected parameters of bodies, joints or loads. Use finite differences."
@@ -567,9 +569,8 @@ class Dynamics(Tabular, CompiledModel):
     ) -> np.ndarray | None:
         if task not in _CHECKED_RECURSIONS:
             return None
-        if detail:
-            chosen = {"actuated" if task == "inverse" else "prescribed": detail.actuated or detail.prescribed}
-        chosen = {key: [self.speed_names[i] for i in speeds] for key, speeds in chosen.items()} if detail else {}
+        names = [self.speed_names[i] for i in (detail.actuated or detail.prescribed)] if detail else []
+        chosen = {"actuated" if task == "inverse" else "prescribed": names} if detail else {}
         return np.stack(_CHECKED_RECURSIONS[task](self.model, *arguments, t, friction=friction, **chosen))
 
 

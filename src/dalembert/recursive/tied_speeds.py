@@ -27,8 +27,8 @@ from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, coordinate
 
-_DEPENDENT = 1e-12  # a row is dependent if less than this fraction of it remains after elimination
-_INDEPENDENT = 1e-6  # and independent if more than this fraction remains; between these the rows are not treated as ties
+_DEPENDENT = 1e-12  # a row is dependent if at most this fraction of it remains after elimination
+_INDEPENDENT = 1e-6  # independent if at least this fraction remains; rows between these bounds are not ties
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,9 @@ def find_ties(tree: Tree, levels: Levels, parameters: Mapping[str, float]) -> Ti
     if used & {*q, TIME} or any(TIME in phi.free_symbols for phi in levels.phi):
         return None
     lower = Lowering(FLOATS, {**parameters, **dict.fromkeys(names, 0.0)})
-    rows = np.array([[*map(lower, row), -lower(phi)] for row, phi in zip(levels.A, levels.phi, strict=True)], dtype=float)
+    rows = np.array(
+        [[*map(lower, row), -lower(phi)] for row, phi in zip(levels.A, levels.phi, strict=True)], dtype=float
+    )
     if not np.isfinite(rows).all() or any(rows[:, i].any() for i, column in enumerate(tree.columns) if column is None):
         return None
     solved = _solved(rows)
