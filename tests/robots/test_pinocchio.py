@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from pinocchio_models import PARTS, condition, configuration_at, kind_of, make_possible, pin, random_states, rebuilt
 
+from dalembert.api.dynamics import dynamics
 from dalembert.io.urdf._urdf_reader import read_urdf
 from dalembert.recursive.constraint_batch import rows_of
 from dalembert.recursive.plan import plan_of
@@ -35,7 +36,7 @@ ROBOTS = {
     "baxter": "baxter_description/urdf/baxter.urdf",
     "pr2": "pr2_description/urdf/pr2.urdf",
 }
-# mimic joints are constraints here, but independent in Pinocchio
+# mimic joints are tied here, but independent in Pinocchio by default
 WITHOUT_MIMIC = [name for name in ROBOTS if name not in ("panda", "talos-full", "baxter", "pr2")]
 
 
@@ -151,6 +152,33 @@ def test_mimic_joints_agree_with_pinocchio(name):
         crba = np.triu(pin.crba(theirs, data, q))
         bent = np.linalg.solve(crba + np.triu(crba, 1).T, push[lead] - pin.nle(theirs, data, q, v))
         close(forward_dynamics(model, *motion[:2], push)[lead], bent)
+
+
+@pytest.mark.parametrize("name", ["panda", "baxter", "pr2"])
+def test_compiled_mimic_joints_agree_with_pinocchio(name):
+    """Substituted, with the reduced mass matrix Eᵀ M E and the forces Eᵀ τ of independent speeds."""
+    path, _ = read_by_pinocchio(name, "fixed")
+    theirs, model = pin.buildModelFromUrdf(str(path), mimic=True), read_urdf(path, friction=False)
+    data, known, n = theirs.createData(), dynamics(model), theirs.nv
+    joints = [joint for joint in list(theirs.joints)[1:] if joint.nv]
+    lead = [known.speed_names.index(f"dot({theirs.names[joint.id]})") for joint in joints]
+    E = known.speed_map @ np.linalg.inv(known.speed_map[lead])  # by Pinocchio's speeds
+    x, v, a, shock = np.random.default_rng(len(name)).uniform(-1, 1, (4, n, STATES))
+    q, s, sd = E @ x, E @ v, E @ a
+    assert "independent" in repr(known)
+    assert np.abs(rows_of(plan_of(model), q, s, s, np.zeros(STATES)).phi).max() < 1e-15  # no mimic joint has an offset
+    tau, M = known.inverse(q, s, sd, actuated=[known.speed_names[i] for i in lead]), known.mass_matrix(q)
+    push = np.zeros_like(s)
+    push[lead] = tau[lead] + shock * np.abs(tau[lead])
+    moved = known.forward(q, s, push)
+    for k in range(STATES):
+        at = np.concatenate([configuration_at(joint, x[joint.idx_v, k]) for joint in joints])
+        crba = np.triu(pin.crba(theirs, data, at))
+        crba = crba + np.triu(crba, 1).T
+        close(E.T @ M[:, :, k] @ E, crba)
+        close(tau[lead, k], pin.rnea(theirs, data, at, v[:, k], a[:, k]))
+        bent = np.linalg.solve(crba, push[lead, k] - pin.nle(theirs, data, at, v[:, k]))
+        close(moved[:, k], E @ bent, max(TOLERANCE, np.finfo(float).eps * condition(crba)))
 
 
 @pytest.mark.parametrize("name", ["Manipulator", "Humanoid"])
