@@ -4,6 +4,7 @@ The models are Pinocchio's own, read from URDF or built by its sample functions 
 both programs read. Random trees are in `test_random_trees`.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +180,44 @@ def test_compiled_mimic_joints_agree_with_pinocchio(name):
         close(tau[lead, k], pin.rnea(theirs, data, at, v[:, k], a[:, k]))
         bent = np.linalg.solve(crba, push[lead, k] - pin.nle(theirs, data, at, v[:, k]))
         close(moved[:, k], E @ bent, max(TOLERANCE, np.finfo(float).eps * condition(crba)))
+
+
+@pytest.mark.parametrize("name", ["ur5", "talos", "panda"])
+def test_external_wrenches_agree_with_fext_of_pinocchio(name):
+    """`fext` of rnea and aba is in axes of the joint, at its origin: the frame 'body' of a link on a joint."""
+    path, _ = read_by_pinocchio(name, "fixed")
+    theirs, model = pin.buildModelFromUrdf(str(path)), read_urdf(path, friction=False)
+    model.holonomic_constraints = []
+    data, known, bodies = theirs.createData(), dynamics(model), {}
+    for body in model.bodies:
+        joint = theirs.frames[theirs.getFrameId(body.name)]
+        if np.allclose(joint.placement.homogeneous, np.eye(4), atol=1e-12) and joint.parentJoint:
+            bodies.setdefault(joint.parentJoint, body.name)
+    assert len(bodies) > 4
+    places = [model.coordinate_names.index(label) for label in list(theirs.names)[1:]]
+    rng = np.random.default_rng(len(name))
+    wrenches = {body: rng.uniform(-5, 5, (6, STATES)) for body in bodies.values()}
+    x, v, a = rng.uniform(-1, 1, (3, theirs.nv, STATES))
+    q, s, sd = (np.empty_like(x) for _ in range(3))
+    q[places], s[places], sd[places] = x, v, a
+    tau = known.inverse(q, s, sd, fext=wrenches, frame="body")
+    world = {}
+    for body, wrench in wrenches.items():
+        R = known.kinematics.pose(q, body).rotation
+        world[body] = np.concatenate([np.einsum("ijk,jk->ik", R, part) for part in (wrench[:3], wrench[3:])])
+    assert np.allclose(known.inverse(q, s, sd, fext=world), tau, rtol=1e-9, atol=1e-9)
+    moved, uncompiled = (
+        f(q, s, tau, fext=wrenches, frame="body") for f in (known.forward, partial(forward_dynamics, model))
+    )
+    for k in range(STATES):
+        at = np.concatenate([configuration_at(joint, x[joint.idx_v, k]) for joint in list(theirs.joints)[1:]])
+        fext = [
+            pin.Force(wrenches[bodies[i]][:, k]) if i in bodies else pin.Force.Zero() for i in range(theirs.njoints)
+        ]
+        close(tau[places, k], pin.rnea(theirs, data, at, v[:, k], a[:, k], fext))
+        bent = pin.aba(theirs, data, at, v[:, k], tau[places, k], fext)
+        close(moved[places, k], bent)
+        close(uncompiled[places, k], bent)
 
 
 @pytest.mark.parametrize("name", ["Manipulator", "Humanoid"])

@@ -168,8 +168,9 @@ class Calls(dict[Key, Call]):
 
     def _record(self, task: str, friction: bool, detail: Detail) -> Tuples:
         """The sizes of the inputs of a task, the shape of its result, and its program."""
-        names, known = names_of(self.plan, detail.named), TASKS[task]
-        sizes = tuple(len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else [])))
+        names, known = names_of(self.plan, detail), TASKS[task]
+        more = [group for group in ("wrenches", "named") if getattr(detail, group)]
+        sizes = tuple(len(getattr(names, group)) for group in (*known.groups, *more))
         options = {"friction": friction, "detail": detail, "engine": self.engine, "execution": self.execution}
         program = traced_task(self.plan, task, **options)
         rolled = isinstance(program, Loops)
@@ -288,7 +289,9 @@ class CompiledModel(FrozenValue):
         groups = TASKS[task].groups
         state = read_state(self.plan, arguments[0], arguments[1] if "s" in groups else None, t)
         arrays = [state.q, *([state.s] if "s" in groups else []), *self._second_order_inputs(state, groups, arguments)]
-        arrays += [np.asarray(x).reshape(-1, state.K) for x in arguments[len(arrays) :]]  # parameters, or a point
+        arrays += [
+            np.asarray(x).reshape(-1, state.K) for x in arguments[len(arrays) :]
+        ]  # wrenches, parameters, a point
         found, valid = call.evaluate_batch(arrays, state.t, None, require_threads(threads))
         if not valid:
             if (recomputed := self._by_checked_recursion(task, arguments, t, friction, detail)) is not None:

@@ -33,6 +33,7 @@ from dalembert.model.description import Elements
 from dalembert.model.discontinuities import refuse_time_kinks
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constraint_batch import named_speeds, require_tree
+from dalembert.recursive.external_wrenches import ExternalWrenches, Wrenches, WrenchFrame, read_wrenches
 from dalembert.recursive.plan import read_state
 from dalembert.recursive.traced import Detail
 from dalembert.tables import Table, Tabular
@@ -149,13 +150,15 @@ class Dynamics(Tabular, CompiledModel):
         *,
         friction: bool = False,
         actuated: Sequence[str] | None = None,
+        fext: ExternalWrenches | None = None,
+        frame: WrenchFrame = "world",
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
         """Inverse dynamics: the forces τ = M ṡ + c + g − loads; alias `rnea`.
 
-        The loads of the model are included; joint friction only with `friction`. For `actuated`, and for models with
-        constraints, see `dl.inverse_dynamics`.
+        The loads of the model are included; joint friction only with `friction`. For `actuated`, external wrenches `fext`, and
+        for models with constraints, see `dl.inverse_dynamics`.
 
         Returns
         -------
@@ -168,17 +171,20 @@ class Dynamics(Tabular, CompiledModel):
         >>> dl.dynamics("simple-pendulum").inverse([0.0], [0.0], [0.0]).shape
         (1,)
         """
-        if out is None and actuated is None and (one := self._alone["inverse", friction](q, qd, qdd, t)) is not None:
+        simple = out is None and actuated is None and fext is None
+        if simple and (one := self._alone["inverse", friction](q, qd, qdd, t)) is not None:
             return one
+        wrenches = read_wrenches(self.model, fext, frame, _batch_shape(q))
         chosen = self._calls.facts.driven if actuated is None else named_speeds(self.plan, actuated, "actuated")
         if chosen is None:
-            return self._run("inverse", (q, qd, qdd), t, friction, out, threads)
+            return self._run("inverse", (q, qd, qdd, *_values(wrenches)), t, friction, out, threads, _detail(wrenches))
         ties = self.plan.ties if self._tied else None
         if chosen and ties is not None and ties.force_map(chosen) is not None:
-            detail = Detail(actuated=tuple(chosen))
-            return self._run("inverse", (q, qd, qdd), t, friction, out, threads, detail)
+            detail = _detail(wrenches, actuated=tuple(chosen))
+            return self._run("inverse", (q, qd, qdd, *_values(wrenches)), t, friction, out, threads, detail)
         require_threads(threads)
-        found = walk.inverse_dynamics(self.model, q, qd, qdd, t, friction=friction, actuated=actuated)
+        options = {"friction": friction, "actuated": actuated, "fext": fext, "frame": frame}
+        found = walk.inverse_dynamics(self.model, q, qd, qdd, t, **options)
         return write_to_out(found, out)
 
     def forward(
@@ -189,13 +195,15 @@ class Dynamics(Tabular, CompiledModel):
         t: Numbers = 0.0,
         *,
         friction: bool = False,
+        fext: ExternalWrenches | None = None,
+        frame: WrenchFrame = "world",
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
         """Forward dynamics: the accelerations under the loads of the model and the forces `tau` (default 0); alias `aba`.
 
         If `qd` contains quaternion rates the result is q̈, else the rates of the speeds. If the mass matrix is singular, the
-        error names the speeds without inertia.
+        error names the speeds without inertia. For external wrenches `fext` see `dl.inverse_dynamics`.
 
         Returns
         -------
@@ -205,14 +213,19 @@ class Dynamics(Tabular, CompiledModel):
         Examples
         --------
         >>> import dalembert as dl
-        >>> dl.dynamics("double-pendulum").forward([0.4, 1.1], [0.3, -0.2]).shape
+        >>> arm = dl.dynamics("double-pendulum")
+        >>> arm.forward([0.4, 1.1], [0.3, -0.2]).shape
+        (2,)
+        >>> arm.forward([0.4, 1.1], [0.3, -0.2], fext={"bob2": (0, 5, 0, 0, 0, 0)}).shape
         (2,)
         """
         if tau is None:
             tau = self._zeros(q)
-        if out is None and (one := self._alone["forward", friction](q, qd, tau, t)) is not None:
+        simple = out is None and fext is None
+        if simple and (one := self._alone["forward", friction](q, qd, tau, t)) is not None:
             return one
-        return self._run("forward", (q, qd, tau), t, friction, out, threads)
+        wrenches = read_wrenches(self.model, fext, frame, _batch_shape(q))
+        return self._run("forward", (q, qd, tau, *_values(wrenches)), t, friction, out, threads, _detail(wrenches))
 
     def hybrid(
         self,
@@ -381,12 +394,15 @@ class Dynamics(Tabular, CompiledModel):
         of: Literal["forward", "inverse"] = "forward",
         parameters: Sequence[str] = (),
         friction: bool = False,
+        fext: ExternalWrenches | None = None,
+        frame: WrenchFrame = "world",
         out: Out = None,
         threads: int = 1,
     ) -> Derivatives:
         """Derivatives of forward or inverse dynamics with respect to q, speeds, inputs and parameters.
 
-        For a quaternion, q varies along its three speeds. `out` has all blocks side by side.
+        For a quaternion, q varies along its three speeds. External wrenches `fext`, as for `dl.inverse_dynamics`, have constant
+        components in their frame. `out` has all blocks side by side.
 
         Parameters
         ----------
@@ -420,7 +436,8 @@ class Dynamics(Tabular, CompiledModel):
             raise InputError(f"derivatives, parameters: got {short_repr(parameters)}. Expected a list of str.")
         task = f"{of}_derivatives"
         last = self._zeros(q) if inputs is None else inputs
-        if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
+        simple = out is None and not parameters and fext is None
+        if simple and (one := self._alone[task, friction](q, qd, last, t)) is not None:
             return _derivative_blocks(one)
         if of == "forward":
             if self._constrained:
@@ -431,8 +448,9 @@ class Dynamics(Tabular, CompiledModel):
             if name not in known:
                 raise InputError(f"derivatives: there is no parameter '{name}'. {suggest_name(name, known)}")
         values = [repeat_for_batch(np.array([known[name] for name in parameters]), q)] if parameters else []
-        detail = Detail(named=tuple(parameters)) if parameters else None
-        return _derivative_blocks(self._run(task, (q, qd, last, *values), t, friction, out, threads, detail))
+        wrenches = read_wrenches(self.model, fext, frame, _batch_shape(q))
+        arguments, detail = (q, qd, last, *_values(wrenches), *values), _detail(wrenches, named=tuple(parameters))
+        return _derivative_blocks(self._run(task, arguments, t, friction, out, threads, detail))
 
     def rollout(
         self,
@@ -446,6 +464,8 @@ class Dynamics(Tabular, CompiledModel):
         method: Method = "rk4",
         every: int = 1,
         friction: bool = False,
+        fext: ExternalWrenches | None = None,
+        frame: WrenchFrame = "world",
         threads: int = 1,
     ) -> Rollout:
         """Integrate many initial states at once with a fixed step size.
@@ -467,6 +487,8 @@ class Dynamics(Tabular, CompiledModel):
             Classical Runge–Kutta method, or symplectic Euler, which limits energy drift.
         every : int, default 1
             Record the initial states and every `every`-th step.
+        fext, frame
+            Constant external wrenches, as for `dl.inverse_dynamics`.
 
         Returns
         -------
@@ -493,7 +515,8 @@ class Dynamics(Tabular, CompiledModel):
         start = read_state(self.plan, q, qd, _finite_number(t, "t"))
         refuse_time_kinks(self.model, "rollout", float(t), float(t) + _finite_number(dt, "dt") * steps)
         forces = force_function(start, tau)
-        arguments = self._calls, forces, _finite_number(dt, "dt"), friction, require_threads(threads)
+        wrenches = read_wrenches(self.model, fext, frame, (start.K,))
+        arguments = self._calls, forces, _finite_number(dt, "dt"), friction, require_threads(threads), wrenches
         stepper = ConstrainedStepper(*arguments) if self._constrained else RolloutStepper(*arguments)
         return stepper.rollout(start, float(t), steps, every, method)
 
@@ -569,8 +592,13 @@ class Dynamics(Tabular, CompiledModel):
     ) -> np.ndarray | None:
         if task not in _CHECKED_RECURSIONS:
             return None
-        names = [self.speed_names[i] for i in (detail.actuated or detail.prescribed)] if detail else []
-        chosen = {"actuated" if task == "inverse" else "prescribed": names} if detail else {}
+        chosen = dict[str, object]()
+        if detail and (detail.actuated or task == "hybrid"):
+            speeds = detail.actuated or detail.prescribed
+            chosen["prescribed" if task == "hybrid" else "actuated"] = [self.speed_names[i] for i in speeds]
+        if detail and detail.wrenches:
+            wrenches, arguments = Wrenches(detail.wrenches, detail.frame, np.asarray(arguments[-1])), arguments[:-1]
+            chosen |= {"fext": wrenches.by_body, "frame": wrenches.frame}
         return np.stack(_CHECKED_RECURSIONS[task](self.model, *arguments, t, friction=friction, **chosen))
 
 
@@ -622,6 +650,22 @@ _CHECKED_RECURSIONS = {
 def _derivative_blocks(found: np.ndarray) -> Derivatives:
     n = len(found)
     return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
+
+
+def _batch_shape(q: Numbers) -> tuple[int, ...]:
+    count = batch_of(q)
+    return () if count is None else (count,)
+
+
+def _detail(wrenches: Wrenches | None, *, named: tuple[str, ...] = (), actuated: tuple[int, ...] = ()) -> Detail | None:
+    """The options of a task; None for the plain task."""
+    if wrenches is None:
+        return Detail(named=named, actuated=actuated) if named or actuated else None
+    return Detail(named=named, actuated=actuated, wrenches=wrenches.bodies, frame=wrenches.frame)
+
+
+def _values(wrenches: Wrenches | None) -> tuple[np.ndarray, ...]:
+    return () if wrenches is None else (wrenches.values,)
 
 
 def _finite_number(number: float, name: str) -> float:

@@ -117,7 +117,7 @@ def traced_task(
         return loops_of(plan, task, friction=friction)
     _require_compilable(plan, task, engine)
     try:
-        solved = is_constrained_forward(plan, task) and plan.ties is None
+        solved = is_constrained_forward(plan, task) and not substitutes_ties(plan, execution, engine)
         return task_program(plan, "constrained_terms" if solved else task, friction=friction, detail=detail)
     except ZeroDivisionError:  # a pivot is 0 at every state
         raise _without_inertia(plan) from None

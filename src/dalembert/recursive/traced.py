@@ -25,6 +25,7 @@ from dalembert.recursive._hybrid import hybrid_dynamics
 from dalembert.recursive._transforms import absent
 from dalembert.recursive.composite_inertia import coriolis_matrix, diagonal, mass_matrix
 from dalembert.recursive.constraint_batch import rows_over
+from dalembert.recursive.external_wrenches import WrenchFrame, wrench_forces
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
@@ -51,6 +52,18 @@ _STATES = 8
 
 
 @dataclass(frozen=True)
+class Detail:
+    """Options of a task: parameters that remain symbols, bodies, speeds, and bodies with external wrenches in a frame."""
+
+    named: tuple[str, ...] = ()
+    bodies: tuple[str, ...] = ()
+    prescribed: tuple[int, ...] = ()  # speeds with prescribed accelerations
+    actuated: tuple[int, ...] = ()  # speeds along which the forces act
+    wrenches: tuple[str, ...] = ()
+    frame: WrenchFrame = "world"
+
+
+@dataclass(frozen=True)
 class Names:
     """The symbols of a program, by group."""
 
@@ -64,30 +77,22 @@ class Names:
     weights: tuple[str, ...] = ("weight(total)", "weight(next)")  # times the length of the step
     step: tuple[str, ...] = ("step()",)
     point: tuple[str, ...] = ("point(x)", "point(y)", "point(z)")  # of a body, in its axes
+    wrenches: tuple[str, ...] = ()  # components of external wrenches
     named: tuple[str, ...] = ()  # parameters
 
     def of(self, groups: Sequence[str]) -> list[str]:
         """The inputs of a program with these groups, and the time."""
-        return [*(name for group in groups for name in getattr(self, group)), *self.named, "t"]
+        return [*(name for group in groups for name in getattr(self, group)), *self.wrenches, *self.named, "t"]
 
 
-def names_of(plan: TreePlan, named: tuple[str, ...] = ()) -> Names:
-    """The symbols of a model: coordinates and speeds by name, and the quantities of the speeds."""
+def names_of(plan: TreePlan, detail: Detail) -> Names:
+    """The symbols of a model: coordinates and speeds by name, the quantities of the speeds, and those of a task."""
     speeds = plan.tree.speed_names
     coordinates = tuple(plan.tree.model.coordinate_names)
     sd, tau = tuple(map(SymbolKind.TANGENT.of, speeds)), tuple(map(SymbolKind.FORCE.of, speeds))
     base, total = (tuple(f"{word}({x})" for x in (*coordinates, *speeds)) for word in ("base", "total"))
-    return Names(coordinates, speeds, sd, tau, base, total, named=named)
-
-
-@dataclass(frozen=True)
-class Detail:
-    """Options of a task: parameters that remain symbols, bodies, speeds with prescribed accelerations, or actuated ones."""
-
-    named: tuple[str, ...] = ()
-    bodies: tuple[str, ...] = ()
-    prescribed: tuple[int, ...] = ()
-    actuated: tuple[int, ...] = ()
+    wrenches = tuple(f"wrench({k} of {body})" for body in detail.wrenches for k in range(6))
+    return Names(coordinates, speeds, sd, tau, base, total, wrenches=wrenches, named=detail.named)
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ class Trace:
     @cached_property
     def names(self) -> Names:
         """The symbols."""
-        return names_of(self.plan, self.detail.named)
+        return names_of(self.plan, self.detail)
 
     @cached_property
     def q(self) -> list[Scalar]:
@@ -133,8 +138,12 @@ class Trace:
 
     @cached_property
     def loads(self) -> Array:
-        """The generalized forces of the loads along the speeds."""
-        return load_forces(self._loaded, self.moving, self.t, self.q, self.s, self.parameters)
+        """The generalized forces of the loads and external wrenches along the speeds."""
+        loads = load_forces(self._loaded, self.moving, self.t, self.q, self.s, self.parameters)
+        if not self.detail.wrenches:
+            return loads
+        values = list(GRAPH.symbols(self.names.wrenches))
+        return loads + wrench_forces(self.declared, self.detail.wrenches, self.detail.frame, values)
 
     @cached_property
     def powers(self) -> Array:
