@@ -17,7 +17,7 @@ BOUNDS = {
     "private_modules_imported_elsewhere": 0,
     "longest_module": 464,
     "longest_function": 56,
-    "files": 448,
+    "files": 449,
     "lines": 81300,
     "uses_of_any": 167,
 }
