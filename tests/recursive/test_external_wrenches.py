@@ -72,6 +72,12 @@ def test_single_states_lanes_and_layouts_give_the_same_bits(frame, make, draw):
         one = (np.ascontiguousarray(x[:, 4]) for x in (q, s, sd))
         alone = function(*one, fext={body: wrench[:, 4].tolist() for body, wrench in fext.items()}, frame=frame)
         assert np.array_equal(alone, found[:, 4])
+        one = [np.ascontiguousarray(x[:, 4]) for x in (q, s, sd)]
+        columns = {body: np.ascontiguousarray(wrench[:, 4]) for body, wrench in fext.items()}
+        for some in (columns, {"ball": columns["ball"]}):
+            several = [function(*one, fext=some, frame=frame) for _ in range(3)]  # compiled at the first call
+            expected = function(*one, fext={body: list(wrench) for body, wrench in some.items()}, frame=frame)
+            assert all(np.array_equal(each, expected) for each in several)
 
 
 def test_one_wrench_acts_on_all_states_of_a_batch(make, draw):
@@ -208,6 +214,10 @@ def test_wrong_wrenches_are_reported(fext, frame, message):
     ):
         with pytest.raises(InputError, match=message):
             call()
+    if np.shape(fext.get("lower") if isinstance(fext, dict) else None) != (6, 3):
+        for _ in range(2):
+            with pytest.raises(InputError, match=message):
+                known.forward(x[:, 0].copy(), x[:, 0].copy(), x[:, 0].copy(), fext=fext, frame=frame)
 
 
 def test_no_wrenches_are_the_plain_functions():

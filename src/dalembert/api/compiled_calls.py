@@ -27,6 +27,7 @@ from dalembert.recursive.execution import (
     substitutes_ties,
     traced_task,
 )
+from dalembert.recursive.external_wrenches import ExternalWrenches, WrenchFrame, read_wrenches
 from dalembert.recursive.plan import TreePlan, TreeState, plan_of, read_array, read_speed_rates, read_state
 from dalembert.recursive.rolled_sweeps import Loops
 from dalembert.recursive.traced import TASKS, Detail, names_of
@@ -177,20 +178,28 @@ class Calls(dict[Key, Call]):
         return sizes, known.shape(names, detail), rolled, program.to_tuples() if rolled else program_to_tuples(program)
 
 
-class SingleStateCalls(dict[tuple[str, bool], FastCall]):
-    """Calls for one state by task and friction; they return None for other arguments, and if the result is flagged.
+SingleKey = tuple[str, bool] | tuple[str, bool, tuple[str, ...], WrenchFrame]
 
-    The call is compiled at the first call with a single state, so that batches do not compile it.
+
+class SingleStateCalls(dict[SingleKey, FastCall]):
+    """Calls for one state by task, friction, and bodies and frame of external wrenches, if any.
+
+    They return None for other arguments, and if the result is flagged. The call is compiled at the first call with a single
+    state, so that batches do not compile it.
     """
 
     def __init__(self, calls: Calls) -> None:
         super().__init__()
         self._calls = calls
 
-    def __missing__(self, key: tuple[str, bool]) -> FastCall:
+    def __missing__(self, key: SingleKey) -> FastCall:
+        call_key = key if len(key) == 2 else (*key[:2], Detail(wrenches=key[2], frame=key[3]))
+
         def compile_on_demand(*arguments: object) -> np.ndarray | None:
             if getattr(arguments[0], "ndim", 0) == 1:
-                self[key] = self._calls[key].single_state or _always_none
+                if len(key) == 4:
+                    read_wrenches(self._calls.model, dict.fromkeys(key[2], np.zeros(6)), key[3], ())
+                self[key] = self._calls[call_key].single_state or _always_none
             return None
 
         facts = self._calls.facts
@@ -198,6 +207,16 @@ class SingleStateCalls(dict[tuple[str, bool], FastCall]):
         unsupported = unsupported and key[0] in ("inverse", "forward_derivatives")
         found = self[key] = _always_none if unsupported else compile_on_demand
         return found
+
+    def with_wrenches(
+        self, task: str, friction: bool, fext: ExternalWrenches, frame: WrenchFrame, *arguments: object
+    ) -> np.ndarray | None:
+        """The result of a task with external wrenches at one state; `arguments` end with the time."""
+        wrenches = list(fext.values()) if type(fext) is dict else []
+        if not wrenches or any(type(wrench) is not np.ndarray or wrench.shape != (6,) for wrench in wrenches):
+            return None
+        values = wrenches[0] if len(wrenches) == 1 else np.concatenate(wrenches)
+        return self[task, friction, tuple(fext), frame](*arguments[:-1], values, arguments[-1])
 
 
 def _always_none(*arguments: object) -> None:

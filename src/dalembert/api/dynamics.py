@@ -171,9 +171,13 @@ class Dynamics(Tabular, CompiledModel):
         >>> dl.dynamics("simple-pendulum").inverse([0.0], [0.0], [0.0]).shape
         (1,)
         """
-        simple = out is None and actuated is None and fext is None
-        if simple and (one := self._alone["inverse", friction](q, qd, qdd, t)) is not None:
-            return one
+        if out is None and actuated is None:
+            if fext is None:
+                one = self._alone["inverse", friction](q, qd, qdd, t)
+            else:
+                one = self._alone.with_wrenches("inverse", friction, fext, frame, q, qd, qdd, t)
+            if one is not None:
+                return one
         wrenches = read_wrenches(self.model, fext, frame, _batch_shape(q))
         chosen = self._calls.facts.driven if actuated is None else named_speeds(self.plan, actuated, "actuated")
         if chosen is None:
@@ -221,9 +225,13 @@ class Dynamics(Tabular, CompiledModel):
         """
         if tau is None:
             tau = self._zeros(q)
-        simple = out is None and fext is None
-        if simple and (one := self._alone["forward", friction](q, qd, tau, t)) is not None:
-            return one
+        if out is None:
+            if fext is None:
+                one = self._alone["forward", friction](q, qd, tau, t)
+            else:
+                one = self._alone.with_wrenches("forward", friction, fext, frame, q, qd, tau, t)
+            if one is not None:
+                return one
         wrenches = read_wrenches(self.model, fext, frame, _batch_shape(q))
         return self._run("forward", (q, qd, tau, *_values(wrenches)), t, friction, out, threads, _detail(wrenches))
 
