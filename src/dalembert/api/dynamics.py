@@ -157,8 +157,15 @@ class Dynamics(Tabular, CompiledModel):
     ) -> np.ndarray:
         """Inverse dynamics: the forces τ = M ṡ + c + g − loads; alias `rnea`.
 
-        The loads of the model are included; joint friction only with `friction`. For `actuated`, external wrenches `fext`, and
-        for models with constraints, see `dl.inverse_dynamics`.
+        The loads of the model are included; joint friction only with `friction`. For `actuated`, and for models with
+        constraints, see `dl.inverse_dynamics`.
+
+        Parameters
+        ----------
+        fext : dict of str to array_like, shape (6,) or (6, batch), optional
+            External wrenches by body, in `frame`: the force, then the moment.
+        frame : {'world', 'body', 'mass_center'}, default 'world'
+            Axes and point of application of the wrenches, see `dl.inverse_dynamics`.
 
         Returns
         -------
@@ -207,7 +214,12 @@ class Dynamics(Tabular, CompiledModel):
         """Forward dynamics: the accelerations under the loads of the model and the forces `tau` (default 0); alias `aba`.
 
         If `qd` contains quaternion rates the result is q̈, else the rates of the speeds. If the mass matrix is singular, the
-        error names the speeds without inertia. For external wrenches `fext` see `dl.inverse_dynamics`.
+        error names the speeds without inertia.
+
+        Parameters
+        ----------
+        fext : dict of str to array_like, shape (6,) or (6, batch), optional
+            External wrenches by body, in `frame`, as for `dl.inverse_dynamics`.
 
         Returns
         -------
@@ -220,7 +232,7 @@ class Dynamics(Tabular, CompiledModel):
         >>> arm = dl.dynamics("double-pendulum")
         >>> arm.forward([0.4, 1.1], [0.3, -0.2]).shape
         (2,)
-        >>> arm.forward([0.4, 1.1], [0.3, -0.2], fext={"bob2": (0, 5, 0, 0, 0, 0)}).shape
+        >>> arm.forward([0.4, 1.1], [0.3, -0.2], fext={"lower": (0, 5, 0, 0, 0, 0)}).shape
         (2,)
         """
         if tau is None:
@@ -409,8 +421,7 @@ class Dynamics(Tabular, CompiledModel):
     ) -> Derivatives:
         """Derivatives of forward or inverse dynamics with respect to q, speeds, inputs and parameters.
 
-        For a quaternion, q varies along its three speeds. External wrenches `fext`, as for `dl.inverse_dynamics`, have constant
-        components in their frame. `out` has all blocks side by side.
+        For a quaternion, q varies along its three speeds. `out` has all blocks side by side.
 
         Parameters
         ----------
@@ -420,6 +431,8 @@ class Dynamics(Tabular, CompiledModel):
             Differentiate forward dynamics (accelerations) or inverse dynamics (forces).
         parameters : sequence of str, default ()
             Names of parameters for `by_parameters`.
+        fext : dict of str to array_like, shape (6,) or (6, batch), optional
+            External wrenches by body, as for `dl.inverse_dynamics`, with constant components in `frame`.
 
         Returns
         -------
@@ -495,8 +508,8 @@ class Dynamics(Tabular, CompiledModel):
             Classical Runge–Kutta method, or symplectic Euler, which limits energy drift.
         every : int, default 1
             Record the initial states and every `every`-th step.
-        fext, frame
-            Constant external wrenches, as for `dl.inverse_dynamics`.
+        fext : dict of str to array_like, shape (6,) or (6, batch), optional
+            External wrenches by body, as for `dl.inverse_dynamics`, with constant components in `frame`.
 
         Returns
         -------

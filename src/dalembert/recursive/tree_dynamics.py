@@ -176,7 +176,12 @@ def forward_dynamics(
     """The accelerations of a model under its loads, the forces `tau` along the speeds and external wrenches.
 
     A tree of bodies is solved in O(n); a model with constraints through its mass matrix, for any rank of the constraints. The
-    state may violate the constraints. `fext` and `frame` are those of `dl.inverse_dynamics`.
+    state may violate the constraints.
+
+    Parameters
+    ----------
+    fext : dict of str to array_like, shape (6,) or (6, batch), optional
+        External wrenches by body, in `frame`, as for `dl.inverse_dynamics`.
 
     Returns
     -------
