@@ -208,7 +208,7 @@ def gripper() -> dl.Model:
 def test_ties_that_do_not_affect_the_target_cost_nothing() -> None:
     """The search with the tie takes the steps of the search without it."""
     tied, free = gripper(), gripper()
-    free.holonomic_constraints = []
+    free.holonomic_constraints = ()
     target = [0.7, 0.6, 0.0]
     found, other = (dl.inverse_kinematics(model, "c", target) for model in (tied, free))
     assert found.converged

@@ -17,8 +17,8 @@ BOUNDS = {
     "private_modules_imported_elsewhere": 0,
     "longest_module": 464,
     "longest_function": 56,
-    "files": 449,
-    "lines": 81350,
+    "files": 447,
+    "lines": 80890,
     "uses_of_any": 167,
 }
 

@@ -183,7 +183,7 @@ def test_the_speed_map_is_the_null_space_of_the_rows():
     model = hand(free=True)
     q, s, _ = states(model)
     A, E = (
-        rows_of(plan_of(model), q, plan_of(model).tree.n * [0 * q[0]], s, np.zeros(5)).A,
+        rows_of(plan_of(model), q, np.zeros_like(q), s, np.zeros(5)).A,
         dl.dynamics(model).speed_map,
     )
     assert np.abs(np.einsum("kin,ij->kjn", A, E)).max() < 1e-15

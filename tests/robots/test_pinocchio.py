@@ -187,7 +187,7 @@ def test_external_wrenches_agree_with_fext_of_pinocchio(name):
     """`fext` of rnea and aba is in axes of the joint, at its origin: the frame 'body' of a link on a joint."""
     path, _ = read_by_pinocchio(name, "fixed")
     theirs, model = pin.buildModelFromUrdf(str(path)), read_urdf(path, friction=False)
-    model.holonomic_constraints = []
+    model.holonomic_constraints = ()
     data, known, bodies = theirs.createData(), dynamics(model), {}
     for body in model.bodies:
         joint = theirs.frames[theirs.getFrameId(body.name)]

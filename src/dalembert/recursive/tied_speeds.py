@@ -24,8 +24,7 @@ from dalembert.recursive.tree import Tree
 from dalembert.symbolic.algebra_base import Array, Scalar, zeros
 from dalembert.symbolic.elimination import ldl, ldl_apply
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, coordinate
+from dalembert.symbolic.symbols import TIME, Lowering, coordinate
 
 _DEPENDENT = 1e-12  # a row is dependent if at most this fraction of it remains after elimination
 _INDEPENDENT = 1e-6  # independent if at least this fraction remains; rows between these bounds are not ties
