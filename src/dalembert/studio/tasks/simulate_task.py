@@ -27,7 +27,7 @@ from dalembert.studio.payload import Answer, Payload, ReportProgress, Toml
 from dalembert.studio.tasks.describe_task import description_of, model_of
 from dalembert.studio.tasks.form_edits import edit
 
-QUICK = "dop853"  # its compiled loop is reused for all parameter values; `taylor` is compiled for every run
+QUICK = "dop853"  # its compiled loop is reused for all parameter values
 _FIXED_WEIGHT = 1e9  # assembly weight of a coordinate that the user has set
 _MAX_EVENTS = 200
 _MAX_PREPARED = 12  # coordinates of a model that is compiled in advance
