@@ -55,7 +55,7 @@ class Taylor(SteerableStepper):
             atol=problem.errors(1.0), largest=settings.max_step or np.inf, number=order, start=problem.t0, end=end
         )
         clock, counts = np.array([problem.t0, 0.0]), np.zeros(7, dtype=np.int64)
-        self._now = Now(problem.y0.astype(float), np.zeros((n, order + 1)), np.zeros((0, 0)), clock, counts)
+        self._now = Now(problem.y0.astype(float), np.zeros((n, order + 1)), np.zeros((1, n)), clock, counts)
         self._free = no_constraints(FREE)
         self._surface = self._free
         if problem.parts.projection is not None:
@@ -63,15 +63,16 @@ class Taylor(SteerableStepper):
 
     def restart(self, y: np.ndarray) -> None:
         """Continue from a projected state."""
-        self._now.y[:] = y
+        if not np.array_equal(y, self._now.y):
+            self.rewind(float(self._now.clock[T]), y)
 
     def renew(self, y: np.ndarray) -> None:
         """Continue with other constants, which every burst reads."""
-        self._now.y[:] = y
+        self.restart(y)
 
     def rewind(self, t: float, y: np.ndarray) -> None:
         """Continue from an earlier state."""
-        self._now.clock[T], self._now.y[:] = t, y
+        self._now.clock[T], self._now.y[:], self._now.stages[:] = t, y, 0.0
 
     def set_target(self, end: float) -> None:
         """Let a step end at `end`."""

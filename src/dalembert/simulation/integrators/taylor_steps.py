@@ -42,8 +42,11 @@ def burst(
     stop: float,
     max_steps: int,
 ) -> tuple[int, int]:
-    """Take up to `max_steps` steps, until `stop` is reached; the number of accepted steps, and how the burst ended."""
-    y, x, clock, count = now.y, now.K, now.clock, 0
+    """Take up to `max_steps` steps, until `stop` is reached; the number of accepted steps, and how the burst ended.
+
+    The sums of states and increments are compensated: `now.stages` has what they leave, by Kahan.
+    """
+    y, x, rest, clock, count = now.y, now.K, now.stages[0], now.clock, 0
     order = control.number
     C = new_rows(table, order, p)
     while count < max_steps and clock[T] < stop:
@@ -55,15 +58,17 @@ def burst(
         t1 = t0 + h
         if t1 >= control.end - 4 * np.spacing(abs(control.end)):
             t1 = control.end
-            h = t1 - t0
+        h = t1 - t0  # without rounding, so that time is not lost
         clock[H] = h
         taken.t0[count], taken.t1[count], taken.h[count] = t0, t1, h
         powers = taken.powers[count]
         for i in range(len(y)):
             total, power = x[i, order], 1.0
-            for k in range(order - 1, -1, -1):
+            for k in range(order - 1, 0, -1):
                 total = total * h + x[i, k]
-            new[i] = total
+            total = total * h + rest[i]
+            new[i] = y[i] + total
+            rest[i] = total - (new[i] - y[i])
             for k in range(order + 1):
                 powers[i, k] = x[i, k] * power
                 power = power * h
