@@ -77,7 +77,9 @@ def test_every_function_has_a_series():
 
 def test_functions_of_parameters_are_constants():
     """ẋ = f(p) x has the coefficients f(p)ᵏ / k!."""
-    f = GRAPH.function("atan2", GRAPH.function("exp", P), GRAPH.sqrt(P) + GRAPH.function("pow", P, 1.5)) / GRAPH.function("log", P)
+    f = GRAPH.function(
+        "atan2", GRAPH.function("exp", P), GRAPH.sqrt(P) + GRAPH.function("pow", P, 1.5)
+    ) / GRAPH.function("log", P)
     f = f - GRAPH.function("tan", P)
     found = solution(program_of([f * X], ["x", "t"], ["p"]), 0.0, np.ones(1), np.array([1.7]))[0]
     rate = np.arctan2(np.exp(1.7), np.sqrt(1.7) + 1.7**1.5) / np.log(1.7) - np.tan(1.7)

@@ -8,6 +8,7 @@ no machine code is generated for a program.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -21,7 +22,9 @@ from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 if TYPE_CHECKING:
     from dalembert.symbolic.algebra_base import Algebra
 
-PAD = 4  # zeros before order 0 of each row, and spare numbers after the last order: products are summed in groups of four
+PAD = (
+    4  # zeros before order 0 of each row, and spare numbers after the last order: products are summed in groups of four
+)
 (
     ADD,
     SUBTRACT,
@@ -70,7 +73,8 @@ class SeriesTable(NamedTuple):
     """
 
     constant: np.ndarray  # lines that depend on parameters only
-    moving: np.ndarray  # the others
+    moving: np.ndarray  # the others, in runs of the same operation
+    runs: np.ndarray  # the operation of each run, and its first and last line
     outputs: np.ndarray  # the rows of the rates of the states
     numbers: np.ndarray
     number_rows: np.ndarray
@@ -82,22 +86,23 @@ class SeriesTable(NamedTuple):
 def series_table(program: Program) -> SeriesTable:
     """The table of a program whose last input is the time and whose outputs are the rates of the states.
 
-    >>> from dalembert.codegen.compiled_loop import CompiledLoop
-from dalembert.codegen.program import program_of
-    >>> from dalembert.symbolic.graph import GRAPH
-    >>> x, t = GRAPH.symbols(["x", "t"])
-    >>> table = series_table(program_of([x * GRAPH.exp(x)], ["x", "t"]))
-    >>> len(table.moving), table.rows  # x, t; θx, eˣ θx, eˣ, x eˣ
-    (4, 6)
+        >>> from dalembert.codegen.compiled_loop import CompiledLoop
+    from dalembert.codegen.program import program_of
+        >>> from dalembert.symbolic.graph import GRAPH
+        >>> x, t = GRAPH.symbols(["x", "t"])
+        >>> table = series_table(program_of([x * GRAPH.exp(x)], ["x", "t"]))
+        >>> len(table.moving), table.rows  # x, t; θx, eˣ θx, eˣ, x eˣ
+        (4, 6)
     """
     if program.tables:
         raise EngineError("Taylor integration does not support long tables. Use integrator='dop853' for this model.")
     writer = _Writer(program)
     outputs = [writer.row(y).index for y in writer.outputs(program)]
-    constant, moving = (np.array(lines, dtype=np.int64).reshape(-1, 5) for lines in (writer.constant, writer.moving))
+    moving, runs = _in_runs(writer.moving)
     return SeriesTable(
-        constant,
-        moving,
+        _integers(writer.constant, 5),
+        _integers(moving, 5),
+        _integers(runs, 3),
         np.array(outputs, dtype=np.int64),
         np.array(list(writer.numbers.values()), dtype=float),
         np.array(list(writer.numbers), dtype=np.int64),
@@ -105,6 +110,40 @@ from dalembert.codegen.program import program_of
         len(program.parameters),
         writer.rows,
     )
+
+
+def _integers(lines: Sequence[_Line], columns: int) -> np.ndarray:
+    return np.array(lines, dtype=np.int64).reshape(-1, columns)
+
+
+def _in_runs(lines: Sequence[_Line]) -> tuple[list[_Line], list[_Line]]:
+    """The lines with those of the same operation together, as far as operands permit, and the runs.
+
+    A processor predicts the branches of long runs, which takes half the time of their mixture.
+    """
+    by_row = {line[1]: i for i, line in enumerate(lines)}
+    # sine and cosine refer to each other: what is written later has its value of the last order
+    needed = [{j for a in line[2:] if (j := by_row.get(a, i)) < i} for i, line in enumerate(lines)]
+    users: list[list[int]] = [[] for _ in lines]
+    for i, before in enumerate(needed):
+        for j in before:
+            users[j].append(i)
+    missing, ready = [len(before) for before in needed], dict[int, deque[int]]()
+    for i, count in enumerate(missing):
+        if not count:
+            ready.setdefault(lines[i][0], deque()).append(i)
+    out, runs = list[_Line](), list[_Line]()
+    while any(ready.values()):
+        code, first = max(ready, key=lambda code: len(ready[code])), len(out)
+        while ready[code]:
+            i = ready[code].popleft()
+            out.append(lines[i])
+            for user in users[i]:
+                missing[user] -= 1
+                if not missing[user]:
+                    ready.setdefault(lines[user][0], deque()).append(user)
+        runs.append((code, first, len(out)))
+    return out, runs
 
 
 class _Row:
@@ -142,14 +181,15 @@ class _Row:
 
 
 _Operand: TypeAlias = _Row | float
+_Line: TypeAlias = tuple[int, ...]
 
 
 class _Writer:
     """Writes the lines of a program; it is also the algebra in which derivatives of functions are written."""
 
     def __init__(self, program: Program) -> None:
-        self.constant: list[tuple[int, ...]] = []
-        self.moving: list[tuple[int, ...]] = []
+        self.constant: list[_Line] = []
+        self.moving: list[_Line] = []
         self.numbers: dict[int, float] = {}  # by row
         self.rows = 0
         self._known: dict[tuple[str | int, ...], _Row] = {}
@@ -265,6 +305,28 @@ def product(C: np.ndarray, a: int, b: int, k: int) -> float:
     return (s0 + s1) + (s2 + s3)
 
 
+def write_order(lines: np.ndarray, runs: np.ndarray, k: int, C: np.ndarray) -> None:
+    """The coefficients of order k of all lines."""
+    at = PAD + k
+    for r in range(len(runs)):
+        code, first, last = runs[r, 0], runs[r, 1], runs[r, 2]
+        if code == MULTIPLY:
+            for j in range(first, last):
+                C[lines[j, 1], at] = product(C, lines[j, 2], lines[j, 3], k)
+        elif code == ADD:
+            for j in range(first, last):
+                C[lines[j, 1], at] = C[lines[j, 2], at] + C[lines[j, 3], at]
+        elif code == SUBTRACT:
+            for j in range(first, last):
+                C[lines[j, 1], at] = C[lines[j, 2], at] - C[lines[j, 3], at]
+        elif code == SCALE:
+            for j in range(first, last):
+                C[lines[j, 1], at] = C[lines[j, 2], at] * C[lines[j, 3], PAD]
+        else:
+            for j in range(first, last):
+                write_coefficient(lines, j, k, C)
+
+
 def write_coefficient(lines: np.ndarray, j: int, k: int, C: np.ndarray) -> None:
     """The coefficient of order k of line j."""
     code, y, a, b, c = lines[j, 0], lines[j, 1], lines[j, 2], lines[j, 3], lines[j, 4]
@@ -340,8 +402,7 @@ def write_series(table: SeriesTable, order: int, t: float, C: np.ndarray, x: np.
     for k in range(order):
         for i in range(table.inputs):
             C[i, PAD + k] = x[i, k]
-        for j in range(len(table.moving)):
-            write_coefficient(table.moving, j, k, C)
+        write_order(table.moving, table.runs, k, C)
         for i in range(len(table.outputs)):
             x[i, k + 1] = C[table.outputs[i], PAD + k] / (k + 1)
 

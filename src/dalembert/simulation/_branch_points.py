@@ -113,7 +113,10 @@ class BranchPoints(StepMonitor):
         times, states = burst.at(np.arange(len(burst)), shares)
         found = self._independence.measure(*self.mechanics.rows(times, states)).reshape(shares.shape)
         passed = shares <= 1.0001
-        self._searched = np.where(passed, t[:, None] + shares * h[:, None], t[:, None]), np.where(passed, found, found[:, :1])
+        self._searched = (
+            np.where(passed, t[:, None] + shares * h[:, None], t[:, None]),
+            np.where(passed, found, found[:, :1]),
+        )
         return int(np.append(np.flatnonzero(_interior_minima(found)), len(burst))[0])
 
     def _time_to_singularity(self, t0: float, polynomial: Polynomial, h: float, reach: float) -> float | None:
