@@ -72,9 +72,9 @@ def heyoka(name: str, formalism: str) -> Row:
     """The same program through heyoka's cfunc."""
     os.environ["DALEMBERT_CACHE"] = ""
     import heyoka as hy
+    from dalembert.codegen.heyoka_backend import expressions
 
     import dalembert as dl
-    from dalembert.codegen.heyoka_backend import expressions
 
     hy.set_logger_level_critical()
     with tempfile.TemporaryDirectory() as folder:

@@ -93,8 +93,8 @@ class AcceptedSteps(NamedTuple):
     @classmethod
     def empty(cls, count: int, n: int, orders: int) -> AcceptedSteps:
         """Room for `count` steps."""
-        t, y, calls = np.empty((3, count)), np.empty((2, count, n)), np.zeros(count, dtype=np.int64)
-        return cls(*t, *y, np.empty((count, n, orders)), calls)
+        (t0, t1, h), (y1, last) = np.empty((3, count)), np.empty((2, count, n))
+        return cls(t0, t1, h, y1, last, np.empty((count, n, orders)), np.zeros(count, dtype=np.int64))
 
     def until(self, count: int) -> AcceptedSteps:
         """The first `count` steps."""
@@ -146,6 +146,7 @@ def burst(
 
 
 def is_finite(y: np.ndarray) -> bool:
+    """True if every state is finite."""
     total = 0.0
     for i in range(len(y)):
         total += 0.0 * y[i]  # 0, or NaN

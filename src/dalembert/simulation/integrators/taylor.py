@@ -11,12 +11,12 @@ from dalembert.simulation.integrators.base import (
     Capabilities,
     InitialValueProblem,
     Settings,
-    Step,
     SteerableStepper,
+    Step,
     collapse,
     not_finite,
 )
-from dalembert.simulation.integrators.compiled_projection import FREE, PROJECT_IN_PYTHON
+from dalembert.simulation.integrators.compiled_projection import FREE, PROJECT_IN_PYTHON, ProjectionData
 from dalembert.simulation.integrators.explicit import no_constraints
 from dalembert.simulation.integrators.explicit_steps import (
     COLLAPSED,
@@ -91,7 +91,7 @@ class Taylor(SteerableStepper):
         """One step, with its Taylor coefficients as dense output."""
         t0 = float(self._now.clock[T])
         control = self._control._replace(end=limit)
-        taken, count, why = self._run(control, self._free, _NO_SAMPLES, np.zeros((0, len(self._now.y))), np.inf, 1)
+        taken, _, why = self._run(control, self._free, _NO_SAMPLES, np.zeros((0, len(self._now.y))), np.inf, 1)
         if why == COLLAPSED:
             raise collapse(self._problem, t0, float(self._now.clock[H]), self._now.y)
         if why == NOT_FINITE:
@@ -112,7 +112,13 @@ class Taylor(SteerableStepper):
         return Burst(taken.until(count), int(self._now.counts[SAMPLE]), why == UNPROJECTED, failure)
 
     def _run(
-        self, control: Control, surface, times: np.ndarray, samples: np.ndarray, stop: float, max_steps: int
+        self,
+        control: Control,
+        surface: ProjectionData,
+        times: np.ndarray,
+        samples: np.ndarray,
+        stop: float,
+        max_steps: int,
     ) -> tuple[AcceptedSteps, int, int]:
         n, series = len(self._now.y), self._series
         taken = AcceptedSteps.empty(max_steps, n, control.number + 1)

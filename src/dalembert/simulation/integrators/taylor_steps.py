@@ -19,9 +19,9 @@ from dalembert.simulation.integrators.explicit_steps import (
     UNPROJECTED,
     AcceptedSteps,
     Control,
+    H,
     Now,
     T,
-    H,
     is_finite,
     project_and_sample,
 )
