@@ -11,7 +11,7 @@ from dalembert.codegen.compiled_loop import CompiledLoop
 from dalembert.codegen.program import Program, program_of
 from dalembert.codegen.taylor_series import SeriesTable, new_rows, rates_of_series, series_table, write_series
 from dalembert.errors import EngineError
-from dalembert.simulation.integrators import taylor_steps
+from dalembert.simulation.integrators import taylor
 from dalembert.symbolic.algebra_base import choose
 from dalembert.symbolic.elimination import ldl_solve, orthogonal_solve
 from dalembert.symbolic.graph import GRAPH
@@ -165,10 +165,10 @@ def test_a_step_is_bounded_by_earlier_orders_where_the_last_two_vanish():
     """x = 1 + s² + s¹²/8: the coefficients of orders 19 and 20 are zero."""
     x = np.zeros((1, 21))
     x[0, [0, 2, 13]] = 1.0, 1.0, 0.125
-    h = taylor_steps.step_length(x, np.ones(1), 20)
+    h = taylor.step_length(x, np.ones(1), 20)
     assert h == pytest.approx(1.5 * 8 ** (1 / 13) * np.exp(-2 - 0.7 / 19), rel=1e-14)
     x[0, 20] = 2.0**20
-    assert taylor_steps.step_length(x, np.ones(1), 20) == pytest.approx(0.5 * np.exp(-2 - 0.7 / 19), rel=1e-14)
+    assert taylor.step_length(x, np.ones(1), 20) == pytest.approx(0.5 * np.exp(-2 - 0.7 / 19), rel=1e-14)
 
 
 def test_a_smaller_order_follows_from_a_larger_tolerance():

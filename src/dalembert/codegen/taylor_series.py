@@ -9,7 +9,7 @@ no machine code is generated for a program.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -22,48 +22,35 @@ from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 if TYPE_CHECKING:
     from dalembert.symbolic.algebra_base import Algebra
 
-PAD = (
-    4  # zeros before order 0 of each row, and spare numbers after the last order: products are summed in groups of four
+PAD = 4  # zeros before the first coefficient of a row, and spare numbers after the last: products are sums of fours
+ADD, SUBTRACT, NEGATIVE, MULTIPLY, SCALE, DIVIDE, SHARE, THETA, SQRT, POWER, SELECT = range(11)
+LESS, LESS_EQUAL, AND, OR, EXP, LOG, SIN, COS, ASIN, ACOS, ATAN, ATAN2 = range(11, 23)
+_NAMES = [
+    "add",
+    "subtract",
+    "negative",
+    "multiply",
+    "scale",
+    "divide",
+    "share",
+    "theta",
+    "sqrt",
+    "pow",
+    "select",
+    "less",
+    "less_equal",
+    "and",
+    "or",
+]
+_FUNCTIONS = dict(
+    zip(["exp", "log", "sin", "cos", "asin", "acos", "atan", "atan2"], range(EXP, ATAN2 + 1), strict=True)
 )
-(
-    ADD,
-    SUBTRACT,
-    NEGATIVE,
-    MULTIPLY,
-    SCALE,
-    DIVIDE,
-    SHARE,
-    THETA,
-    SQRT,
-    POWER,
-    SELECT,
-    LESS,
-    LESS_EQUAL,
-    AND,
-    OR,
-    EXP,
-    LOG,
-    SIN,
-    COS,
-    ASIN,
-    ACOS,
-    ATAN,
-    ATAN2,
-) = range(23)
-_CODES = {
-    "add": ADD,
-    "subtract": SUBTRACT,
-    "negative": NEGATIVE,
-    "less": LESS,
-    "less_equal": LESS_EQUAL,
-    "and": AND,
-    "or": OR,
-    "select": SELECT,
-    "sqrt": SQRT,
-    "theta": THETA,
-}
-_FUNCTIONS = {"exp": EXP, "log": LOG, "sin": SIN, "cos": COS, "asin": ASIN, "acos": ACOS, "atan": ATAN, "atan2": ATAN2}
 _LARGEST_POWER = 16  # whole exponents up to this are products
+
+
+_Line: TypeAlias = tuple[int, ...]
+_Operand: TypeAlias = "_Row | float"
+_Operator: TypeAlias = "Callable[[_Row, _Operand], _Row]"
 
 
 class SeriesTable(NamedTuple):
@@ -86,13 +73,12 @@ class SeriesTable(NamedTuple):
 def series_table(program: Program) -> SeriesTable:
     """The table of a program whose last input is the time and whose outputs are the rates of the states.
 
-        >>> from dalembert.codegen.compiled_loop import CompiledLoop
-    from dalembert.codegen.program import program_of
-        >>> from dalembert.symbolic.graph import GRAPH
-        >>> x, t = GRAPH.symbols(["x", "t"])
-        >>> table = series_table(program_of([x * GRAPH.exp(x)], ["x", "t"]))
-        >>> len(table.moving), table.rows  # x, t; θx, eˣ θx, eˣ, x eˣ
-        (4, 6)
+    >>> from dalembert.codegen.program import program_of
+    >>> from dalembert.symbolic.graph import GRAPH
+    >>> x, t = GRAPH.symbols(["x", "t"])
+    >>> table = series_table(program_of([x * GRAPH.function("exp", x)], ["x", "t"]))
+    >>> len(table.moving), table.rows  # x, t; θx, eˣ θx, eˣ, x eˣ
+    (4, 6)
     """
     if program.tables:
         raise EngineError("Taylor integration does not support long tables. Use integrator='dop853' for this model.")
@@ -146,42 +132,24 @@ def _in_runs(lines: Sequence[_Line]) -> tuple[list[_Line], list[_Line]]:
     return out, runs
 
 
+def _operators(name: str) -> tuple[_Operator, _Operator]:
+    """An operator with a row on its left, and with a row on its right."""
+    return lambda x, other: x.writer.line(name, x, other), lambda x, other: x.writer.line(name, other, x)
+
+
 class _Row:
     """A row with the operators of numbers, which append lines."""
 
     def __init__(self, writer: _Writer, index: int, moves: bool) -> None:
         self.writer, self.index, self.moves = writer, index, moves
 
-    def __add__(self, other: _Operand) -> _Row:
-        return self.writer.line("add", self, other)
-
-    def __radd__(self, other: _Operand) -> _Row:
-        return self.writer.line("add", other, self)
-
-    def __sub__(self, other: _Operand) -> _Row:
-        return self.writer.line("subtract", self, other)
-
-    def __rsub__(self, other: _Operand) -> _Row:
-        return self.writer.line("subtract", other, self)
-
-    def __mul__(self, other: _Operand) -> _Row:
-        return self.writer.line("multiply", self, other)
-
-    def __rmul__(self, other: _Operand) -> _Row:
-        return self.writer.line("multiply", other, self)
-
-    def __truediv__(self, other: _Operand) -> _Row:
-        return self.writer.line("divide", self, other)
-
-    def __rtruediv__(self, other: _Operand) -> _Row:
-        return self.writer.line("divide", other, self)
-
     def __neg__(self) -> _Row:
         return self.writer.line("negative", self)
 
-
-_Operand: TypeAlias = _Row | float
-_Line: TypeAlias = tuple[int, ...]
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("subtract")
+    __mul__, __rmul__ = _operators("multiply")
+    __truediv__, __rtruediv__ = _operators("divide")
 
 
 class _Writer:
@@ -254,7 +222,7 @@ class _Writer:
             return self._emit(SCALE if a.moves and not b.moves else MULTIPLY, y, a, b)
         if name == "divide":
             return self._emit(DIVIDE if x[1].moves else SHARE, y, *x)
-        return self._emit(_CODES[name], y, *x)
+        return self._emit(_NAMES.index(name), y, *x)
 
     def _function(self, name: str, key: tuple[str | int, ...], x: Sequence[_Row]) -> _Row:
         """The integral of the derivative; sine and cosine refer to each other."""

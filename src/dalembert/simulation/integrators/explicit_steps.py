@@ -92,7 +92,7 @@ class AcceptedSteps(NamedTuple):
 
     @classmethod
     def empty(cls, count: int, n: int, orders: int) -> AcceptedSteps:
-        """Room for `count` steps."""
+        """Uninitialized arrays of `count` steps."""
         (t0, t1, h), (y1, last) = np.empty((3, count)), np.empty((2, count, n))
         return cls(t0, t1, h, y1, last, np.empty((count, n, orders)), np.zeros(count, dtype=np.int64))
 
