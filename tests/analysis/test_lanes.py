@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.sweeps._sweep_lanes import Starts, reason_to_run_alone, run_lanes
+from dalembert.analysis._sweep_lanes import Starts, reason_to_run_alone, run_lanes
 from dalembert.simulation.integrators.base import Settings
 
 TIMES = np.linspace(0.0, 2.0, 21)
