@@ -50,7 +50,7 @@ def _proof_table(heading: str, claims: Mapping[str, ProofResult]) -> Table:
 
 
 _AGREEMENT_STYLES = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out": "yellow"}
-_AGREEMENT_STYLES |= {"not installed": "yellow", "not used": "dim"}
+_AGREEMENT_STYLES |= {"not used": "dim"}
 
 
 def verify(arguments: Namespace) -> int:
