@@ -79,7 +79,7 @@ class Library:
         return [(self._narrowed(row, s), self._narrowed(row, c)) for s, c in found]
 
     def circles(self) -> str:
-        """The name of the function that writes the sine and cosine of consecutive numbers, one pair after the other."""
+        """The name of the function that writes the sines and cosines of some rows, one pair after the other."""
         name = "circles.narrow" if self._target.single else "circles"
         self._called.add((name, self._target.lanes))
         return full_name(name, self._target.lanes, self._target.fused)
