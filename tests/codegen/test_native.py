@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,18 @@ def test_a_batch_is_one_call_with_one_check(rows, shift, count):
             x[0, k] = kept
     assert function.spread_checked([x, np.zeros((1, count))], out, threads=2)
     np.testing.assert_array_equal(out, single)
+
+
+@pytest.mark.parametrize("count", [20000, 20003])  # rows aligned to the vectors, and not
+def test_results_larger_than_the_cache_are_the_same(count):
+    function = NativeFunction(checked_program(90))
+    x = np.vstack([RNG.uniform(-1, 1, (90, count)), np.zeros((1, count))])
+    large = np.full((90, count + 8), 7.0)
+    assert function.spread_checked([x], large[:, :count], threads=2)
+    ends = range(0, count + 500, 500)
+    parts = [function(np.ascontiguousarray(x[:, a:b]), np.zeros(0)) for a, b in pairwise(ends)]
+    np.testing.assert_array_equal(large[:, :count], np.hstack(parts)[:-1])
+    assert (large[:, count:] == 7.0).all()
 
 
 def test_a_batch_call_declines_what_it_cannot_do():

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_IN_PLACE = 56  # rows that are read and written in place
 MAX_RESULTS_IN_PLACE = 16
+MAX_CACHED = 12 * 2**20  # bytes of results of a batch; larger ones are stored past the cache
 TILE_LINES = 8  # cache lines of each row in a tile: processors request adjacent lines
 
 
@@ -108,6 +109,7 @@ class BatchLoop:
         if self.tiled:
             slots = [*range(len(self.program.inputs)), *(self.result_slots[index] for index in self.results)]
             parts += [
+                "!1000 = !{i32 1}",
                 _constants("slots", slots),
                 self._mover("gather", "far", "near"),
                 self._mover("scatter", "near", "far"),
@@ -123,15 +125,27 @@ class BatchLoop:
             "near": [f"{vector}, ptr %near, i64 {r * self.size}" for r in each],
             "far": [f"{real}, ptr %far, i64 %f{r}" for r in each],
         }
-        moves = [
+        loads = [
             f"%a{r} = getelementptr {at[source][r]}\n%v{r} = load {vector}, ptr %a{r}, {width[source]}" for r in each
         ]
-        moves += [
+        stores = [
             f"%b{r} = getelementptr {at[target][r]}\nstore {vector} %v{r}, ptr %b{r}, {width[target]}" for r in each
         ]
+        moves = [*loads, *stores]
+        if name == "scatter":
+            moves = [*loads, *self._past_the_cache(at[target]), "plain:", *stores]
         texts = {"name": name, "firsts": "\n".join(firsts), "moves": "\n".join(moves)}
         texts |= {"source": source, "target": target, "load": width[source], "store": width[target]}
         return _MOVER.format(**texts, **self._names)
+
+    def _past_the_cache(self, targets: list[str]) -> list[str]:
+        """Stores of large results that do not wait for the lines to be read, where they are aligned."""
+        rows = [f"%c{r} = getelementptr {each}\n%i{r} = ptrtoint ptr %c{r} to i64" for r, each in enumerate(targets)]
+        rows += [f"%o{r} = or i64 %{'o' if r > 1 else 'i'}{r - 1}, %i{r}" for r in range(1, len(targets))]
+        rows += [f"%odd = and i64 %o{len(targets) - 1}, {self._bytes - 1}", "%even = icmp eq i64 %odd, 0"]
+        rows += ["%stream = and i1 %large, %even", "br i1 %stream, label %streamed, label %plain", "streamed:"]
+        stored = f"store {self.target.vector} %v{{r}}, ptr %c{{r}}, align {self._bytes}, !nontemporal !1000"
+        return [*rows, *(stored.format(r=r) for r in range(len(targets))), "br label %row.done"]
 
     def source(self, pointers: str, head: str, sines: str, body: str, check: str, left: str) -> str:
         """The function; `sines` are the instructions before the body, and `check` is the value of the validity check."""
@@ -146,6 +160,7 @@ class BatchLoop:
         }
         names["compare"] = (_COMPARE if checked else _NO_COMPARE).format(**names)
         names["report"] = _REPORT.format(**names) if checked else ""
+        names["fence"] = "fence seq_cst" if self.tiled else ""  # orders stores past the cache before what follows
         names["work"] = (_TILE if self.tiled else _IN_PLACE).format(**names)
         return _LOOP.format(**names)
 
@@ -169,6 +184,8 @@ class BatchLoop:
             "rows": len(self.program.inputs) + results,
             "outputs": len(self.program.outputs),
             "size": self.size,
+            "result_bytes": results * (4 if target.single else 8),
+            "cached": MAX_CACHED,
             "rounds": self.rounds,
             "fabs": f"llvm.fabs.v{target.lanes}{'f32' if target.single else 'f64'}",
             "one": target.constant(1.0),
@@ -263,7 +280,7 @@ ret void
 """
 # copies the rows from %row to %end of the rounds whose first states are listed at %firsts
 _MOVER = """
-define internal void @{name}(ptr %rows, ptr %tile, ptr %firsts, i64 %count, i64 %begin, i64 %end) noinline {{
+define internal void @{name}(ptr %rows, ptr %tile, ptr %firsts, i64 %count, i64 %begin, i64 %end, i1 %large) noinline {{
 entry:
 {firsts}
 %whole = icmp eq i64 %count, {rounds}
@@ -328,6 +345,7 @@ start:
 %second = select i1 %none, i64 {lanes}, i64 %rest
 {work}
 all.rounds:
+{fence}
 {report}
 br i1 %few, label %narrow.out, label %done
 narrow.out:
@@ -354,7 +372,9 @@ round.end:
 %k.next = select i1 %late, i64 %last, i64 %k.after
 %k.later = add i64 %k.after, {lanes}
 br i1 %finished, label %all.rounds, label %round"""
-_TILE = """call void @describe(ptr %described, ptr %tile, ptr %inside, i64 {inputs})
+_TILE = """%written = mul i64 %stride, {result_bytes}
+%large = icmp sgt i64 %written, {cached}
+call void @describe(ptr %described, ptr %tile, ptr %inside, i64 {inputs})
 br label %next.round
 next.round:
 %k = phi i64 [ 0, %start ], [ %k.next, %next.round ], [ %k.next, %tile.end ]
@@ -372,7 +392,7 @@ store i64 %k, ptr %first.at
 %ready = or i1 %full, %finished
 br i1 %ready, label %compute, label %next.round
 compute:
-call void @gather(ptr %rows, ptr %tile, ptr %firsts, i64 %n.next, i64 0, i64 {inputs})
+call void @gather(ptr %rows, ptr %tile, ptr %firsts, i64 %n.next, i64 0, i64 {inputs}, i1 false)
 br label %round
 round:
 %r = phi i64 [ 0, %compute ], [ %r.next, %round.end ]
@@ -389,7 +409,7 @@ round.end:
 %again = icmp slt i64 %r.next, %n.next
 br i1 %again, label %round, label %tile.end
 tile.end:
-call void @scatter(ptr %rows, ptr %tile, ptr %firsts, i64 %n.next, i64 {inputs}, i64 {rows})
+call void @scatter(ptr %rows, ptr %tile, ptr %firsts, i64 %n.next, i64 {inputs}, i64 {rows}, i1 %large)
 br i1 %finished, label %all.rounds, label %next.round"""
 # the validity check, which the row after the results reports for the whole batch: 2 if it failed anywhere
 _COMPARE = """%check.size = call {vector} @{fabs}({vector} {check})
