@@ -14,7 +14,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.codegen.function import NativeFunction, compile_function
-from dalembert.codegen.llvm._emit import MachineTarget, module_source
+from dalembert.codegen.llvm._emit import module_source
+from dalembert.codegen.llvm._library import MachineTarget
 from dalembert.codegen.llvm._machine_code import MachineCode, host_target
 from dalembert.codegen.llvm.native_entry import batch_call
 from dalembert.codegen.program import Program, program_of

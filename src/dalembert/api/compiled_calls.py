@@ -80,6 +80,10 @@ class Call:
         self, arguments: Sequence[np.ndarray], t: np.ndarray | float, out: np.ndarray | None, threads: int
     ) -> tuple[np.ndarray, bool]:
         """The results at many states, and whether all of them are valid."""
+        if threads == 1 and isinstance(t, float):
+            found = self.batch(*arguments, t) if out is None else self.batch(*arguments, t, out)
+            if found is not None:
+                return found, True
         count = arguments[0].shape[1]
         found = np.empty((*self.shape, count)) if out is None else out
         direct = found if found.flags.c_contiguous else np.empty(found.shape)

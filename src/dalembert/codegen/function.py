@@ -311,11 +311,6 @@ class NativeFunction(MachineFunction):
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
         """Evaluate a batch from rows into rows, in place."""
         arrays, count = [*inputs, *outputs], outputs[0].shape[1]
-        if count and self._listed is not None:
-            layout = np.empty(3 * len(arrays), np.int64)
-            if begin := self._listed(layout, *arrays):
-                self._on_rows(begin, len(inputs), 0, count, threads)  # no parameters
-                return
         copies = [a if self._is_ready(a) else np.ascontiguousarray(a, self._dtype) for a in arrays]
         if count:
             layout = _layout(copies)
@@ -351,13 +346,6 @@ class NativeFunction(MachineFunction):
         last = len(self._program.inputs) - 1
         matters = last in self._program.outputs or any(last in operands for _, operands in self._program.lines)
         return None if self._single or matters else Native(self._checked.address, self._tables)
-
-    @cached_property
-    def _listed(self) -> Callable[..., int | None] | None:
-        """The function that lists the layout of arrays of doubles; None if NumPy's array structs cannot be read."""
-        from dalembert.codegen.llvm.native_entry import is_possible, listed
-
-        return listed() if is_possible() and not self._single else None
 
     @cached_property
     def with_varying_parameters(self) -> NativeFunction:

@@ -7,19 +7,16 @@ state, every lane and every thread then round identically.
 
 from __future__ import annotations
 
-import ctypes
-import struct
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
 from typing import NamedTuple
 
-from dalembert.codegen.llvm._batch_loop import BatchLoop, compact_order
-from dalembert.codegen.llvm._library import ALIGN_MEMORY, PACKED, Library
+from dalembert.codegen.llvm._batch_loop import BatchLoop
+from dalembert.codegen.llvm._library import ALIGN_MEMORY, PACKED, Library, MachineTarget
 from dalembert.codegen.llvm._linear_solves import Pattern, SparseSource, variants
-from dalembert.codegen.program import Program
+from dalembert.codegen.program import Program, compact_order
 from dalembert.symbolic.graph import SOLUTIONS, lower_triangle_index
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 from dalembert.symbolic.rolled_solve import order_of_symmetric
@@ -34,32 +31,6 @@ _SINES = (
     "ptr %inside, ptr @angles, ptr %sines, i64 %lane",
 )
 POINTERS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias readonly %tables, ptr noalias %out"
-
-
-@dataclass(frozen=True)
-class MachineTarget:
-    """Properties of the target machine code."""
-
-    lanes: int = 1  # states per vector
-    fused: bool = True  # a × b + c in one operation
-    single: bool = False  # 32-bit floats
-    checked: bool = False  # for many states: the last output is a validity check, of which only a failure is reported
-
-    @property
-    def real(self) -> str:
-        """The type of a scalar."""
-        return "float" if self.single else "double"
-
-    @property
-    def vector(self) -> str:
-        """The type of a vector with one number per lane."""
-        return self.real if self.lanes == 1 else f"<{self.lanes} x {self.real}>"
-
-    def constant(self, x: float) -> str:
-        """A number in every lane."""
-        rounded = ctypes.c_float(x).value if self.single else x
-        bits = f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
-        return bits if self.lanes == 1 else f"<{', '.join([f'{self.real} {bits}'] * self.lanes)}>"
 
 
 def module_source(program: Program, target: MachineTarget) -> str:

@@ -14,7 +14,8 @@ import llvmlite.binding as llvm
 
 from dalembert.codegen.disk_cache import CODE, read_entry, write_entry
 from dalembert.codegen.link_sweeps import Sweeps
-from dalembert.codegen.llvm._emit import MachineTarget, module_source
+from dalembert.codegen.llvm._emit import module_source
+from dalembert.codegen.llvm._library import MachineTarget
 from dalembert.codegen.llvm._sweep_loops import sweeps_source
 from dalembert.codegen.program import Program
 from dalembert.errors import EngineError

@@ -5,8 +5,7 @@ t. It reads NumPy's struct of each array, whose layout is part of NumPy's ABI: t
 array is created by a function of the NumPy C API. `is_possible` checks whether this Python supports both. The function returns
 the result, or None if an array does not match or the validity check of the program fails.
 
-A second function does the same for a batch. A third one lists the layout of arrays: NumPy needs a microsecond for the address
-of one array, and a batch of a small robot has six arrays.
+A second function does the same for a batch, also without calling NumPy, which needs a microsecond for the address of one array.
 """
 
 from __future__ import annotations
@@ -353,53 +352,6 @@ call void %increment(ptr %none)
 ret ptr %none
 }}
 """
-_LISTED_SOURCE = f"""
-define ptr @listed(ptr %self, ptr %arguments, i64 %received) {{
-entry:
-%pt = getelementptr i8, ptr %self, i64 {DATA}
-%table = load ptr, ptr %pt
-{word_loads({"kind": "i64", "double": "i64", "none": "ptr", "increment": "ptr", "to_int": "ptr"})}
-%buffer = load ptr, ptr %arguments
-%pb = getelementptr i8, ptr %buffer, i64 {DATA}
-%list = load ptr, ptr %pb
-br label %each
-each:
-%i = phi i64 [ 1, %entry ], [ %next, %write ]
-%into = phi ptr [ %list, %entry ], [ %after, %write ]
-%left = icmp slt i64 %i, %received
-br i1 %left, label %look, label %all
-look:
-%item.at = getelementptr ptr, ptr %arguments, i64 %i
-%object = load ptr, ptr %item.at
-{_FIELDS}
-%flat = icmp eq i32 %order, 2
-%real = icmp eq i64 %number, %double
-%both = and i1 %flat, %real
-br i1 %both, label %inside, label %unfit
-inside:
-%ps = getelementptr i64, ptr %strides, i64 1
-%inner = load i64, ptr %ps
-%dense = icmp eq i64 %inner, 8
-br i1 %dense, label %write, label %unfit
-write:
-%step = load i64, ptr %strides
-%rows = load i64, ptr %shape
-store ptr %data, ptr %into
-%into1 = getelementptr i64, ptr %into, i64 1
-store i64 %step, ptr %into1
-%into2 = getelementptr i64, ptr %into, i64 2
-store i64 %rows, ptr %into2
-%after = getelementptr i64, ptr %into, i64 3
-%next = add i64 %i, 1
-br label %each
-all:
-%address = call ptr %to_int(ptr %list)
-ret ptr %address
-unfit:
-call void %increment(ptr %none)
-ret ptr %none
-}}
-"""
 
 
 @cache
@@ -490,20 +442,3 @@ def _known(code: Native, sizes: Sequence[int], outputs: int, axes: int) -> list[
     increment = _address(ctypes.pythonapi.Py_IncRef)
     known = [code.address, code.tables.ctypes.data, id(np.ndarray), id(np.dtype(float)), len(sizes), sum(sizes) + 1]
     return [*known, outputs, id(float), increment, id(None), _empty(), axes]
-
-
-@cache
-def listed() -> Callable[..., int | None]:
-    """The function of an int64 array and of arrays (rows, states) of doubles, which writes their layout into the first.
-
-    For each array it writes the address of its data, the bytes between rows and the number of rows. It returns the address of the
-    list, or None if an array does not contain doubles or its rows are not contiguous.
-
-    >>> a, layout = np.zeros((3, 8)), np.empty(3, np.int64)
-    >>> listed()(layout, a) == layout.ctypes.data, layout.tolist() == [a.ctypes.data, 64, 3]
-    (True, True)
-    >>> listed()(layout, a.T)
-    """
-    api = ctypes.pythonapi
-    known = [id(np.ndarray), id(np.dtype(float)), id(None), _address(api.Py_IncRef), _address(api.PyLong_FromVoidPtr)]
-    return _built_in("listed", _LISTED_SOURCE, known)
