@@ -15,7 +15,7 @@ The allowed error, relative to these scales:
 
 In gallery runs of 3 s the energy drifts by up to 5 rtol with dop853, 23 rtol in 267 steps with rk45, and 2600 rtol in
 7597 steps with ida (43 of 71 models run). A momentum whose rate is zero is scaled by the scales of the model.
-At most `_MAX_SAMPLES` states are evaluated.
+At most `MAX_SAMPLES` states are evaluated.
 
 Notes also report dropped constraints that are violated, and doubtful rank decisions.
 """
@@ -25,22 +25,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dalembert.api.recording import Recording, columns
 from dalembert.mechanics.newton import ACCEPTED
+from dalembert.model.scales import Scales
 from dalembert.simulation.main_loop import Accuracy
 from dalembert.simulation.observables import EnergySamples
 from dalembert.simulation.partition import RunSegment, work_along
 from dalembert.symbolic.symbols import TIME, Formula
 
 if TYPE_CHECKING:
+    from dalembert.api.equations import Equations
     from dalembert.api.tree_equations import TreeRecording
 
 _ROUNDING = 1e-11  # rounding error of energies, relative to the maximum potential and kinetic energy
-_MAX_SAMPLES = 100
+MAX_SAMPLES = 100
 _VIOLATION_FACTOR = 10.0  # allowed violation of dropped constraints, relative to that of the others
 CHECK = "check: "  # prefix of these notes
 
@@ -69,9 +71,11 @@ def check_tree_run(run: TreeRecording, accuracy: Accuracy) -> tuple[str, ...]:
     observed, scales = run.observed, run.equations.plan.scales
     allowed = accuracy.allowed(sum(part.solution.steps for part in run.parts))
     works = {name: np.asarray(each) for name, each in run.work.items()}
-    natural = scales.mass * (scales.length / scales.time) ** 2
     with np.errstate(all="ignore"):
-        found = [*_energy_drift(observed.kinetic, observed.potential, observed.jacobi, works, natural, allowed)]
+        balance = _EnergyBalance.of(
+            observed.kinetic, observed.potential, observed.jacobi, _stacked(works, observed.kinetic)
+        )
+        found = [*_energy_note(balance, _energy_scale(scales), allowed)]
     return _notes(found, allowed, accuracy)
 
 
@@ -84,22 +88,59 @@ def _notes(found: Iterable[str], allowed: float, accuracy: Accuracy) -> tuple[st
     return tuple(f"{CHECK}{each}, more than the {allowed:.1g} that the method allows; {advice}" for each in found)
 
 
-def _energy_drift(
-    kinetic: np.ndarray,
-    potential: np.ndarray,
-    jacobi: np.ndarray,
-    works: Mapping[str, np.ndarray],
-    natural: float,
-    allowed: float,
-) -> Iterator[str]:
-    """The drift of energy minus work; `natural` is the energy scale of the model."""
-    balance = jacobi - sum(works.values())
-    size = np.abs(kinetic).max() + np.ptp(potential) + sum(np.ptp(each) for each in works.values())
-    drift = float(np.abs(balance - balance[0]).max())
-    rounding = _ROUNDING * float(np.abs(potential).max() + np.abs(kinetic).max())
-    if not drift <= allowed * size + 1e-3 * allowed * natural + rounding:
-        share = drift / max(size, np.finfo(float).tiny)
+def runs_to_check(
+    equations: Equations, energies: EnergySamples, qd: np.ndarray, works: np.ndarray, allowed: np.ndarray
+) -> np.ndarray:
+    """Which runs of a batch drift in energy or in a constant momentum: a first test, for many runs at once, of `check_run`.
+
+    The last axes are runs and samples, and `works` has a row for each source of work.
+    """
+    space = equations.workspace
+    with np.errstate(all="ignore"):
+        found = ~_EnergyBalance.of(*energies[:3], works).is_kept(_energy_scale(space.facts.scales), allowed)
+        for i in space.facts.ignorable:
+            drift, size = _momentum_drift(energies, qd[i], i, space.facts.scales)
+            found |= ~(drift <= allowed * size)
+    return found
+
+
+class _EnergyBalance(NamedTuple):
+    """Energy minus work over the samples, the last axis: its drift, the exchanged energy, and the largest energies."""
+
+    drift: np.ndarray
+    exchanged: np.ndarray
+    largest: np.ndarray
+
+    @classmethod
+    def of(cls, kinetic: np.ndarray, potential: np.ndarray, jacobi: np.ndarray, works: np.ndarray) -> _EnergyBalance:
+        """The balance; `works` has a row for each source of work."""
+        balance = jacobi - works.sum(axis=0)
+        T, V = np.abs(kinetic).max(axis=-1), np.abs(potential).max(axis=-1)
+        exchanged = T + np.ptp(potential, axis=-1) + np.ptp(works, axis=-1).sum(axis=0)
+        return cls(np.abs(balance - balance[..., :1]).max(axis=-1), exchanged, V + T)
+
+    def is_kept(self, natural: float, allowed: float | np.ndarray) -> np.ndarray:
+        """Is the drift at most what is allowed? `natural` is the energy scale of the model."""
+        limit = allowed * self.exchanged + 1e-3 * allowed * natural + _ROUNDING * self.largest
+        return np.asarray(self.drift <= limit)
+
+
+def _energy_note(balance: _EnergyBalance, natural: float, allowed: float) -> Iterator[str]:
+    if not balance.is_kept(natural, allowed):
+        drift = float(balance.drift)
+        share = drift / max(float(balance.exchanged), np.finfo(float).tiny)
         yield f"energy minus work drifts by {drift:.3g}, which is {share:.2g} of the exchanged energy"
+
+
+def _energy_scale(scales: Scales) -> float:
+    return scales.mass * (scales.length / scales.time) ** 2
+
+
+def _momentum_drift(energies: EnergySamples, rate: np.ndarray, i: int, scales: Scales) -> tuple[np.ndarray, np.ndarray]:
+    """The drift of the momentum of coordinate i over the samples, and its scale."""
+    p, pace = energies.momenta[i], np.abs(rate).max(axis=-1)
+    by_energy = np.where(pace > 0, np.abs(energies.kinetic).max(axis=-1) / pace, _energy_scale(scales) / scales.qd[i])
+    return np.abs(p - p[..., :1]).max(axis=-1), np.maximum(np.abs(p).max(axis=-1), by_energy)
 
 
 @dataclass(frozen=True)
@@ -112,9 +153,9 @@ class _Checked:
     def _segments(self) -> list[tuple[RunSegment, dict[str, np.ndarray]]]:
         """Parts with a subset of their samples, and the work at these."""
         parts = list(zip(self.run.parts, work_along(self.run.parts), strict=True))
-        parts = [parts[i] for i in _spread(len(parts), _MAX_SAMPLES // 2)]
-        limit = max(2, _MAX_SAMPLES // len(parts))
-        return [_subsampled(part, done, _spread(len(part.solution.t), limit)) for part, done in parts]
+        parts = [parts[i] for i in spread(len(parts), MAX_SAMPLES // 2)]
+        limit = max(2, MAX_SAMPLES // len(parts))
+        return [_subsampled(part, done, spread(len(part.solution.t), limit)) for part, done in parts]
 
     @cached_property
     def _observed(self) -> EnergySamples:
@@ -133,18 +174,11 @@ class _Checked:
         names = self._segments[0][1]
         return {name: np.concatenate([done[name] for _, done in self._segments]) for name in names}
 
-    @cached_property
-    def _natural(self) -> float:
-        """The energy scale of the model."""
-        known = self.run.equations.workspace.facts.scales
-        return known.mass * (known.length / known.time) ** 2
-
     def energy(self, allowed: float) -> Iterator[str]:
         """The drift of energy minus work."""
         observed = self._observed
-        yield from _energy_drift(
-            observed.kinetic, observed.potential, observed.jacobi, self._works, self._natural, allowed
-        )
+        balance = _EnergyBalance.of(*observed[:3], _stacked(self._works, observed.kinetic))
+        yield from _energy_note(balance, _energy_scale(self.run.equations.workspace.facts.scales), allowed)
 
     def constraints(self, allowed: float) -> Iterator[str]:
         """The maximum violation of each declared row, including velocities."""
@@ -178,13 +212,15 @@ class _Checked:
         observed, qd = self._observed, np.concatenate([_rates(part) for part, _ in self._segments], axis=-1)
         known = self.run.equations.workspace.facts
         for i in known.ignorable:
-            p, pace = observed.momenta[i], np.abs(qd[i]).max()
-            by_energy = np.abs(observed.kinetic).max() / pace if pace > 0 else self._natural / known.scales.qd[i]
-            size = max(np.abs(p).max(), by_energy)
-            drift = float(np.abs(p - p[0]).max())
+            drift, size = map(float, _momentum_drift(observed, qd[i], i, known.scales))
             if not drift <= allowed * size:
                 name = self.run.equations.model.coordinate_names[i]
                 yield f"the constant momentum of '{name}' drifts by {drift:.3g}, which is {drift / size:.2g} of its scale"
+
+
+def _stacked(works: Mapping[str, np.ndarray], like: np.ndarray) -> np.ndarray:
+    """The work of all sources, a row each."""
+    return np.stack([*works.values()]) if works else np.zeros((0, *like.shape))
 
 
 def _subsampled(
@@ -203,7 +239,7 @@ def _rates(part: RunSegment) -> np.ndarray:
     return qd if part.chart is None else part.chart.rates(q, qd)
 
 
-def _spread(count: int, limit: int) -> list[int]:
+def spread(count: int, limit: int) -> list[int]:
     """At most `limit` indices below `count`, evenly spaced and including the first and the last."""
     return sorted({*np.linspace(0, count - 1, min(count, limit)).round().astype(int).tolist()})
 

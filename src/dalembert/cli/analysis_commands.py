@@ -100,7 +100,7 @@ def _parameter_table(found: Fit) -> Table:
     return table
 
 
-_MAX_REASONS = 5  # printed reasons of failed runs
+_MAX_REASONS = 5  # printed reasons of failed runs, and notes of doubtful ones
 
 
 def sweep(arguments: Namespace) -> int:
@@ -119,14 +119,25 @@ def sweep(arguments: Namespace) -> int:
         dl.plot_sweep(found, figure)
         written.append(figure)
     summary = dl.sweep_summary(found) if found.attrs["failed"] < found.attrs["runs"] else None
-    facts = {key: found.attrs[key] for key in ("model", "formalism", "integrator", "lanes", "runs", "failed")}
-    reasons = sorted({str(reason) for reason in found["reason"].values.ravel() if reason})
+    facts = {
+        key: found.attrs[key] for key in ("model", "formalism", "integrator", "lanes", "runs", "failed", "doubtful")
+    }
+    reasons, notes = (
+        sorted({str(text) for text in found[name].values.ravel() if text}) for name in ("reason", "notes")
+    )
     if arguments.json:
-        data = {**facts, "reasons": reasons, "summary": _statistics(summary), "files": [str(path) for path in written]}
+        data = {
+            **facts,
+            "reasons": reasons,
+            "notes": notes,
+            "summary": _statistics(summary),
+            "files": [str(path) for path in written],
+        }
         output.print_text(output.to_json(data))
     else:
         head = f"{facts['model']}: {facts['runs']} runs by {facts['formalism']}, {facts['integrator']}"
         failed = [f"failed runs: {facts['failed']}", *reasons[:_MAX_REASONS]] if reasons else []
+        failed += [f"doubtful runs: {facts['doubtful']}", *notes[:_MAX_REASONS]] if notes else []
         output.show(head, "", *([] if summary is None else [_statistics_table(summary)]), *failed)
         output.print_paths(*written)
     if arguments.checkpoint is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.analysis.sweeps._sweep_lanes import reason_to_run_alone
-from dalembert.analysis.sweeps.sweep_result import REASON, RUN, CheckpointStore, MemoryStore, dataset_of
+from dalembert.analysis.sweeps.sweep_result import NOTES, REASON, RUN, CheckpointStore, MemoryStore, dataset_of
 from dalembert.analysis.sweeps.sweep_spec import Observable, SweepSpec, observables_of, variation_of
 from dalembert.analysis.sweeps.worker_pool import chunk_results
 from dalembert.api.derive import equations_of
@@ -86,7 +86,8 @@ def sweep(
     Returns
     -------
     xarray.Dataset
-        The observed quantities over the varied names (grid) or over `run`, over `time` unless reduced, and `reason`.
+        The observed quantities over the varied names (grid) or over `run`, over `time` unless reduced, `reason`, and `notes`:
+        the failed checks of energy, constraints and constant momenta at the end of each run.
 
     Raises
     ------
@@ -116,7 +117,7 @@ def sweep(
         if value is not None and (not is_integer(value) or value < 1):
             raise InputError(f"sweep, {option}: got {short_repr(value)}. Expected an int >= 1.")
     observed = observables_of(equations, observe, lambda: equations.simulate(times=grid[:2].tolist(), integrator=name))
-    _require_unused_names(observed, {axis.name for axis in variation.axes} | {RUN, REASON, "time"})
+    _require_unused_names(observed, {axis.name for axis in variation.axes} | {RUN, REASON, NOTES, "time"})
     sampled = tuple(grid.tolist())
     if all(each.reduction in ("initial", "final") for each in observed):
         sampled = (sampled[0], sampled[-1])  # no sample in between is needed
@@ -151,7 +152,7 @@ def _evaluated(
                 raise InputError("sweep: stopped by `progress`. With `checkpoint`, rerun the same call to resume.")
     finally:
         store.close()
-    return dataset_of(spec, store.columns, store.reasons)
+    return dataset_of(spec, store)
 
 
 def _integrator(equations: Equations, requested: str | None, settings: Settings) -> str | None:

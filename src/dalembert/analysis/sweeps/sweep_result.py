@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     import xarray
 
 
-RUN, REASON = "run", "reason"
+RUN, REASON, NOTES = "run", "reason", "notes"
 FORMATS = (".nc", ".csv", ".parquet")
-_FORMAT = 1
+_FORMAT = 2
 _MANIFEST, _JOURNAL = "manifest.json", "journal.jsonl"
 
 
-def dataset_of(spec: SweepSpec, columns: Mapping[str, np.ndarray], reasons: Mapping[int, str]) -> xarray.Dataset:
+def dataset_of(spec: SweepSpec, store: MemoryStore) -> xarray.Dataset:
     """The observables of all runs: over the axes of a grid or over runs, and over time for sampled observables."""
     import xarray
 
@@ -47,16 +47,20 @@ def dataset_of(spec: SweepSpec, columns: Mapping[str, np.ndarray], reasons: Mapp
     for each in spec.observables:
         about = "along the run" if each.reduction is None else REDUCTIONS[each.reduction][0]
         along = () if each.reduction else ("time",)
-        values = columns[each.name].reshape(*variation.shape, *spec.shape_of(each))
+        values = store.columns[each.name].reshape(*variation.shape, *spec.shape_of(each))
         series[each.name] = ((*dimensions, *along), values, {"description": f"{each.source}, {about}"})
-    messages = np.full(variation.runs, "", dtype=object)
-    for run, reason in reasons.items():
-        messages[run] = reason
-    series[REASON] = (dimensions, messages.reshape(variation.shape), {"description": "error message of a failed run"})
-    return xarray.Dataset(series, coordinates, _about(spec, len(reasons)))
+    for name, messages, about in (
+        (REASON, store.reasons, "error message of a failed run"),
+        (NOTES, store.notes, "failed checks of energy, constraints and constant momenta at the end of a run"),
+    ):
+        texts = np.full(variation.runs, "", dtype=object)
+        for run, message in messages.items():
+            texts[run] = message
+        series[name] = (dimensions, texts.reshape(variation.shape), {"description": about})
+    return xarray.Dataset(series, coordinates, _about(spec, len(store.reasons), len(store.notes)))
 
 
-def _about(spec: SweepSpec, failed: int) -> dict[str, str | int]:
+def _about(spec: SweepSpec, failed: int, doubtful: int) -> dict[str, str | int]:
     eom = spec.equations
     return {
         "model": eom.model.name,
@@ -67,6 +71,7 @@ def _about(spec: SweepSpec, failed: int) -> dict[str, str | int]:
         "seed": spec.variation.seed,
         "runs": spec.variation.runs,
         "failed": failed,
+        "doubtful": doubtful,
         "fingerprint": spec.fingerprint,
     }
 
@@ -131,7 +136,7 @@ def sweep_summary(found: xarray.Dataset, quantiles: Sequence[float] = (0.05, 0.5
     count = int(good.sum())
     if not count:
         raise InputError("sweep_summary: all runs failed. See `reason` for the error messages.")
-    numbers = found.drop_vars([REASON, *(name for name in found.coords if set(found[name].dims) & set(over))])
+    numbers = found.drop_vars([REASON, NOTES, *(name for name in found.coords if set(found[name].dims) & set(over))])
     std = numbers.std(over, ddof=1) if count > 1 else numbers.std(over)
     parts = {"mean": numbers.mean(over), "std": std, "error": std / np.sqrt(count), "min": numbers.min(over)}
     parts |= {"max": numbers.max(over)}
@@ -148,6 +153,7 @@ class MemoryStore:
         runs = spec.variation.runs
         self.columns = {each.name: np.empty((runs, *spec.shape_of(each))) for each in spec.observables}
         self.reasons: dict[int, str] = {}
+        self.notes: dict[int, str] = {}
         self.missing = list(range(spec.chunks))
 
     def store(self, chunk: int, found: ChunkResult) -> None:
@@ -155,7 +161,8 @@ class MemoryStore:
         first, count = self._spec.runs_of(chunk)
         for name, values in found.columns.items():
             self.columns[name][first : first + count] = values
-        self.reasons |= {first + i: reason for i, reason in found.reasons.items()}
+        self.reasons |= _shifted(found.reasons, first)
+        self.notes |= _shifted(found.notes, first)
 
     def close(self) -> None:
         """Do nothing: there are no open files."""
@@ -172,6 +179,7 @@ class CheckpointStore(MemoryStore):
         self._spec, self._path = spec, path
         self.columns: dict[str, np.ndarray] = {}
         self.reasons: dict[int, str] = {}
+        self.notes: dict[int, str] = {}
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._open()
@@ -229,6 +237,7 @@ class CheckpointStore(MemoryStore):
             if self._sum(entry["chunk"]) == entry["sum"]:
                 done.add(entry["chunk"])
                 self.reasons |= {int(i): reason for i, reason in entry["reasons"].items()}
+                self.notes |= {int(i): note for i, note in entry["notes"].items()}
         if file.exists():
             os.truncate(file, good)
         return done
@@ -245,8 +254,8 @@ class CheckpointStore(MemoryStore):
         """Write the result of a chunk, then its line in the journal."""
         super().store(chunk, found)
         first, _ = self._spec.runs_of(chunk)
-        reasons = {str(first + i): reason for i, reason in found.reasons.items()}
-        line = json.dumps({"chunk": chunk, "sum": self._sum(chunk), "reasons": reasons}) + "\n"
+        texts = {"reasons": _shifted(found.reasons, first), "notes": _shifted(found.notes, first)}
+        line = json.dumps({"chunk": chunk, "sum": self._sum(chunk), **texts}) + "\n"
         try:
             os.write(self._journal, line.encode())
         except OSError as error:
@@ -261,6 +270,10 @@ class CheckpointStore(MemoryStore):
             column.flush()
         os.fsync(self._journal)
         os.close(self._journal)
+
+
+def _shifted(messages: Mapping[int, str], first: int) -> dict[int, str]:
+    return {first + i: message for i, message in messages.items()}
 
 
 def _reserve(file: Path) -> None:
@@ -283,4 +296,4 @@ def _entry(line: bytes) -> dict[str, Any] | None:
         found = json.loads(line) if line.endswith(b"\n") else None
     except ValueError:
         return None
-    return found if isinstance(found, dict) and {"chunk", "sum", "reasons"} <= set(found) else None
+    return found if isinstance(found, dict) and {"chunk", "sum", "reasons", "notes"} <= set(found) else None

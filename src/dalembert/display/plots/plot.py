@@ -395,7 +395,7 @@ def sweep_panels(found: xarray.Dataset) -> list[Panel]:
     good = found["reason"] == ""
     if not bool(good.any()):
         raise InputError("plot_sweep: no run has finite results. See `reason`.")
-    return [_panel(found, str(name), good) for name in found.data_vars if name != "reason"]
+    return [_panel(found, str(name), good) for name in found.data_vars if name not in ("reason", "notes")]
 
 
 def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:
