@@ -356,7 +356,7 @@ _IN_PLACE = """br label %round
 round:
 %k = phi i64 [ 0, %start ], [ %k.next, %round.end ]
 %k.after = phi i64 [ %second, %start ], [ %k.later, %round.end ]
-%alarm = phi i{lanes} [ 0, %start ], [ %alarm.next, %round.end ]
+%failures = phi i{lanes} [ 0, %start ], [ %failures.next, %round.end ]
 {sines}
 {body}
 {compare}
@@ -375,7 +375,7 @@ next.round:
 %k = phi i64 [ 0, %start ], [ %k.next, %next.round ], [ %k.next, %tile.end ]
 %k.after = phi i64 [ %second, %start ], [ %k.later, %next.round ], [ %k.later, %tile.end ]
 %n = phi i64 [ 0, %start ], [ %n.next, %next.round ], [ 0, %tile.end ]
-%alarm.kept = phi i{lanes} [ 0, %start ], [ %alarm.kept, %next.round ], [ %alarm.next, %tile.end ]
+%failures.kept = phi i{lanes} [ 0, %start ], [ %failures.kept, %next.round ], [ %failures.next, %tile.end ]
 %first.at = getelementptr i64, ptr %firsts, i64 %n
 store i64 %k, ptr %first.at
 %n.next = add i64 %n, 1
@@ -391,7 +391,7 @@ call void @gather(ptr %rows, ptr %tile, ptr %firsts, i64 %n.next, i64 0, i64 {in
 br label %round
 round:
 %r = phi i64 [ 0, %compute ], [ %r.next, %round.end ]
-%alarm = phi i{lanes} [ %alarm.kept, %compute ], [ %alarm.next, %round.end ]
+%failures = phi i{lanes} [ %failures.kept, %compute ], [ %failures.next, %round.end ]
 %slot = mul i64 %r, {size}
 %lane = mul i64 %slot, {lanes}
 %state = getelementptr {vector}, ptr %tile, i64 %slot
@@ -410,10 +410,10 @@ br i1 %finished, label %all.rounds, label %next.round"""
 _COMPARE = """%check.size = call {vector} @{fabs}({vector} {check})
 %check.bad = fcmp ugt {vector} %check.size, {one}
 %check.bits = bitcast <{lanes} x i1> %check.bad to i{lanes}
-%alarm.next = or i{lanes} %alarm, %check.bits"""
-_NO_COMPARE = "%alarm.next = or i{lanes} %alarm, 0"
-_REPORT = """%alarmed = icmp ne i{lanes} %alarm.next, 0
-br i1 %alarmed, label %report, label %reported
+%failures.next = or i{lanes} %failures, %check.bits"""
+_NO_COMPARE = "%failures.next = or i{lanes} %failures, 0"
+_REPORT = """%failed = icmp ne i{lanes} %failures.next, 0
+br i1 %failed, label %report, label %reported
 report:
 %flag.of = getelementptr ptr, ptr %all, i64 {rows}
 %flag.end = load ptr, ptr %flag.of
