@@ -49,6 +49,16 @@ class Call:
         """The compiled call for one state, `single_state(q, s, ..., t)`, or None; see `codegen/llvm/native_entry`."""
         return _fast_call_of(self.function, self.sizes, self.shape)
 
+    @cached_property
+    def batch(self) -> FastCall:
+        """The compiled call for a batch, `batch(q, s, ..., t)` or with a result array; it returns None for what it cannot do."""
+        code = self.function.native_batch
+        if code is None:
+            return _always_none
+        from dalembert.codegen.llvm.native_entry import batch_call, is_possible
+
+        return batch_call(code, self.sizes, self.shape) if is_possible() else _always_none
+
     def evaluate_one(self, arguments: Sequence[object], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None if arrays are not doubles of the right shape, or the result is flagged."""
         if self.single_state is not None and (out is None or out.flags.c_contiguous):
@@ -73,15 +83,18 @@ class Call:
         self, arguments: Sequence[np.ndarray], t: np.ndarray | float, out: np.ndarray | None, threads: int
     ) -> tuple[np.ndarray, bool]:
         """The results at many states, and whether all of them are valid."""
+        if threads == 1 and isinstance(t, float):
+            found = self.batch(*arguments, t) if out is None else self.batch(*arguments, t, out)
+            if found is not None:
+                return found, True
         count = arguments[0].shape[1]
         found = np.empty((*self.shape, count)) if out is None else out
         direct = found if found.flags.c_contiguous else np.empty(found.shape)
-        flags, time = np.empty((1, count)), np.reshape(t, (1, count)) if isinstance(t, np.ndarray) else _row(t, count)
-        self.function.spread([*arguments, time], [direct.reshape(self._rows, count), flags], threads)
+        time = np.reshape(t, (1, count)) if isinstance(t, np.ndarray) else _row(t, count)
+        valid = self.function.spread_checked([*arguments, time], direct.reshape(self._rows, count), threads)
         if direct is not found:
             found[...] = direct
-        highest, lowest = np.maximum.reduce(flags[0], initial=0.0), np.minimum.reduce(flags[0], initial=0.0)
-        return found, bool(highest <= 1 and lowest >= -1)
+        return found, valid
 
 
 @lru_cache(maxsize=2)
@@ -279,7 +292,7 @@ class CompiledModel(FrozenValue):
         detail: Detail | None = None,
     ) -> np.ndarray:
         call = self._calls[task, friction] if detail is None else self._calls[task, friction, detail]
-        if isinstance(t, float):
+        if isinstance(t, float) and math.isfinite(t):
             if getattr(arguments[0], "ndim", 0) == 1:
                 if threads != 1:
                     require_threads(threads)
@@ -287,6 +300,15 @@ class CompiledModel(FrozenValue):
                     require_out(out, call.shape)
                 if (fast_result := call.evaluate_one(arguments, t, out)) is not None:
                     return fast_result
+            elif (
+                type(threads) is int
+                and threads == 1
+                and (
+                    (fast_result := call.batch(*arguments, t) if out is None else call.batch(*arguments, t, out))
+                    is not None
+                )
+            ):
+                return fast_result
             elif (arrays := call.batch_arrays(arguments)) is not None:
                 require_out(out, (*call.shape, arrays[0].shape[1]), arrays)
                 found, valid = call.evaluate_batch(arrays, t, out, require_threads(threads))

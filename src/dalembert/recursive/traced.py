@@ -3,7 +3,7 @@
 A program takes rows of numbers in this order: q, then s and ṡ or τ if needed, named parameters, t. Its last output is a validity
 check, which is within −1 … 1 if all is valid. It is cheap and may report false alarms; then `tree_dynamics` examines the state.
 
-    finite       Σ outputs, and inputs that affect no output, times 10⁻²⁰⁰
+    finite       Σ outputs, and inputs except t that affect no output, times 10⁻²⁰⁰; callers check t
     regular      pivots of the inertia matrix against 10⁻¹⁰ of its diagonal, evaluated at a few states
     unit norm    |q|² − 1 of quaternions, within the tolerance of states
     consistent   for forces along actuated speeds: φ, A s and A ṡ of tied coordinates, within that tolerance
@@ -378,7 +378,7 @@ def task_program(plan: TreePlan, task: str, *, friction: bool = False, detail: D
 
 def _validity_check(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], found: Outputs) -> Node:
     used = {*ordered(outputs)}
-    silent = [x for x in GRAPH.symbols(inputs) if x not in used]
+    silent = [x for x in GRAPH.symbols(inputs[:-1]) if x not in used]
     total = sum([*outputs, *silent], start=node(0)) * TINY
     worst: Scalar = 0
     pivots = found.pivots
