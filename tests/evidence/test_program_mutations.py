@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.sweeps import _sweep_lanes as lanes
+from dalembert.analysis import _sweep_lanes as lanes
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import Program
@@ -248,8 +248,9 @@ def runs_in_lanes_equal_single_runs() -> bool:
     scatter = 1 + 0.2 * np.random.default_rng(0).random((len(eom.values), runs))
     q, qd = (np.repeat(x[:, None], runs, axis=1) for x in eom.model.initial)
     starts = lanes.Starts(eom.values[:, None] * scatter, q, qd)
-    states, done = lanes.run_lanes(eom, starts, TIMES, Settings())
-    assert done.all()
+    together = lanes.run_lanes(eom, starts, TIMES, Settings())
+    states = together.states
+    assert together.finished.all()
     found = []
     for i in (0, 7, 31, 34):
         values = dict(zip(eom.model.parameter_values, starts.values[:, i].tolist(), strict=True))

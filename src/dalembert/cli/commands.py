@@ -187,9 +187,8 @@ EXAMPLES = {
 
 _MODULES = {
     "model_commands": ("gallery", "check", "export", "studio"),
-    "derive_command": ("derive",),
+    "equation_commands": ("derive", "simulate"),
     "evidence_commands": ("prove", "verify", "compare", "report", "paper"),
-    "simulate_command": ("simulate",),
     "analysis_commands": ("equilibrium", "linearize", "sweep", "fit"),
 }
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.sweeps._sweep_lanes import Starts, keeps_structure, run_lanes
-from dalembert.analysis.sweeps.sweep_spec import Observer, SweepSpec
+from dalembert.analysis._sweep_lanes import LaneRuns, Starts, keeps_structure, run_lanes
+from dalembert.analysis.sweep_spec import Observer, SweepSpec
 from dalembert.api.equations import Equations
 from dalembert.api.recording import Recording
+from dalembert.api.simulate import CHECK, MAX_SAMPLES, check_run, runs_to_check, spread
 from dalembert.api.trajectory import Trajectory
 from dalembert.errors import DalembertError
 from dalembert.simulation.constraint_manifold import are_consistent
 from dalembert.simulation.integrators.base import Solution, Status
+from dalembert.simulation.observables import EnergySamples
 from dalembert.simulation.partition import RunSegment
 
 _MAX_STATES = 2**16  # states that are observed in one call
@@ -21,10 +24,11 @@ _MAX_STATES = 2**16  # states that are observed in one call
 
 @dataclass(frozen=True)
 class ChunkResult:
-    """Observables of runs, on the first axis, and the reasons of failed runs."""
+    """Observables of runs, on the first axis, the reasons of failed runs, and the notes of the checks of the others."""
 
     columns: dict[str, np.ndarray]
     reasons: dict[int, str]  # by the index among these runs
+    notes: dict[int, str]
 
 
 def evaluate_chunk(spec: SweepSpec, points: np.ndarray) -> ChunkResult:
@@ -43,6 +47,7 @@ class _Chunk:
         self._observer = Observer(self._eom, spec.observables)
         self._columns = {each.name: np.full((count, *spec.shape_of(each)), np.nan) for each in spec.observables}
         self._reasons: dict[int, str] = {}
+        self._notes: dict[int, str] = {}
 
     def _start_states(self) -> Starts:
         """Parameters and initial states, a column for each run."""
@@ -60,10 +65,12 @@ class _Chunk:
             remaining = self._in_lanes(np.flatnonzero(self._regular_starts()))
         for i in remaining.tolist():
             try:
-                self._record(i, self._simulated(i))
+                run = self._simulated(i)
+                self._record(i, run)
+                self._note(i, [note for note in run.notes if note.startswith(CHECK)])
             except DalembertError as error:
                 self._reasons[i] = " ".join(str(error).split())
-        return ChunkResult(self._columns, self._reasons)
+        return ChunkResult(self._columns, self._reasons, self._notes)
 
     def _regular_starts(self) -> np.ndarray:
         """Which runs start on their constraints with the derived structure; the others run alone and report errors."""
@@ -80,16 +87,17 @@ class _Chunk:
         if not len(runs):
             return remaining
         begin = Starts(*(part[:, runs] for part in (self._starts.values, self._starts.q, self._starts.qd)))
-        states, done = run_lanes(self._eom, begin, self._times, self._spec.settings)
+        found = run_lanes(self._eom, begin, self._times, self._spec.settings)
         count = max(1, _MAX_STATES // len(self._times))
         for at in range(0, len(runs), count):
-            here = np.flatnonzero(done[at : at + count]) + at
-            self._record_lanes(runs[here], states[here])
-        return np.concatenate([remaining, runs[~done]])
+            here = np.flatnonzero(found.finished[at : at + count]) + at
+            if len(here):
+                self._record_lanes(runs[here], found._replace(states=found.states[here], steps=found.steps[here]))
+        return np.concatenate([remaining, runs[~found.finished]])
 
-    def _record_lanes(self, runs: np.ndarray, states: np.ndarray) -> None:
-        """Record the observables of runs in lanes, states (runs, samples, states)."""
-        kernel, n, samples = self._eom.kernel, len(self._starts.q), len(self._times)
+    def _record_lanes(self, runs: np.ndarray, lanes: LaneRuns) -> None:
+        """Record the observables of runs in lanes, and check their energies and constant momenta."""
+        kernel, n, samples, states = self._eom.kernel, len(self._starts.q), len(self._times), lanes.states
         y = np.ascontiguousarray(states.reshape(-1, states.shape[2]).T)
         t, values = np.tile(self._times, len(runs)), np.repeat(self._starts.values[:, runs], samples, axis=1)
         if self._eom.about.velocities.are_rates:
@@ -99,27 +107,47 @@ class _Chunk:
                 self._starts.q[:, runs], self._starts.qd[:, runs], self._times[0], values[:, ::samples]
             )
             qd = kernel.velocities(y, t, np.concatenate([values, np.repeat(moving, samples, axis=1)]))
+        self._check_lanes(runs, lanes, (t, y, qd, values))
         found = self._observer.along(t, y[:n], qd, values)
         for each in self._observer.formulas:
             along = found[each.name].reshape(len(runs), samples)
             self._columns[each.name][runs] = each.reduced(along)
         if len(self._observer.formulas) < len(self._spec.observables):
             for i, run in zip(runs.tolist(), states, strict=True):
-                self._record(i, self._trajectory(i, run.T.copy()), only_columns=True)
+                self._record(i, self._recording(i, run.T.copy()).trajectory(), only_columns=True)
+
+    def _check_lanes(
+        self, runs: np.ndarray, lanes: LaneRuns, along: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    ) -> None:
+        """Note the checks of `api.simulate` that fail; constraints are projected, or a run has not finished in its lane."""
+        count, which = len(self._times), spread(len(self._times), MAX_SAMPLES)
+        t, y, qd, values = (
+            part.reshape(*part.shape[:-1], len(runs), count)[..., which].reshape(*part.shape[:-1], -1) for part in along
+        )
+        n, size, shape = len(self._starts.q), self._eom.n_states, (len(runs), len(which))
+        energies = self._eom.workspace.observables.energies(t, y[:n], qd, values)
+        batch = EnergySamples(*(part.reshape(*part.shape[:-1], *shape) for part in energies))
+        allowed = np.array([lanes.accuracy.allowed(steps) for steps in lanes.steps.tolist()])
+        works, rates = y[size:].reshape(len(y) - size, *shape), qd.reshape(n, *shape)
+        for k in np.flatnonzero(runs_to_check(self._eom, batch, rates, works, allowed)).tolist():
+            recording = self._recording(int(runs[k]), lanes.states[k].T.copy(), int(lanes.steps[k]))
+            self._note(int(runs[k]), check_run(recording, lanes.accuracy))
+
+    def _note(self, i: int, notes: Sequence[str]) -> None:
+        if notes:
+            self._notes[i] = "; ".join(notes)
 
     def _changed(self, i: int) -> Equations:
         axes = zip(self._spec.variation.axes, self._points[:, i].tolist(), strict=True)
         changes = {axis.name: value for axis, value in axes if axis.kind == "parameter"}
         return self._eom.with_parameters(changes) if changes else self._eom
 
-    def _trajectory(self, i: int, y: np.ndarray) -> Trajectory:
-        """The trajectory of a run in a lane."""
+    def _recording(self, i: int, y: np.ndarray, steps: int = 0) -> Recording:
+        """The recording of a run in a lane."""
         eom, (values, q, qd) = self._changed(i), self._starts.one(i)
         _, moving = eom.kernel.start(q, qd, self._times[0], values)
-        solution = Solution(self._times, y, Status.FINISHED, 0, None)
-        return Recording(
-            eom, (RunSegment(eom, solution, np.concatenate([values, moving])),), "dop853", 0.0
-        ).trajectory()
+        solution = Solution(self._times, y, Status.FINISHED, steps, None)
+        return Recording(eom, (RunSegment(eom, solution, np.concatenate([values, moving])),), "dop853", 0.0)
 
     def _simulated(self, i: int) -> Trajectory:
         spec, settings, (_, q, qd) = self._spec, self._spec.settings, self._starts.one(i)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from symengine import sympify
@@ -23,6 +24,7 @@ from dalembert.simulation.integrators.dop853 import DormandPrince853, first_step
 from dalembert.simulation.integrators.explicit import no_constraints
 from dalembert.simulation.integrators.explicit_steps import HAIRER, Control, Scheme
 from dalembert.simulation.integrators.lane_steps import BatchRates, LaneStates, Runs
+from dalembert.simulation.main_loop import Accuracy
 from dalembert.simulation.right_hand_side import stacked
 from dalembert.simulation.segment_problem import mechanics_of, sizes_by_values
 from dalembert.simulation.step_monitors import StateMechanics
@@ -42,6 +44,15 @@ class Starts:
     def one(self, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Parameters, positions and velocities of one run."""
         return self.values[:, i], self.q[:, i], self.qd[:, i]
+
+
+class LaneRuns(NamedTuple):
+    """Runs in lanes: their states (runs, samples, states), numbers of steps, and which finished; the others must run alone."""
+
+    states: np.ndarray
+    steps: np.ndarray
+    finished: np.ndarray
+    accuracy: Accuracy
 
 
 def reason_to_run_alone(equations: Equations, integrator: str) -> str | None:
@@ -93,10 +104,8 @@ def _inertial(equations: Equations) -> set[str]:
     return {str(symbol) for formula in formulas for symbol in sympify(formula).free_symbols}
 
 
-def run_lanes(
-    equations: Equations, starts: Starts, times: np.ndarray, settings: Settings
-) -> tuple[np.ndarray, np.ndarray]:
-    """The states (runs, samples, states) of all runs, and which of them finished; the others must run alone."""
+def run_lanes(equations: Equations, starts: Starts, times: np.ndarray, settings: Settings) -> LaneRuns:
+    """Integrate all runs."""
     kernel, count = equations.kernel, starts.q.shape[1]
     v, moving = kernel.start(starts.q, starts.qd, float(times[0]), starts.values)
     constants = np.concatenate([starts.values, moving])
@@ -122,7 +131,7 @@ def run_lanes(
     lanes, batch = _lanes(kernel.rates_function, scheme, surface, runs, size, gimbal_locks(equations))
     with np.errstate(all="ignore"):
         lane_steps.compiled(scheme, control, batch, surface, guarded, runs, lanes, np.asarray(times), _MAX_STEPS)
-    return samples, runs.outcome == lane_steps.DONE
+    return LaneRuns(samples, runs.steps, runs.outcome == lane_steps.DONE, Accuracy(rtol, projected=True))
 
 
 def _surface(mechanics: StateMechanics) -> ProjectionData:
