@@ -1,0 +1,204 @@
+"""The linear conditions on an affine generator ξ(q) = A q + b at random points of the prime field, and their null space.
+
+The unknowns are b, A and constants c. Each condition is linear in them, so every random point gives rows that restrict the
+null space. With the derivative δf = ξ·∂f/∂q + (A q̇)·∂f/∂q̇ of a function f(q, q̇, t) along the generator the conditions are
+
+    δL = 0                                    Lagrangian
+    δQ + AᵀQ = 0                              virtual work Q·δq of the forces, as a form
+    δφ_i = Σ_j c_ij φ_j                       positions φ = 0 are mapped to such positions
+    δψ_i = 0 where all a q̇ + b = 0            nonholonomic constraints that are linear in the velocities
+    δψ_i = Σ_j c_ij ψ_j                       nonlinear ones
+    δ(x − y) = 0                              where a formula compares x and y
+
+at arbitrary q, q̇, t. Along the motion d/dt (ξ·∂L/∂q̇) = δL + ξ·Q + Σ λ_i a_i·ξ, so the momentum is constant if δL = 0,
+positions are mapped to positions, ξ·Q = 0 and a_i·ξ = 0 for the nonholonomic rows; δQ and δψ are not needed for that.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.errors import SingularError
+from dalembert.evidence._degree_bounds import degrees_of
+from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
+from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.nodes import Node, Symbol, node, ordered
+from dalembert.symbolic.prime_field import P, Residue, Value, eliminated, inverse, narrow
+from dalembert.symbolic.random_points import NoRoot, RandomPoint
+
+_MAX_REJECTED_POINTS = 50_000  # points at which a root does not exist
+_ROOT_POINTS = 64  # confirming points if there are roots: √(x²) is x at half of all points
+_FEW_POINTS = 3  # confirming points otherwise
+_COMPARED = {"less": 2, "less_equal": 2, "interpolate": 1}  # operations that switch, and how many arguments decide
+Choice = Callable[["Rows"], Array]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows at one point, in three groups."""
+
+    energy: Array  # δL, δφ and comparisons
+    invariance: Array  # forces and nonholonomic constraints are invariant
+    momentum: Array  # forces and nonholonomic constraints do no work on ξ
+    n_radicands: int
+    composite: bool
+
+
+@dataclass(frozen=True)
+class Null:
+    """A null space, one vector per row, the probability that it is too large, and whether it may be too small."""
+
+    vectors: Array
+    probability: float
+    composite: bool = False
+
+
+class Conditions:
+    """The conditions on the generators of one system."""
+
+    def __init__(self, system: System) -> None:
+        self._system, self.n = system, len(system.q)
+        known, facts = system.constraints, system.facts
+        holonomic = facts.levels.n_holonomic
+        self._positions = [i for i in facts.rows if i < holonomic]
+        self._velocities = [i for i in facts.rows if i >= holonomic]
+        self._linear = [i for i in facts.rows if facts.levels.linear[i]]
+        self._nonlinear = [k for k, i in enumerate(self._velocities) if not facts.levels.linear[i]]
+        L = kinetic(system.motion, system.qd) - potential(system.motion)
+        C = non_ideal_forces(system.motion)
+        self._Q = generalized_forces(system.motion) + (zeros(self.n) if C is None else C)
+        self._phi, self._psi = known.phi, known.velocity[self._velocities]
+        self._a, self._b, x = known.A, known.b[self._linear], stack(system.q, system.qd)
+        invariant = [L, *_compared([L, *self._Q, *self._phi, *self._psi])]
+        self._slopes = [GRAPH.jacobian(f, x) for f in (vector(invariant), self._Q, self._phi[self._positions])]
+        self._psi_slopes = GRAPH.jacobian(self._psi, x)
+        parts = (x, self._Q, self._phi, self._psi, self._a, self._b, *self._slopes, self._psi_slopes)
+        self.roots = [node(y) for part in parts for y in part.ravel()]
+        self.parameters = {y.value for y in ordered(self.roots) if isinstance(y, Symbol)}
+        self.size = self.n * self.n + self.n  # of a generator: b, then A by rows
+        self.unknowns = self.size + len(self._positions) * len(self._phi) + len(self._nonlinear) ** 2
+
+    @property
+    def nonholonomic(self) -> Sequence[int]:
+        """The independent nonholonomic constraints."""
+        return self._velocities
+
+    def at(self, seed: int, values: Mapping[str, int]) -> Rows:
+        """The rows at a random point with these parameter values; `NoRoot` or `ZeroDivisionError` where one is undefined."""
+        point = RandomPoint(seed, self.roots, values)
+        q, v, Q, phi = (_values(point, f) for f in (self._system.q, self._system.qd, self._Q, self._phi))
+        invariant, forces, positions = (_values(point, f) for f in self._slopes)
+        energy = [self._row(slope, q, v) for slope in invariant]
+        for k, slope in enumerate(positions):
+            energy.append(self._row(slope, q, v))
+            self._multipliers(energy[-1], k, phi, 0)
+        invariance, momentum = [self._row(slope, q, v) for slope in forces], [self._product(Q, q)]
+        for m, row in enumerate(invariance):
+            row[self.n + m : self.size : self.n] += Q  # AᵀQ
+        if self._velocities:
+            psi, products = self._velocity_rows(point, q)
+            invariance, momentum = invariance + psi, momentum + products
+        return Rows(_real(energy), _real(invariance), _real(momentum), len(point.radicands), point.composite)
+
+    def _velocity_rows(self, point: RandomPoint, q: Array) -> tuple[list[Array], list[Array]]:
+        """δψ and a_i·ξ at velocities that satisfy the linear constraints."""
+        known = self._admissible(point)
+        v = vector(list(known.values()))
+        psi, slopes, a = (_values(point, f, known) for f in (self._psi, self._psi_slopes, self._a))
+        rows = [self._row(slope, q, v) for slope in slopes]
+        for k, i in enumerate(self._nonlinear):
+            self._multipliers(rows[i], k, psi[self._nonlinear], len(self._positions) * len(self._phi))
+        return rows, [self._product(a[i], q) for i in self._velocities]
+
+    def _admissible(self, point: RandomPoint) -> dict[Node, Value]:
+        """Random velocities with a q̇ + b = 0 in the rows that are linear."""
+        a, b, v = (_values(point, f) for f in (self._a[self._linear], self._b, self._system.qd))
+        rows, pivots = eliminated(np.concatenate([a, b[:, None]], axis=1), self.n)
+        v[pivots] = 0
+        solved = [-(row[:-1] @ v + row[-1]) for row in rows[: len(pivots)]]
+        for j, value in zip(pivots, solved, strict=True):
+            v[j] = narrow(value)
+        return dict(zip(self._system.qd, v, strict=True))
+
+    def _row(self, slope: Array, q: Array, v: Array) -> Array:
+        """The coefficients of δf for the unknowns."""
+        by_q, by_v = slope[: self.n], slope[self.n :]
+        row = zeros(self.unknowns)
+        row[: self.n], row[self.n : self.size] = by_q, (np.outer(by_q, q) + np.outer(by_v, v)).ravel()
+        return row
+
+    def _product(self, f: Array, q: Array) -> Array:
+        """The coefficients of ξ·f."""
+        return self._row(np.concatenate([f, zeros(self.n)]), q, zeros(self.n))
+
+    def _multipliers(self, row: Array, k: int, f: Array, offset: int) -> None:
+        """Subtract Σ_j c_kj f_j."""
+        first = self.size + offset + k * len(f)
+        row[first : first + len(f)] -= f
+
+    def null_space(self, source: random.Random, values: Mapping[str, int], choose: Choice, V: Array) -> Null:
+        """The vectors within a space that satisfy the chosen rows for all q, q̇, t and all parameters without a value."""
+        confirmed, rejected, needed, composite, radicands = 0, 0, 1, False, 0
+        while len(V) and confirmed < needed:
+            try:
+                rows = self.at(source.randrange(2**62), values)
+            except (NoRoot, ZeroDivisionError):
+                rejected += 1
+                if rejected > _MAX_REJECTED_POINTS:
+                    raise SingularError(
+                        "no point was found at which every formula is defined in the prime field."
+                    ) from None
+                continue
+            before = len(V)
+            V = _restricted(V, choose(rows))
+            confirmed = confirmed + 1 if len(V) == before else 0
+            composite, radicands = composite or rows.composite, max(radicands, rows.n_radicands)
+            needed = _ROOT_POINTS + self.unknowns.bit_length() if radicands else _FEW_POINTS
+        return Null(V, self._probability(radicands, confirmed), composite)
+
+    def _probability(self, radicands: int, confirmed: int) -> float:
+        """A bound for the probability that some vector passed all confirming points without satisfying the conditions."""
+        part = RandomPoint(0, self.roots).part
+        degree = 4 * (2 + degrees_of(self.roots, part).total) * (1 + len(self._linear)) * 4**radicands
+        return min(1.0, self.unknowns * max(degree / P, 0.5 if radicands else 0.0) ** confirmed)
+
+
+def _compared(functions: Sequence[object]) -> list[Node]:
+    """The arguments that decide where a formula switches, as differences."""
+    found = [y for y in ordered([node(f) for f in functions]) if y.operation in _COMPARED]
+    pairs = [y.arguments if _COMPARED[y.operation] == 2 else (y.arguments[1], node(0)) for y in found]
+    return [node(a - b) for a, b in pairs]
+
+
+def _values(point: RandomPoint, f: Array, known: Mapping[Node, Value] | None = None) -> Array:
+    return vector(point.values([node(y) for y in f.ravel()], known)).reshape(f.shape)
+
+
+def _real(rows: Sequence[Array]) -> Array:
+    """Rows over GF(P): each row with entries a + b i as two rows."""
+    parts = []
+    for row in rows:
+        parts.append(vector([x.a if isinstance(x, Residue) else x % P for x in row]))
+        imaginary = vector([x.b if isinstance(x, Residue) else 0 for x in row])
+        parts += [imaginary] if imaginary.any() else []
+    return np.array(parts, dtype=object).reshape(len(parts), -1)
+
+
+def _restricted(V: Array, rows: Array) -> Array:
+    """The combinations of the rows of V on which all rows of a matrix vanish."""
+    for row in rows:
+        products = V @ row % P
+        found = np.flatnonzero(products)
+        if len(found):
+            first, others = found[0], found[1:]
+            pivot = V[first] * inverse(products[first]) % P
+            V[others] = (V[others] - np.outer(products[others], pivot)) % P
+            V = np.delete(V, first, axis=0)
+    return V
