@@ -17,24 +17,29 @@ positions are mapped to positions, ξ·Q = 0 and a_i·ξ = 0 for the nonholonomi
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from dalembert.errors import SingularError
 from dalembert.evidence._degree_bounds import degrees_of
+from dalembert.evidence._integrated_programs import roots_are_independent
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.facts import changed_along_runs
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
+from dalembert.symbolic.algebra_base import Array, Scalar, identity, stack, vector, zeros
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import Node, Symbol, node, ordered
-from dalembert.symbolic.prime_field import P, Residue, Value, eliminated, inverse, narrow
+from dalembert.symbolic.operations import exact
+from dalembert.symbolic.prime_field import P, Residue, Value, eliminated, inverse, narrow, residue
 from dalembert.symbolic.random_points import NoRoot, RandomPoint
 
-_MAX_REJECTED_POINTS = 50_000  # points at which a root does not exist
-_ROOT_POINTS = 64  # confirming points if there are roots: √(x²) is x at half of all points
+_MAX_REJECTED_POINTS = 5000  # points at which a root does not exist
+_ROOT_POINTS = 64  # confirming points if roots have dependent signs: √(x²) is x at half of all points
+_MAX_INTEGER = 2**32  # numerators and denominators of generators; a residue that is no such fraction passes with 2⁻⁶²
 _FEW_POINTS = 3  # confirming points otherwise
 _COMPARED = {"less": 2, "less_equal": 2, "interpolate": 1}  # operations that switch, and how many arguments decide
 Choice = Callable[["Rows"], Array]
@@ -77,10 +82,12 @@ class Conditions:
         self._phi, self._psi = known.phi, known.velocity[self._velocities]
         self._a, self._b, x = known.A, known.b[self._linear], stack(system.q, system.qd)
         invariant = [L, *_compared([L, *self._Q, *self._phi, *self._psi])]
-        self._slopes = [GRAPH.jacobian(f, x) for f in (vector(invariant), self._Q, self._phi[self._positions])]
+        slopes = [GRAPH.jacobian(f, x) for f in (vector(invariant), self._Q, self._phi[self._positions])]
         self._psi_slopes = GRAPH.jacobian(self._psi, x)
-        parts = (x, self._Q, self._phi, self._psi, self._a, self._b, *self._slopes, self._psi_slopes)
+        self._free = (system.q, system.qd, self._Q, self._phi, *slopes)  # evaluated at arbitrary velocities
+        parts = (*self._free, self._psi, self._a, self._b, self._psi_slopes)
         self.roots = [node(y) for part in parts for y in part.ravel()]
+        self._signs_are_free = roots_are_independent(system, self.roots, generic=False)
         self.parameters = {y.value for y in ordered(self.roots) if isinstance(y, Symbol)}
         self.size = self.n * self.n + self.n  # of a generator: b, then A by rows
         self.unknowns = self.size + len(self._positions) * len(self._phi) + len(self._nonlinear) ** 2
@@ -93,8 +100,7 @@ class Conditions:
     def at(self, seed: int, values: Mapping[str, int]) -> Rows:
         """The rows at a random point with these parameter values; `NoRoot` or `ZeroDivisionError` where one is undefined."""
         point = RandomPoint(seed, self.roots, values)
-        q, v, Q, phi = (_values(point, f) for f in (self._system.q, self._system.qd, self._Q, self._phi))
-        invariant, forces, positions = (_values(point, f) for f in self._slopes)
+        q, v, Q, phi, invariant, forces, positions = _values(point, self._free)
         energy = [self._row(slope, q, v) for slope in invariant]
         for k, slope in enumerate(positions):
             energy.append(self._row(slope, q, v))
@@ -111,7 +117,7 @@ class Conditions:
         """δψ and a_i·ξ at velocities that satisfy the linear constraints."""
         known = self._admissible(point)
         v = vector(list(known.values()))
-        psi, slopes, a = (_values(point, f, known) for f in (self._psi, self._psi_slopes, self._a))
+        psi, slopes, a = _values(point, (self._psi, self._psi_slopes, self._a), known)
         rows = [self._row(slope, q, v) for slope in slopes]
         for k, i in enumerate(self._nonlinear):
             self._multipliers(rows[i], k, psi[self._nonlinear], len(self._positions) * len(self._phi))
@@ -119,7 +125,7 @@ class Conditions:
 
     def _admissible(self, point: RandomPoint) -> dict[Node, Value]:
         """Random velocities with a q̇ + b = 0 in the rows that are linear."""
-        a, b, v = (_values(point, f) for f in (self._a[self._linear], self._b, self._system.qd))
+        a, b, v = _values(point, (self._a[self._linear], self._b, self._system.qd))
         rows, pivots = eliminated(np.concatenate([a, b[:, None]], axis=1), self.n)
         v[pivots] = 0
         solved = [-(row[:-1] @ v + row[-1]) for row in rows[: len(pivots)]]
@@ -160,25 +166,28 @@ class Conditions:
             V = _restricted(V, choose(rows))
             confirmed = confirmed + 1 if len(V) == before else 0
             composite, radicands = composite or rows.composite, max(radicands, rows.n_radicands)
-            needed = _ROOT_POINTS + self.unknowns.bit_length() if radicands else _FEW_POINTS
+            needed = _FEW_POINTS if self._signs_are_free else _ROOT_POINTS + self.unknowns.bit_length()
         return Null(V, self._probability(radicands, confirmed), composite)
 
     def _probability(self, radicands: int, confirmed: int) -> float:
         """A bound for the probability that some vector passed all confirming points without satisfying the conditions."""
         part = RandomPoint(0, self.roots).part
         degree = 4 * (2 + degrees_of(self.roots, part).total) * (1 + len(self._linear)) * 4**radicands
-        return min(1.0, self.unknowns * max(degree / P, 0.5 if radicands else 0.0) ** confirmed)
+        once = max(degree / P, 0.0 if self._signs_are_free else 0.5)
+        return min(1.0, self.unknowns * once**confirmed)
 
 
-def _compared(functions: Sequence[object]) -> list[Node]:
+def _compared(functions: Sequence[Scalar]) -> list[Node]:
     """The arguments that decide where a formula switches, as differences."""
     found = [y for y in ordered([node(f) for f in functions]) if y.operation in _COMPARED]
     pairs = [y.arguments if _COMPARED[y.operation] == 2 else (y.arguments[1], node(0)) for y in found]
     return [node(a - b) for a, b in pairs]
 
 
-def _values(point: RandomPoint, f: Array, known: Mapping[Node, Value] | None = None) -> Array:
-    return vector(point.values([node(y) for y in f.ravel()], known)).reshape(f.shape)
+def _values(point: RandomPoint, arrays: Sequence[Array], known: Mapping[Node, Value] | None = None) -> list[Array]:
+    """The values of arrays at a point."""
+    found = iter(point.values([node(y) for f in arrays for y in f.ravel()], known))
+    return [vector([next(found) for _ in range(f.size)]).reshape(f.shape) for f in arrays]
 
 
 def _real(rows: Sequence[Array]) -> Array:
@@ -202,3 +211,111 @@ def _restricted(V: Array, rows: Array) -> Array:
             V[others] = (V[others] - np.outer(products[others], pivot)) % P
             V = np.delete(V, first, axis=0)
     return V
+
+
+@dataclass(frozen=True)
+class Found:
+    """One generator before it is written."""
+
+    entries: tuple[Fraction, ...]  # b, then A by rows
+    symmetry: bool
+    conserved: bool
+    parameters: tuple[str, ...]
+    probability: float
+
+
+class Search:
+    """The null spaces of one system: symmetries, constant momenta and both, for the given and for all parameter values."""
+
+    def __init__(self, system: System, seed: int) -> None:
+        self.conditions, self._source = Conditions(system), random.Random(seed)
+        changed, values = changed_along_runs(system.model), system.model.parameter_values
+        used = [name for name in values if name in self.conditions.parameters and name not in changed]
+        self._values = {name: residue(exact(values[name])) for name in used}
+        n = self.conditions.n
+        pairs = sorted(((i, j) for i in range(n) for j in range(n)), key=lambda p: (p[0] <= p[1], p[0] == p[1], p))
+        # pivots: translations first, then the entries below the diagonal, so that a rotation is x: -y, y: x
+        order = [*range(n), *(n + i * n + j for i, j in pairs)]
+        self._order = [*order, *range(len(order), self.conditions.unknowns)]
+
+    def generators(self) -> tuple[list[Found], tuple[str, ...]]:
+        """The generators of all spaces, smaller spaces first, and notes."""
+        energy = self._space(_energy, identity(self.conditions.unknowns))
+        symmetric = self._space(_invariance, energy.vectors)
+        kinds = (
+            (True, True, self._space(_momentum, symmetric.vectors)),
+            (True, False, symmetric),
+            (False, True, self._space(_momentum, energy.vectors)),
+        )
+        found: list[Found] = []
+        left_out, basis = 0, zeros(0, self.conditions.size)
+        for symmetry, conserved, given in kinds:
+            choose = _all_rows(symmetry, conserved)
+            for space in (self._space(choose, given.vectors, self._values), given):
+                for row in self._echelon(space.vectors):
+                    extended = np.concatenate([basis, row[None, : self.conditions.size]])
+                    if len(eliminated(extended, self.conditions.size)[1]) == len(basis):
+                        continue
+                    basis, entries = extended, [rational(x) for x in row[: self.conditions.size]]
+                    if None in entries:
+                        left_out += 1
+                    else:
+                        proof = self._parameters(row, choose, space is given)
+                        found.append(Found(tuple(x or Fraction(0) for x in entries), symmetry, conserved, *proof))
+        notes = [f"{left_out} generators are left out: their coefficients are not short fractions"] if left_out else []
+        if energy.composite:
+            notes.append("some angles are products of symbols: generators may be missing")
+        return found, tuple(notes)
+
+    def _space(self, choose: Choice, within: Array, released: Collection[str] = ()) -> Null:
+        """The part of a space that satisfies the chosen rows, for all values of the parameters `released`."""
+        values = {name: x for name, x in self._values.items() if name not in released}
+        return self.conditions.null_space(self._source, values, choose, within)
+
+    def _echelon(self, vectors: Array) -> Array:
+        """The reduced row echelon form, shortest rows first, without rows in which A and b vanish."""
+        rows, pivots = eliminated(vectors[:, self._order], self.conditions.unknowns)
+        out = zeros(sum(j < self.conditions.size for j in pivots), self.conditions.unknowns)
+        out[:, self._order] = rows[: len(out)]
+        out = vector([x.a for x in out.ravel()]).reshape(out.shape)
+        return out[np.argsort(np.count_nonzero(out, axis=1), kind="stable")]
+
+    def _parameters(self, row: Array, choose: Choice, given: bool) -> tuple[tuple[str, ...], float]:
+        """The parameters whose values a generator needs, and the probability of error of the last proof for all others."""
+        proof, released = self._space(choose, row[None], () if given else self._values), []
+        for name in self._values if given else ():
+            wider = self._space(choose, row[None], [*released, name])
+            if len(wider.vectors):
+                proof, released = wider, [*released, name]
+        return tuple(name for name in self._values if given and name not in released), proof.probability
+
+
+def _energy(rows: Rows) -> Array:
+    return rows.energy
+
+
+def _invariance(rows: Rows) -> Array:
+    return rows.invariance
+
+
+def _momentum(rows: Rows) -> Array:
+    return rows.momentum
+
+
+def _all_rows(symmetry: bool, conserved: bool) -> Choice:
+    """The rows of a symmetry, of a constant momentum, or of both."""
+    return lambda rows: np.concatenate(
+        [rows.energy, *([rows.invariance] if symmetry else []), *([rows.momentum] if conserved else [])]
+    )
+
+
+def rational(x: int) -> Fraction | None:
+    """The fraction of a residue with a small numerator and denominator; None if there is none.
+
+    >>> rational(residue(Fraction(-3, 7))), rational(P // 3)
+    (Fraction(-3, 7), Fraction(-1, 3))
+    """
+    a, b, s, t = P, x % P, 0, 1
+    while b > _MAX_INTEGER:
+        a, b, s, t = b, a % b, t, s - a // b * t
+    return Fraction(b, t) if 0 < abs(t) <= _MAX_INTEGER else None

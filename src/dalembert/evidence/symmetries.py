@@ -7,9 +7,8 @@ and converted to rational numbers; further random points that do not change it p
 
 from __future__ import annotations
 
-import random
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
@@ -23,22 +22,19 @@ from dalembert.arguments import documented_class, is_integer
 from dalembert.display.math import latex, plain_text
 from dalembert.display.math.simplify import simplify
 from dalembert.errors import InputError, SingularError, short_repr
-from dalembert.evidence._invariance import Choice, Conditions, Null, Rows
+from dalembert.evidence._invariance import Found, Search, rational
 from dalembert.evidence.proof import MAX_ERROR_PROBABILITY
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic
-from dalembert.mechanics.facts import changed_along_runs
 from dalembert.mechanics.system import System, system_of
 from dalembert.model.description import Elements
 from dalembert.simulation.workspace import setup, workspace_of
-from dalembert.symbolic.algebra_base import Array, identity, vector, zeros
-from dalembert.symbolic.operations import exact
-from dalembert.symbolic.prime_field import P, Undecidable, eliminated, residue
+from dalembert.symbolic.algebra_base import Array, vector
+from dalembert.symbolic.prime_field import Undecidable, eliminated, residue
 from dalembert.symbolic.symbols import Formula, SymbolKind
 from dalembert.tables import Table, Tabular
 
 _MAX_COORDINATES = 24
-_MAX_INTEGER = 2**32  # numerators and denominators of generators; a residue that is no such fraction passes with 2⁻⁶²
 _SECONDS = 0.5  # CPU time to simplify one formula
 _SEED_LIMIT = 2**31
 _LINE = 60  # characters of a momentum in a table
@@ -93,7 +89,8 @@ class Generator:
     @property
     def short_momentum(self) -> str:
         """The momentum, in momenta p of the coordinates if it is long."""
-        terms = (f"({value})*p({name})".replace("(1)*", "") for name, value in self.components.items())
+        factors = {name: f"{x}*" if x.isalnum() else f"({x})*" for name, x in self.components.items()}
+        terms = (f"{x}p({name})".removeprefix("1*") for name, x in factors.items())
         return self.momentum if len(self.momentum) <= _LINE else " + ".join(terms)
 
     def __str__(self) -> str:
@@ -193,12 +190,19 @@ class Symmetries(Tabular):
     def tables(self) -> tuple[Table, ...]:
         """Return a table with one row per generator, and one of the brackets that do not vanish."""
         rows = tuple(
-            (f"{k}", str(each), each.momentum, each.rate, ", ".join(each.parameters) or "all values")
+            (
+                f"{k}",
+                str(each),
+                "yes" if each.symmetry else "no",
+                each.short_momentum,
+                each.rate,
+                _listed(each.parameters),
+            )
             for k, each in enumerate(self.generators)
         )
         count = sum(each.symmetry for each in self.generators)
         title = (
-            f"{count} affine symmetries of '{self.model}', {len(self.conserved)} constant momenta (seed {self.seed})"
+            f"'{self.model}': affine symmetries: {count}, constant momenta: {len(self.conserved)} (seed {self.seed})"
         )
         brackets = tuple(
             (f"[{i}, {j}]", " + ".join(f"{c} ({k})" for k, c in terms.items()))
@@ -297,7 +301,7 @@ def symmetries(model: Elements, *, seed: int | None = None) -> Symmetries:
             "coordinates. Ignorable coordinates of larger models are found by dl.derive: see `eom.reasons`."
         )
     try:
-        search = _Search(system_of(space.model, "graph", space.facts), seed)
+        search = Search(system_of(space.model, "graph", space.facts), seed)
         found, notes = search.generators()
     except Undecidable as error:
         raise SingularError(
@@ -312,119 +316,11 @@ def symmetries(model: Elements, *, seed: int | None = None) -> Symmetries:
     )
 
 
-@dataclass(frozen=True)
-class _Found:
-    """One generator before it is written."""
-
-    entries: tuple[Fraction, ...]  # b, then A by rows
-    symmetry: bool
-    conserved: bool
-    parameters: tuple[str, ...]
-    probability: float
-
-
-class _Search:
-    """The null spaces of one system: symmetries, constant momenta and both, for the given and for all parameter values."""
-
-    def __init__(self, system: System, seed: int) -> None:
-        self.conditions, self._source = Conditions(system), random.Random(seed)
-        changed, values = changed_along_runs(system.model), system.model.parameter_values
-        used = [name for name in values if name in self.conditions.parameters and name not in changed]
-        self._values = {name: residue(exact(values[name])) for name in used}
-        n = self.conditions.n
-        pairs = sorted(((i, j) for i in range(n) for j in range(n)), key=lambda p: (p[0] <= p[1], p[0] == p[1], p))
-        # pivots: translations first, then the entries below the diagonal, so that a rotation is x: -y, y: x
-        order = [*range(n), *(n + i * n + j for i, j in pairs)]
-        self._order = [*order, *range(len(order), self.conditions.unknowns)]
-
-    def generators(self) -> tuple[list[_Found], tuple[str, ...]]:
-        """The generators of all spaces, smaller spaces first, and notes."""
-        energy = self._space(_energy, identity(self.conditions.unknowns))
-        symmetric = self._space(_invariance, energy.vectors)
-        kinds = (
-            (True, True, self._space(_momentum, symmetric.vectors)),
-            (True, False, symmetric),
-            (False, True, self._space(_momentum, energy.vectors)),
-        )
-        found: list[_Found] = []
-        left_out, basis = 0, zeros(0, self.conditions.size)
-        for symmetry, conserved, given in kinds:
-            choose = _all_rows(symmetry, conserved)
-            for space in (self._space(choose, given.vectors, self._values), given):
-                for row in self._echelon(space.vectors):
-                    extended = np.concatenate([basis, row[None, : self.conditions.size]])
-                    if len(eliminated(extended, self.conditions.size)[1]) == len(basis):
-                        continue
-                    basis, entries = extended, [_rational(x) for x in row[: self.conditions.size]]
-                    if None in entries:
-                        left_out += 1
-                    else:
-                        proof = self._parameters(row, choose, space is given)
-                        found.append(_Found(tuple(x or Fraction(0) for x in entries), symmetry, conserved, *proof))
-        notes = [f"{left_out} generators are left out: their coefficients are not short fractions"] if left_out else []
-        if energy.composite:
-            notes.append("some angles are products of symbols: generators may be missing")
-        return found, tuple(notes)
-
-    def _space(self, choose: Choice, within: Array, released: Collection[str] = ()) -> Null:
-        """The part of a space that satisfies the chosen rows, for all values of the parameters `released`."""
-        values = {name: x for name, x in self._values.items() if name not in released}
-        return self.conditions.null_space(self._source, values, choose, within)
-
-    def _echelon(self, vectors: Array) -> Array:
-        """The reduced row echelon form, shortest rows first, without rows in which A and b vanish."""
-        rows, pivots = eliminated(vectors[:, self._order], self.conditions.unknowns)
-        out = zeros(sum(j < self.conditions.size for j in pivots), self.conditions.unknowns)
-        out[:, self._order] = rows[: len(out)]
-        out = vector([x.a for x in out.ravel()]).reshape(out.shape)
-        return out[np.argsort(np.count_nonzero(out, axis=1), kind="stable")]
-
-    def _parameters(self, row: Array, choose: Choice, given: bool) -> tuple[tuple[str, ...], float]:
-        """The parameters whose values a generator needs, and the probability of error of the last proof for all others."""
-        proof, released = self._space(choose, row[None], () if given else self._values), []
-        for name in self._values if given else ():
-            wider = self._space(choose, row[None], [*released, name])
-            if len(wider.vectors):
-                proof, released = wider, [*released, name]
-        return tuple(name for name in self._values if given and name not in released), proof.probability
-
-
 def _listed(parameters: Sequence[str]) -> str:
     return f"the given {', '.join(parameters)}" if parameters else "all values"
 
 
-def _energy(rows: Rows) -> Array:
-    return rows.energy
-
-
-def _invariance(rows: Rows) -> Array:
-    return rows.invariance
-
-
-def _momentum(rows: Rows) -> Array:
-    return rows.momentum
-
-
-def _all_rows(symmetry: bool, conserved: bool) -> Choice:
-    """The rows of a symmetry, of a constant momentum, or of both."""
-    return lambda rows: np.concatenate(
-        [rows.energy, *([rows.invariance] if symmetry else []), *([rows.momentum] if conserved else [])]
-    )
-
-
-def _rational(x: int) -> Fraction | None:
-    """The fraction of a residue with a small numerator and denominator; None if there is none.
-
-    >>> _rational(residue(Fraction(-3, 7))), _rational(P // 3)
-    (Fraction(-3, 7), Fraction(-1, 3))
-    """
-    a, b, s, t = P, x % P, 0, 1
-    while b > _MAX_INTEGER:
-        a, b, s, t = b, a % b, t, s - a // b * t
-    return Fraction(b, t) if 0 < abs(t) <= _MAX_INTEGER else None
-
-
-def _written(system: System, nonholonomic: Sequence[int], found: _Found) -> Generator:
+def _written(system: System, nonholonomic: Sequence[int], found: Found) -> Generator:
     """A generator with its formulas."""
     model, q = system.model, system.q
     n = len(q)
@@ -479,7 +375,7 @@ def _brackets(found: Sequence[Generator]) -> dict[tuple[int, int], dict[int, Fra
             rows, pivots = eliminated(np.concatenate([columns, right[None]]).T, len(fields) + 1)
             if len(pivots) > len(fields):  # not in the span, because generators are left out
                 continue
-            terms = {k: _rational(x.a) for k, x in enumerate(rows[: len(fields), -1]) if x}
+            terms = {k: rational(x.a) for k, x in enumerate(rows[: len(fields), -1]) if x}
             out[i, j] = {k: x for k, x in terms.items() if x is not None}
     return out
 
