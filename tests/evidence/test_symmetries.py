@@ -147,7 +147,7 @@ def test_a_momentum_is_written_as_a_person_would():
     written = angular.momentum.replace("dot(x)", "u").replace("dot(y)", "w")
     assert sp.expand(sp.sympify(written, {"x": x, "y": y, "u": u, "w": w}) - (x * w - y * u)) == 0
     assert r"\dot{x}" in angular.latex
-    assert angular.A == ((0, -1), (1, 0)) and angular.b == (Fraction(0), Fraction(0))
+    assert (angular.A, angular.b) == (((0, -1), (1, 0)), (Fraction(0), Fraction(0)))
 
 
 # nonholonomic constraints and forces: momentum equations

@@ -17,9 +17,10 @@ positions are mapped to positions, ξ·Q = 0 and a_i·ξ = 0 for the nonholonomi
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 
@@ -42,18 +43,12 @@ _ROOT_POINTS = 64  # confirming points if roots have dependent signs: √(x²) i
 _MAX_INTEGER = 2**32  # numerators and denominators of generators; a residue that is no such fraction passes with 2⁻⁶²
 _FEW_POINTS = 3  # confirming points otherwise
 _COMPARED = {"less": 2, "less_equal": 2, "interpolate": 1}  # operations that switch, and how many arguments decide
-Choice = Callable[["Rows"], Array]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows at one point, in three groups."""
-
-    energy: Array  # δL, δφ and comparisons
-    invariance: Array  # forces and nonholonomic constraints are invariant
-    momentum: Array  # forces and nonholonomic constraints do no work on ξ
-    n_radicands: int
-    composite: bool
+Groups: TypeAlias = Sequence[str]  # of conditions
+ENERGY, INVARIANCE, MOMENTUM = (
+    "energy",  # δL and δφ
+    "invariance",  # the forces and the nonholonomic constraints are invariant
+    "momentum",  # the forces and the nonholonomic constraints do no work on ξ
+)
 
 
 @dataclass(frozen=True)
@@ -81,12 +76,16 @@ class Conditions:
         self._Q = generalized_forces(system.motion) + (zeros(self.n) if C is None else C)
         self._phi, self._psi = known.phi, known.velocity[self._velocities]
         self._a, self._b, x = known.A, known.b[self._linear], stack(system.q, system.qd)
-        invariant = [L, *_compared([L, *self._Q, *self._phi, *self._psi])]
-        slopes = [GRAPH.jacobian(f, x) for f in (vector(invariant), self._Q, self._phi[self._positions])]
+        invariant = [L, *_compared([L, *self._phi])]
+        switches = _compared([*self._Q, *self._psi])
+        slopes = [
+            GRAPH.jacobian(f, x) for f in (vector(invariant), self._phi[self._positions], vector(switches), self._Q)
+        ]
         self._psi_slopes = GRAPH.jacobian(self._psi, x)
-        self._free = (system.q, system.qd, self._Q, self._phi, *slopes)  # evaluated at arbitrary velocities
-        parts = (*self._free, self._psi, self._a, self._b, self._psi_slopes)
-        self.roots = [node(y) for part in parts for y in part.ravel()]
+        self._energy, self._forces = (system.q, system.qd, self._phi, *slopes[:2]), (self._Q, *slopes[2:])
+        self._energy_roots = [node(y) for part in self._energy for y in part.ravel()]
+        parts = (*self._forces, self._psi, self._a, self._b, self._psi_slopes)
+        self.roots = [*self._energy_roots, *(node(y) for part in parts for y in part.ravel())]
         self._signs_are_free = roots_are_independent(system, self.roots, generic=False)
         self.parameters = {y.value for y in ordered(self.roots) if isinstance(y, Symbol)}
         self.size = self.n * self.n + self.n  # of a generator: b, then A by rows
@@ -97,21 +96,30 @@ class Conditions:
         """The independent nonholonomic constraints."""
         return self._velocities
 
-    def at(self, seed: int, values: Mapping[str, int]) -> Rows:
+    def at(self, seed: int, values: Mapping[str, int], groups: Groups) -> tuple[Array, RandomPoint]:
         """The rows at a random point with these parameter values; `NoRoot` or `ZeroDivisionError` where one is undefined."""
-        point = RandomPoint(seed, self.roots, values)
-        q, v, Q, phi, invariant, forces, positions = _values(point, self._free)
-        energy = [self._row(slope, q, v) for slope in invariant]
-        for k, slope in enumerate(positions):
-            energy.append(self._row(slope, q, v))
-            self._multipliers(energy[-1], k, phi, 0)
-        invariance, momentum = [self._row(slope, q, v) for slope in forces], [self._product(Q, q)]
-        for m, row in enumerate(invariance):
-            row[self.n + m : self.size : self.n] += Q  # AᵀQ
-        if self._velocities:
-            psi, products = self._velocity_rows(point, q)
-            invariance, momentum = invariance + psi, momentum + products
-        return Rows(_real(energy), _real(invariance), _real(momentum), len(point.radicands), point.composite)
+        only_energy = set(groups) == {ENERGY}
+        point = RandomPoint(seed, self._energy_roots if only_energy else self.roots, values)
+        q, v, phi, invariant, positions = _values(point, self._energy)
+        rows: list[Array] = []
+        if ENERGY in groups:
+            rows = [self._row(slope, q, v) for slope in (*invariant, *positions)]
+            for k, row in enumerate(rows[len(invariant) :]):
+                self._multipliers(row, k, phi, 0)
+        if only_energy:
+            return _real(rows, self.unknowns), point
+        Q, switches, forces = _values(point, self._forces)
+        rows += [self._row(slope, q, v) for slope in switches]
+        psi, products = self._velocity_rows(point, q) if self._velocities else ([], [])
+        if INVARIANCE in groups:
+            for m, slope in enumerate(forces):
+                row = self._row(slope, q, v)
+                row[self.n + m : self.size : self.n] += Q  # AᵀQ
+                rows.append(row)
+            rows += psi
+        if MOMENTUM in groups:
+            rows += [self._product(Q, q), *products]
+        return _real(rows, self.unknowns), point
 
     def _velocity_rows(self, point: RandomPoint, q: Array) -> tuple[list[Array], list[Array]]:
         """δψ and a_i·ξ at velocities that satisfy the linear constraints."""
@@ -149,12 +157,12 @@ class Conditions:
         first = self.size + offset + k * len(f)
         row[first : first + len(f)] -= f
 
-    def null_space(self, source: random.Random, values: Mapping[str, int], choose: Choice, V: Array) -> Null:
+    def null_space(self, source: random.Random, values: Mapping[str, int], groups: Groups, V: Array) -> Null:
         """The vectors within a space that satisfy the chosen rows for all q, q̇, t and all parameters without a value."""
         confirmed, rejected, needed, composite, radicands = 0, 0, 1, False, 0
         while len(V) and confirmed < needed:
             try:
-                rows = self.at(source.randrange(2**62), values)
+                rows, point = self.at(source.randrange(2**62), values, groups)
             except (NoRoot, ZeroDivisionError):
                 rejected += 1
                 if rejected > _MAX_REJECTED_POINTS:
@@ -163,9 +171,9 @@ class Conditions:
                     ) from None
                 continue
             before = len(V)
-            V = _restricted(V, choose(rows))
+            V = _restricted(V, rows)
             confirmed = confirmed + 1 if len(V) == before else 0
-            composite, radicands = composite or rows.composite, max(radicands, rows.n_radicands)
+            composite, radicands = composite or point.composite, max(radicands, len(point.radicands))
             needed = _FEW_POINTS if self._signs_are_free else _ROOT_POINTS + self.unknowns.bit_length()
         return Null(V, self._probability(radicands, confirmed), composite)
 
@@ -190,14 +198,14 @@ def _values(point: RandomPoint, arrays: Sequence[Array], known: Mapping[Node, Va
     return [vector([next(found) for _ in range(f.size)]).reshape(f.shape) for f in arrays]
 
 
-def _real(rows: Sequence[Array]) -> Array:
+def _real(rows: Sequence[Array], columns: int) -> Array:
     """Rows over GF(P): each row with entries a + b i as two rows."""
     parts = []
     for row in rows:
         parts.append(vector([x.a if isinstance(x, Residue) else x % P for x in row]))
         imaginary = vector([x.b if isinstance(x, Residue) else 0 for x in row])
         parts += [imaginary] if imaginary.any() else []
-    return np.array(parts, dtype=object).reshape(len(parts), -1)
+    return np.array(parts, dtype=object).reshape(len(parts), columns)
 
 
 def _restricted(V: Array, rows: Array) -> Array:
@@ -240,18 +248,18 @@ class Search:
 
     def generators(self) -> tuple[list[Found], tuple[str, ...]]:
         """The generators of all spaces, smaller spaces first, and notes."""
-        energy = self._space(_energy, identity(self.conditions.unknowns))
-        symmetric = self._space(_invariance, energy.vectors)
+        energy = self._space([ENERGY], identity(self.conditions.unknowns))
+        symmetric = self._space([INVARIANCE], energy.vectors)
         kinds = (
-            (True, True, self._space(_momentum, symmetric.vectors)),
+            (True, True, self._space([MOMENTUM], symmetric.vectors)),
             (True, False, symmetric),
-            (False, True, self._space(_momentum, energy.vectors)),
+            (False, True, self._space([MOMENTUM], energy.vectors)),
         )
         found: list[Found] = []
         left_out, basis = 0, zeros(0, self.conditions.size)
         for symmetry, conserved, given in kinds:
-            choose = _all_rows(symmetry, conserved)
-            for space in (self._space(choose, given.vectors, self._values), given):
+            groups = [ENERGY, *([INVARIANCE] if symmetry else []), *([MOMENTUM] if conserved else [])]
+            for space in (self._space(groups, given.vectors, self._values), given):
                 for row in self._echelon(space.vectors):
                     extended = np.concatenate([basis, row[None, : self.conditions.size]])
                     if len(eliminated(extended, self.conditions.size)[1]) == len(basis):
@@ -260,17 +268,17 @@ class Search:
                     if None in entries:
                         left_out += 1
                     else:
-                        proof = self._parameters(row, choose, space is given)
+                        proof = self._parameters(row, groups, space is given)
                         found.append(Found(tuple(x or Fraction(0) for x in entries), symmetry, conserved, *proof))
         notes = [f"{left_out} generators are left out: their coefficients are not short fractions"] if left_out else []
         if energy.composite:
             notes.append("some angles are products of symbols: generators may be missing")
         return found, tuple(notes)
 
-    def _space(self, choose: Choice, within: Array, released: Collection[str] = ()) -> Null:
+    def _space(self, groups: Groups, within: Array, released: Collection[str] = ()) -> Null:
         """The part of a space that satisfies the chosen rows, for all values of the parameters `released`."""
         values = {name: x for name, x in self._values.items() if name not in released}
-        return self.conditions.null_space(self._source, values, choose, within)
+        return self.conditions.null_space(self._source, values, groups, within)
 
     def _echelon(self, vectors: Array) -> Array:
         """The reduced row echelon form, shortest rows first, without rows in which A and b vanish."""
@@ -280,33 +288,14 @@ class Search:
         out = vector([x.a for x in out.ravel()]).reshape(out.shape)
         return out[np.argsort(np.count_nonzero(out, axis=1), kind="stable")]
 
-    def _parameters(self, row: Array, choose: Choice, given: bool) -> tuple[tuple[str, ...], float]:
+    def _parameters(self, row: Array, groups: Groups, given: bool) -> tuple[tuple[str, ...], float]:
         """The parameters whose values a generator needs, and the probability of error of the last proof for all others."""
-        proof, released = self._space(choose, row[None], () if given else self._values), []
+        proof, released = self._space(groups, row[None], () if given else self._values), []
         for name in self._values if given else ():
-            wider = self._space(choose, row[None], [*released, name])
+            wider = self._space(groups, row[None], [*released, name])
             if len(wider.vectors):
                 proof, released = wider, [*released, name]
         return tuple(name for name in self._values if given and name not in released), proof.probability
-
-
-def _energy(rows: Rows) -> Array:
-    return rows.energy
-
-
-def _invariance(rows: Rows) -> Array:
-    return rows.invariance
-
-
-def _momentum(rows: Rows) -> Array:
-    return rows.momentum
-
-
-def _all_rows(symmetry: bool, conserved: bool) -> Choice:
-    """The rows of a symmetry, of a constant momentum, or of both."""
-    return lambda rows: np.concatenate(
-        [rows.energy, *([rows.invariance] if symmetry else []), *([rows.momentum] if conserved else [])]
-    )
 
 
 def rational(x: int) -> Fraction | None:

@@ -195,8 +195,8 @@ class Symmetries(Tabular):
                 str(each),
                 "yes" if each.symmetry else "no",
                 each.short_momentum,
-                each.rate,
-                _listed(each.parameters),
+                each.rate if len(each.rate) <= _LINE else "not zero: see `rate`",
+                f"the given {', '.join(each.parameters)}" if each.parameters else "all values",
             )
             for k, each in enumerate(self.generators)
         )
@@ -314,10 +314,6 @@ def symmetries(model: Elements, *, seed: int | None = None) -> Symmetries:
     return Symmetries(
         model.name, space.model.coordinate_names, generators, brackets, _commuting(generators, brackets), notes, seed
     )
-
-
-def _listed(parameters: Sequence[str]) -> str:
-    return f"the given {', '.join(parameters)}" if parameters else "all values"
 
 
 def _written(system: System, nonholonomic: Sequence[int], found: Found) -> Generator:
