@@ -89,9 +89,11 @@ class Generator:
     @property
     def short_momentum(self) -> str:
         """The momentum, in momenta p of the coordinates if it is long."""
-        factors = {name: f"{x}*" if x.isalnum() else f"({x})*" for name, x in self.components.items()}
-        terms = (f"{x}p({name})".removeprefix("1*") for name, x in factors.items())
-        return self.momentum if len(self.momentum) <= _LINE else " + ".join(terms)
+        if len(self.momentum) <= _LINE:
+            return self.momentum
+        factors = {name: f"({x})" if " " in x else x for name, x in self.components.items()}
+        terms = (f"{x}*p({name})" if x not in ("1", "-1") else f"{x[:-1]}p({name})" for name, x in factors.items())
+        return " + ".join(terms).replace("+ -", "- ")
 
     def __str__(self) -> str:
         return "{" + ", ".join(f"{name}: {value}" for name, value in self.components.items()) + "}"
