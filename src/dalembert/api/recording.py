@@ -1,17 +1,15 @@
 """Recording of a run: conversion of integrated segments to the arrays of a `Trajectory`.
 
-The quantities are functions of the states, evaluated with the compiled functions of the equations; long programs are evaluated
-in NumPy, because compiling them costs more than it saves. The first run of some equations evaluates all of them, which derives
-and compiles what they need; a later run evaluates a quantity when it is first read, which derives and compiles nothing. In a
-segment that was integrated in other angles than the user's, quantities are evaluated in these angles, which are regular there,
-and converted to the user's.
+All quantities are evaluated once, at the end of `simulate`, with the compiled functions of the equations; long programs are
+evaluated in NumPy, because compiling them costs more than it saves. In a segment that was integrated in other angles than the
+user's, quantities are evaluated in these angles, which are regular there, and converted to the user's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +38,6 @@ from dalembert.symbolic.algebra_base import Array, vector
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
 
-_SHAPE = "recorded with parameters of {} dimensions"  # key in the cache of equations whose functions exist
 _NODES = 49  # interpolation nodes of a step in other variables than the initial ones
 
 
@@ -95,32 +92,8 @@ class Recording(FrozenValue):
 
     def trajectory(self, notes: tuple[str, ...] = ()) -> Trajectory:
         """The run as a `Trajectory`, with additional notes."""
-        with np.errstate(all="ignore"):
-            known = {**self._identity, **self._state_fields, **self._ending(notes)}
-            run = Trajectory.deferred(known, {name: partial(self._evaluated, name) for name in self._deferred})
-        if not self._is_compiled:
-            run.evaluate()
-            self._mark_compiled()
-        return run
-
-    def _evaluated(self, name: str) -> object:
-        """A field of the trajectory that is evaluated from the recorded states."""
         with interpreting_long_programs(), np.errstate(all="ignore"):  # singular states have values that are not finite
-            return self._deferred[name]()
-
-    @property
-    def _is_compiled(self) -> bool:
-        """True if an earlier run of the same equations has evaluated every quantity: all functions exist."""
-        return all(_SHAPE.format(self.values.ndim) in cache for cache in self._caches)
-
-    def _mark_compiled(self) -> None:
-        for cache in self._caches:
-            cache[_SHAPE.format(self.values.ndim)] = True
-
-    @property
-    def _caches(self) -> Sequence[dict[object, object]]:
-        """The caches of the equations that evaluate the quantities."""
-        return [each.kernel.cache for each in (self.initial_equations, *(part.equations for part in self.parts))]
+            return Trajectory(**self._identity, **self._states_and_names, **self._quantities, **self._ending(notes))
 
     @property
     def _identity(self) -> Fields:
@@ -138,7 +111,7 @@ class Recording(FrozenValue):
         }
 
     @property
-    def _state_fields(self) -> Fields:
+    def _states_and_names(self) -> Fields:
         """The integrated states, and names."""
         known = self.equations
         return {
@@ -152,30 +125,28 @@ class Recording(FrozenValue):
             "servo": self.servo,
         }
 
-    @cached_property
-    def _deferred(self) -> dict[str, Callable[[], object]]:
-        """The fields that are evaluated from the states, each by a function."""
+    @property
+    def _quantities(self) -> Fields:
+        """The fields that are evaluated from the states."""
+        observed, (violation, names, positions) = self.observed, self.violation
         named = ("qd", "qdd", "work", "multipliers", "reactions", "ideal_reactions")
-        observed = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")
+        energies = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")
         records_bodies = len(self.equations.model.bodies) <= MAX_BODIES
         with_bodies = records_bodies and bool(self.equations.model.bodies)
         record = records_bodies or not self.equations.loaded_model(self.initial_equations.model).loads
         return {
-            **{name: partial(getattr, self, name) for name in named},
-            **{name: partial(self._observed_quantity, name) for name in observed},
-            "balance": lambda: self.observed.jacobi - sum(self._work_of_elements.values()),
-            "powers": lambda: Frozen(self.powers),
-            "violation": lambda: self.violation[0],
-            "violation_names": lambda: self.violation[1],
-            "position_rows": lambda: self.violation[2],
-            "bodies": lambda: body_motion(self._samples) if with_bodies else None,
-            "joints": lambda: self.joints if with_bodies else None,
-            "loads": lambda: Frozen(self.load_forces) if record else None,
-            "efforts": lambda: Frozen(self.drives) if record else None,
+            **{name: getattr(self, name) for name in named},
+            **{name: getattr(observed, name) for name in energies},
+            "balance": observed.jacobi - sum(self._work_of_elements.values()),
+            "powers": Frozen(self.powers),
+            "violation": violation,
+            "violation_names": names,
+            "position_rows": positions,
+            "bodies": body_motion(self._samples) if with_bodies else None,
+            "joints": self.joints if with_bodies else None,
+            "loads": Frozen(self.load_forces) if record else None,
+            "efforts": Frozen(self.drives) if record else None,
         }
-
-    def _observed_quantity(self, name: str) -> np.ndarray:
-        return getattr(self.observed, name)
 
     def _ending(self, notes: tuple[str, ...]) -> Fields:
         solutions = [part.solution for part in self.parts]

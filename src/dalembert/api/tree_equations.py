@@ -213,11 +213,6 @@ class Rates:
     def _powers(self) -> CompiledFunction:
         return function_of(task_program(self.plan, "powers", friction=self.friction), self.calls.engine)
 
-    @cached_property
-    def cache(self) -> dict[object, object]:
-        """A cache of quantities that other modules derive from these rates."""
-        return {}
-
     @property
     def machine(self) -> CompiledRates | None:
         """The rates in machine code; None unless they are compiled loops."""
@@ -283,10 +278,6 @@ class TreeRecording(Recording):
     @property
     def _plan(self) -> TreePlan:
         return self.equations.plan
-
-    @property
-    def _caches(self) -> list[dict[object, object]]:
-        return [self.equations.rates.cache]
 
     @property
     def _states(self) -> np.ndarray:
@@ -427,7 +418,7 @@ def run_tree(equations: TreeEquations, task: RunOptions) -> Trajectory:
     used = time.process_time() - begun
     tolerance = stepper.tolerance if stepper.capabilities.adaptive else None
     recording = TreeRecording(equations, (RunSegment(equations, found, _NONE),), name, used)
-    return recording.trajectory(check_tree_run(recording, Accuracy(tolerance, projected=True)))
+    return recording.trajectory((*equations.notes, *check_tree_run(recording, Accuracy(tolerance, projected=True))))
 
 
 def _gimbal_stop(

@@ -38,7 +38,7 @@ def call(one: int | LoopFunction, x: np.ndarray, p: np.ndarray, tables: np.ndarr
 def call_many(
     many: int | LoopFunction, layout: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray, count: int
 ) -> None:
-    """Run a function of many states on arrays whose layout is listed, as `codegen/llvm/_tiles` expects it."""
+    """Run a function of many states on arrays whose layout is listed, as `codegen/llvm/_batch_loop` expects it."""
     assert callable(many)
     many(layout, p, tables, out, 0, count, count)
 

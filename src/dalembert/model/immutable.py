@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import symengine as se
 
@@ -59,36 +59,6 @@ class FrozenValue:
 
     def __getstate__(self: DataclassInstance) -> dict[str, object]:
         return {each.name: getattr(self, each.name) for each in fields(self)}
-
-
-class DeferredValue(FrozenValue):
-    """The same with fields that may be evaluated when they are first read."""
-
-    @classmethod
-    def deferred(cls, known: Mapping[str, object], functions: Mapping[str, Callable[[], object]]) -> Self:
-        """A value with known fields; each of the others is evaluated by its function when it is first read."""
-        found = cls.__new__(cls)
-        vars(found).update(known, _functions=functions)
-        return found
-
-    def evaluate(self: DataclassInstance) -> None:
-        """Evaluate all fields."""
-        for each in fields(self):
-            getattr(self, each.name)
-        vars(self).pop("_functions", None)
-
-    if not TYPE_CHECKING:  # otherwise every name would be an attribute
-
-        def __getattr__(self, name: str) -> object:
-            functions = vars(self).get("_functions", {})
-            if name not in functions:
-                raise AttributeError(f"{type(self).__name__} has no attribute '{name}'.")
-            value = vars(self)[name] = functions[name]()
-            return value
-
-
-def nothing() -> None:
-    """The factory of the default None: a default as class attribute would hide a deferred field."""
 
 
 T = TypeVar("T")

@@ -134,9 +134,13 @@ class StateMechanics:
         rates = self._rates()
         if rates is None:
             return None
+        return CompiledRates(rates, self.kernel.form.n_states, self.projection_data)
+
+    @cached_property
+    def projection_data(self) -> ProjectionData | None:
+        """The constraints in machine code for projection, if the run projects onto these."""
         projects = self.kernel.phase is None and self.drifts and self.closed_contacts is None
-        surface = self.surface() if projects else None
-        return CompiledRates(rates, self.kernel.form.n_states, surface)
+        return self.surface() if projects else None
 
     def _rates(self) -> CallableProgram | None:
         """The rates in machine code, with laws in machine code; None if one of them is not."""

@@ -1,9 +1,7 @@
-"""A simulated motion as data: named arrays over the samples, events, impulses and segments.
+"""A simulated motion as data: named arrays over the samples, events, impulses and segments; reading does not compute.
 
-Coordinates are on the first axis, samples on the last. Quantities other than the states may be evaluated from these when they
-are first read, with functions that exist: reading derives and compiles nothing. Everything is recorded, except for models with
-more than `MAX_BODIES` bodies: motions of bodies, forces of loads and efforts of drives are then added by
-`Equations.evaluate(run)`.
+Coordinates are on the first axis, samples on the last. `simulate` records everything here, except for models with more than
+`MAX_BODIES` bodies: motions of bodies, forces of loads and efforts of drives are then added by `Equations.evaluate(run)`.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from dalembert.arguments import as_finite_array, documented_class, validate_argu
 from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics.joint_reactions import JointForces, require_frame
 from dalembert.model.description import Description
-from dalembert.model.immutable import DeferredValue, Frozen, FrozenValue, nothing
+from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.model.values import WORLD
 from dalembert.simulation import observables
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
@@ -177,7 +175,7 @@ T = TypeVar("T")
 
 @documented_class
 @dataclass(frozen=True, eq=False, repr=False)
-class TrajectoryData(DeferredValue):
+class TrajectoryData(FrozenValue):
     """The arrays of a run, with the data to label and draw them."""
 
     description: Description  # the declared model
@@ -226,10 +224,10 @@ class TrajectoryData(DeferredValue):
     segments: tuple[Segment, ...] = ()
     dense: tuple[Piece | Interpolant, ...] = field(default=())  # the states (q, v, ...) between the samples
     by_recursion: bool = False  # a tree that was integrated by recursion
-    bodies: BodyMotion | None = field(default_factory=nothing)
-    joints: JointForces | None = field(default_factory=nothing)  # in world axes
-    loads: Arrays | None = field(default_factory=nothing)
-    efforts: Arrays | None = field(default_factory=nothing)  # of drives
+    bodies: BodyMotion | None = None
+    joints: JointForces | None = None  # in world axes
+    loads: Arrays | None = None
+    efforts: Arrays | None = None  # of drives
 
     @property
     def events(self) -> tuple[EventRecord, ...]:

@@ -14,12 +14,13 @@ import llvmlite.binding as llvm
 
 from dalembert.codegen.disk_cache import CODE, read_entry, write_entry
 from dalembert.codegen.link_sweeps import Sweeps
-from dalembert.codegen.llvm._emit import MachineTarget, module_source
+from dalembert.codegen.llvm._emit import module_source
+from dalembert.codegen.llvm._library import MachineTarget
 from dalembert.codegen.llvm._sweep_loops import sweeps_source
 from dalembert.codegen.program import Program
 from dalembert.errors import EngineError
 
-FORMAT = "11"  # version of the generated code: incremented when the same program produces different source
+FORMAT = "13"  # version of the generated code: incremented when the same program produces different source
 _COMPILING = RLock()  # LLVM's global state is not thread-safe during compilation
 _WIDTHS = {"avx512f": 512, "avx": 256}
 

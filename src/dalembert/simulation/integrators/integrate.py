@@ -15,6 +15,7 @@ from dalembert.simulation.integrators.base import (
     Settings,
     Solution,
     Status,
+    SteerableStepper,
     Step,
     Stepper,
     Termination,
@@ -49,6 +50,7 @@ class _Run:
         self._t = self._window_start = self._start
         self._before = (self._start, problem.y0)  # the start of the last step
         self._pieces: list[Piece] = []
+        self._adjusts = False  # the next step is taken by itself
         # another crossing may follow soon, and steps beyond it would be discarded
         self._burst_size = _FIRST_BURST if any(each.locates_events for each in problem.parts.monitors) else _BURST
 
@@ -67,14 +69,20 @@ class _Run:
         if clock is not None and clock.next <= self._t:
             clock.tick(self._t, self._last)
             self._method.renew(self._last)
-        if isinstance(self._method, BulkStepper):
-            self._run(self._method)
+        method = self._method
+        if isinstance(method, Stepper) and not (isinstance(method, SteerableStepper) and self._takes_bursts()):
+            self._step(method)
         else:
-            assert isinstance(self._method, Stepper)
-            self._step(self._method)
+            assert isinstance(method, BulkStepper)
+            self._run(method)
         report = self._settings.progress
         if report is not None and report((self._t - self._start) / (self._end - self._start)):
             self.status = Status.STOPPED
+
+    def _takes_bursts(self) -> bool:
+        """False where a monitor limits or adjusts the next step."""
+        adjusts, self._adjusts = self._adjusts, False
+        return not adjusts and all(monitor.limit(self._t) == np.inf for monitor in self._problem.parts.monitors)
 
     @property
     def _next_stop(self) -> float:
@@ -117,19 +125,23 @@ class _Run:
         if problem.parts.clock is not None:
             runner.set_target(goal)
         burst = runner.burst(times, self._samples, self.done, stop, max_steps)
+        if isinstance(runner, SteerableStepper):
+            burst = self._before_adjusted(runner, burst)
         self.done, n_projected = burst.done, len(burst) - burst.unprojected
         index = self._first_repartition(burst.steps.t1[:n_projected], burst.steps.last[:n_projected])
         if index is not None:
             steps, self.status = burst.steps.until(index + 1), Status.REPARTITION
             burst = Burst(steps, int(np.searchsorted(times, steps.t1[-1], side="right")))
-            self.done, runner.evaluations = burst.done, int(steps.calls[-1])
+            self.done = burst.done
+            runner.reset_evaluations(burst)
         halt = self._halt(burst)
         if halt is not None:
             index, k = None, halt[0]
             if burst.unprojected and k == len(burst) - 1:  # its samples are not written yet
                 self._sample(replace(burst.step(k), t1=float(np.nextafter(halt[1].t, np.inf))))
             burst = Burst(burst.steps.until(k + 1), int(np.searchsorted(times, halt[1].t, side="right")))
-            self.done, self.status, runner.evaluations = burst.done, Status.EVENT, int(burst.steps.calls[-1])
+            self.done, self.status = burst.done, Status.EVENT
+            runner.reset_evaluations(burst)
         for monitor in problem.parts.monitors:
             monitor.check_steps(runner, burst, self._end)
         self._steps += len(burst)
@@ -150,6 +162,18 @@ class _Run:
             raise burst.failure
         self._require_max_steps(self._t, self._last)
         self._require_pace(self._t, self._last)
+
+    def _before_adjusted(self, runner: SteerableStepper, burst: Burst) -> Burst:
+        """The steps before the first one that a monitor adjusts; that one is repeated by itself."""
+        monitors = self._problem.parts.monitors
+        count = min((monitor.first_adjusted(burst, self._end) for monitor in monitors), default=len(burst))
+        if count == len(burst):
+            return burst
+        self._adjusts, self._burst_size = True, _FIRST_BURST
+        steps = burst.steps.until(count)
+        t, y = (float(steps.t1[-1]), steps.last[-1]) if count else (self._t, self._last)
+        runner.rewind(t, y)
+        return Burst(steps, int(np.searchsorted(self._times, t, side="right")))
 
     def _halt(self, burst: Burst) -> tuple[int, Termination] | None:
         """The first step of a burst in which a monitor ends the run."""
