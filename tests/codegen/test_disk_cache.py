@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dalembert.codegen import disk_cache
+from dalembert.codegen.compiled_loop import c_functions
 from dalembert.codegen.disk_cache import CODE, TRACE, read_entry, write_entry
 from dalembert.codegen.function import NativeFunction
-from dalembert.codegen.llvm.loop_statements import c_functions
 from dalembert.codegen.program import program_of
 from dalembert.errors import CacheWarning
 from dalembert.symbolic.algebra_base import vector

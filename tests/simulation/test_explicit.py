@@ -12,8 +12,7 @@ import pytest
 from scipy.integrate import DOP853
 
 import dalembert as dl
-from dalembert.codegen.compiled_loop import CallableProgram
-from dalembert.codegen.llvm.loop_statements import c_functions
+from dalembert.codegen.compiled_loop import CallableProgram, c_functions
 from dalembert.errors import SimulationError
 from dalembert.simulation.integrators import integrate as base
 from dalembert.simulation.integrators.base import (

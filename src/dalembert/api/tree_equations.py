@@ -418,7 +418,7 @@ def run_tree(equations: TreeEquations, task: RunOptions) -> Trajectory:
     used = time.process_time() - begun
     tolerance = stepper.tolerance if stepper.capabilities.adaptive else None
     recording = TreeRecording(equations, (RunSegment(equations, found, _NONE),), name, used)
-    return recording.trajectory((*equations.notes, *check_tree_run(recording, Accuracy(tolerance, projected=True))))
+    return recording.trajectory(check_tree_run(recording, Accuracy(tolerance, projected=True)))
 
 
 def _gimbal_stop(

@@ -8,16 +8,24 @@ its arguments. The machine code is cached on disk together with that of programs
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
+
+from dalembert.errors import EngineError
 
 if TYPE_CHECKING:
     from dalembert.codegen.llvm._value_types import Kind
 
 LoopFunction = Callable[..., Any]
+_PACKAGE = Path(__file__).parents[1]
+_CALLED = ("codegen", "mechanics")  # packages whose functions loops call, besides those of their own folder
 AnyRecord = TypeVar("AnyRecord")
 
 
@@ -104,6 +112,17 @@ def at_each_state(
             out[i * stride + k] = result[i]
 
 
+def c_functions(functions: Mapping[Callable[..., None], Sequence[object]]) -> list[int]:
+    """The addresses of functions with a C signature: after the constants in `known`, four arrays of floats, then integers."""
+    from dalembert.codegen.llvm._machine_code import SCALAR, load_functions
+    from dalembert.codegen.llvm.loop_statements import LoopModule
+
+    module = LoopModule(call)
+    for python_function, known in functions.items():
+        module.c_entry(python_function, known)
+    return load_functions(str(module.module), *(function.__name__ for function in functions), passes=SCALAR)
+
+
 class CompiledSolver:
     """A compiled function one(known, x, p, tables, out) with the signature of programs, for one state and for many.
 
@@ -115,7 +134,6 @@ class CompiledSolver:
 
     def __init__(self, one: LoopFunction, known: LoopFunction) -> None:
         from dalembert.codegen.llvm._machine_code import MANY, ONE
-        from dalembert.codegen.llvm.loop_statements import c_functions
 
         self.address, address_of_many = c_functions({one: (known,), at_each_state: (one, known)})
         self.one: Callable[..., None] = ONE(self.address)
@@ -160,7 +178,6 @@ class _Code:
     def __init__(self, loop: LoopFunction, kinds: tuple[Kind, ...], vectorize: bool) -> None:
         from dalembert.codegen.llvm._machine_code import FULL, SCALAR
         from dalembert.codegen.llvm._value_types import codes_of, to_python
-        from dalembert.codegen.llvm.loop_statements import load_loop
 
         address, result = load_loop(loop, kinds, FULL if vectorize else SCALAR)
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(address)
@@ -172,3 +189,32 @@ class _Code:
         out = ctypes.create_string_buffer(max(self._found.size, 1))
         self._run(self._packer.pack(*words), out)
         return self._to_python(self._result, iter(self._found.unpack_from(out)))
+
+
+@cache
+def _sources(folder: Path) -> str:
+    """The SHA-256 of the sources that determine the code of the loops in a folder."""
+    files = [path for name in _CALLED for path in (_PACKAGE / name).rglob("*.py")] + list(folder.glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
+
+
+def load_loop(loop: FunctionType, kinds: tuple[Kind, ...], passes: Sequence[str]) -> tuple[int, Kind]:
+    """The address of a loop, and the type of its result; the code is generated if it is not in the disk cache."""
+    from dalembert.codegen.llvm._machine_code import digest_of, load_code
+    from dalembert.codegen.llvm.loop_statements import ENTRY, LoopModule, returned, syntax_tree
+
+    def source() -> str:
+        module = LoopModule(call)
+        module.entry(loop, kinds)
+        files = {Path(function.__code__.co_filename) for function, _ in module.written}
+        known = (folder, *(_PACKAGE / name for name in _CALLED))
+        if outside := [file for file in files if not any(map(file.is_relative_to, known))]:
+            raise EngineError(f"the loop {loop.__qualname__} calls functions in {outside}. Expected one of {_CALLED}.")
+        return str(module.module)
+
+    folder = Path(loop.__code__.co_filename).parent
+    digest = digest_of(f"{loop.__module__}.{loop.__qualname__} {kinds} {_sources(folder)}", passes)
+    (address,) = load_code(digest, source, ENTRY, passes=passes)
+    result = returned(loop, syntax_tree(loop))
+    assert result is not None
+    return address, result

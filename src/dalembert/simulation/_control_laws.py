@@ -87,7 +87,7 @@ def one(x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> No
 
 @cache
 def _address() -> int:
-    from dalembert.codegen.llvm.loop_statements import c_functions
+    from dalembert.codegen.compiled_loop import c_functions
 
     return c_functions({one: ()})[0]
 

@@ -14,21 +14,17 @@ arrays of `np.empty` and `np.zeros` live until the function returns, in a loop u
 from __future__ import annotations
 
 import ast
-import hashlib
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from types import FunctionType
 
 import numpy as np
 from llvmlite import ir
 
-from dalembert.codegen.compiled_loop import REPLACEMENTS, call
+from dalembert.codegen.compiled_loop import REPLACEMENTS
 from dalembert.codegen.llvm._array_expressions import ARRAY_WRITERS, ArrayExpressions, sizes_of
 from dalembert.codegen.llvm._loop_expressions import WRITERS, call_program
-from dalembert.codegen.llvm._machine_code import SCALAR, digest_of, load_code, load_functions
 from dalembert.codegen.llvm._value_types import (
     ARENA,
     BOOL,
@@ -56,46 +52,10 @@ _SMALL = 256  # numbers
 _RETURNED = {"None": NOTHING, "float": REAL, "int": INT, "bool": BOOL}
 _ITEMS: dict[object, ScalarType] = {float: REAL, np.float64: REAL, np.int64: INT, np.bool_: BOOL}
 _BYTE = ir.IntType(8).as_pointer()
-_PACKAGE = Path(__file__).parents[2]
-_CALLED = ("codegen", "mechanics")  # packages whose functions loops call, besides those of their own folder
 
 
-def c_functions(functions: Mapping[Callable[..., None], Sequence[object]]) -> list[int]:
-    """The addresses of functions with a C signature: after the constants in `known`, four arrays of floats, then integers."""
-    module = LoopModule(call)
-    for python_function, known in functions.items():
-        module.c_entry(python_function, known)
-    return load_functions(str(module.module), *(function.__name__ for function in functions), passes=SCALAR)
-
-
-@cache
-def _sources(folder: Path) -> str:
-    """The SHA-256 of the sources that determine the code of the loops in a folder."""
-    files = [path for name in _CALLED for path in (_PACKAGE / name).rglob("*.py")] + list(folder.glob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
-
-
-def load_loop(loop: FunctionType, kinds: tuple[Kind, ...], passes: Sequence[str]) -> tuple[int, Kind]:
-    """The address of a loop, and the type of its result; the code is generated if it is not in the disk cache."""
-
-    def source() -> str:
-        module = LoopModule(call)
-        module.entry(loop, kinds)
-        outside = {name for name in module.files if not name.is_relative_to(folder)}
-        outside = {name for name in outside if not any(name.is_relative_to(_PACKAGE / each) for each in _CALLED)}
-        if outside:
-            raise EngineError(f"the loop {loop.__qualname__} calls functions in {outside}. Expected one of {_CALLED}.")
-        return str(module.module)
-
-    folder = Path(loop.__code__.co_filename).parent
-    digest = digest_of(f"{loop.__module__}.{loop.__qualname__} {kinds} {_sources(folder)}", passes)
-    (address,) = load_code(digest, source, ENTRY, passes=passes)
-    result = _returned(loop, _tree(loop))
-    assert result is not None
-    return address, result
-
-
-def _tree(python_function: FunctionType) -> ast.FunctionDef:
+def syntax_tree(python_function: FunctionType) -> ast.FunctionDef:
+    """The syntax tree of a function."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(python_function))).body[0]
     assert isinstance(tree, ast.FunctionDef)
     return tree
@@ -107,22 +67,17 @@ class LoopModule:
     def __init__(self, jump: Callable[..., None]) -> None:
         self.module, self.jump = ir.Module(), jump
         self.memory = MemoryFunctions(self.module)
-        self._written: dict[tuple[FunctionType, tuple[Kind, ...]], tuple[ir.Function, Kind]] = {}
+        self.written: dict[tuple[FunctionType, tuple[Kind, ...]], tuple[ir.Function, Kind]] = {}
         self.return_arrays: list[ir.Function] = []
-
-    @property
-    def files(self) -> set[Path]:
-        """The files of the compiled functions."""
-        return {Path(function.__code__.co_filename) for function, _ in self._written}
 
     def function(self, python_function: FunctionType, kinds: tuple[Kind, ...]) -> tuple[ir.Function, Kind]:
         """The code of a function for these argument types, and its return type.
 
         A function that returns arrays has an arena for them and the address of the results as additional arguments.
         """
-        if (python_function, kinds) not in self._written:
-            tree = _tree(python_function)
-            result = _returned(python_function, tree)
+        if (python_function, kinds) not in self.written:
+            tree = syntax_tree(python_function)
+            result = returned(python_function, tree)
             words = [word for kind in kinds for word in words_of(kind)]
             if result is None:
                 made = self._declared(python_function, ir.VoidType(), [ARENA, ARENA, *words])
@@ -130,7 +85,7 @@ class LoopModule:
                 if not any(isinstance(node, ast.For | ast.While) for node in ast.walk(tree)):
                     made.attributes.add("optsize")  # small arrays: otherwise compilation takes twice as long
                 self.return_arrays.append(made)
-                self._written[python_function, kinds] = (
+                self.written[python_function, kinds] = (
                     made,
                     Statements(self, made, python_function, tree, kinds, None).write(),
                 )
@@ -138,9 +93,9 @@ class LoopModule:
                 out = words_of(result)
                 back = ir.VoidType() if not out else out[0] if len(out) == 1 else ir.LiteralStructType(out)
                 made = self._declared(python_function, back, words)
-                self._written[python_function, kinds] = made, result
+                self.written[python_function, kinds] = made, result
                 Statements(self, made, python_function, tree, kinds, result).write()
-        return self._written[python_function, kinds]
+        return self.written[python_function, kinds]
 
     def _declared(self, python_function: FunctionType, back: ir.Type, words: list[ir.Type]) -> ir.Function:
         name = self.module.get_unique_name(f"{python_function.__name__}.")
@@ -191,7 +146,7 @@ def _unpacked(builder: Builder, raw: MachineWord, word: ir.Type) -> MachineWord:
     return builder.bitcast(raw, word) if word == REAL.word else raw
 
 
-def _returned(python_function: FunctionType, tree: ast.FunctionDef) -> Kind | None:
+def returned(python_function: FunctionType, tree: ast.FunctionDef) -> Kind | None:
     """The return type of a function, by its annotation; None for arrays, whose type follows from the values."""
     annotation = "None" if tree.returns is None else ast.unparse(tree.returns)
     names = annotation.removeprefix("tuple[").removesuffix("]").split(", ")
