@@ -69,6 +69,11 @@ class RightHandSide:
         """The elements that do work: the work of each is a state, the integral of its power."""
         return self._powers[0]
 
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """The names of the velocity variables."""
+        return tuple(str(v) for v in self.form.velocity.v)
+
     @property
     def power(self) -> Array:
         """The powers as functions of (q, q̇, q̈, t); empty if the form defines them."""

@@ -90,7 +90,6 @@ class SegmentProblems:
         self._inertia: tuple[SingularInertia, ...] = ()
         self._crossings: Crossings | None = None
         self._kernel: RightHandSide | None = None
-        self._sizes: dict[int, tuple[RightHandSide, np.ndarray]] = {}
 
     def start(
         self, equations: BoundEquations, t: float, q: np.ndarray, qd: np.ndarray
@@ -116,8 +115,10 @@ class SegmentProblems:
         if self.sampling is not None:
             self.sampling.use(constants, lambda t, y: (y[:n], mechanics.velocities(t, y)))
         names = (*equations.model.coordinate_names, *equations.velocity_names, *map(SymbolKind.WORK.of, kernel.working))
+        by_mechanics = self._project and kernel.phase is None and mechanics.drifts
         parts = StepParts(
             projection=_projection(equations, mechanics) if self._project else None,
+            project_samples=mechanics.project if by_mechanics else None,
             monitors=((partition,) if partition.may_repartition else ()) + self._monitors_of_segment(mechanics),
             repartition=partition.repartition_at if partition.may_repartition else None,
             clock=self.sampling,
@@ -143,10 +144,10 @@ class SegmentProblems:
 
     def _state_sizes(self, equations: BoundEquations) -> np.ndarray:
         """The magnitudes of the states, shared by all segments with the same variables."""
-        key = id(equations.kernel)
-        if key not in self._sizes:
-            self._sizes[key] = equations.kernel, typical_sizes(equations)
-        return self._sizes[key][1]
+        cache, values = equations.kernel.cache, equations.values.tobytes()
+        if cache.get("values of sizes") != values:
+            cache["sizes"], cache["values of sizes"] = typical_sizes(equations), values
+        return cache["sizes"]
 
     def review(self, solution: Solution) -> None:
         """Check the samples of a finished segment."""

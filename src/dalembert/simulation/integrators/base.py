@@ -48,6 +48,7 @@ class StepMonitor(ABC):
     """Monitors every step for states where the equations are singular or switch, and changes the step or ends the run."""
 
     needs_interpolant: bool = True  # it requires the motion within steps
+    locates_events: bool = False  # it may end the run within any step
 
     def limit(self, t: float) -> float:
         """The time that a step from `t` must not exceed."""
@@ -170,6 +171,7 @@ class StepParts:
     monitors: tuple[StepMonitor, ...] = ()
     repartition: Callable[[np.ndarray, np.ndarray], int | None] | None = None  # the first of K states to stop at
     clock: Clock | None = None
+    project_samples: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None  # projection of (states, samples)
 
 
 @dataclass(frozen=True)
@@ -225,8 +227,8 @@ class Step:
         """The motion along the step."""
         return self.between()
 
-    def at(self, t: float) -> np.ndarray:
-        """The state at a time of the step."""
+    def at(self, t: float | np.ndarray) -> np.ndarray:
+        """The state at a time of the step, or the states (states, times) at many."""
         return self.piece(t)
 
 

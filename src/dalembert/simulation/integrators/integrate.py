@@ -52,9 +52,7 @@ class _Run:
         self._pieces: list[Piece] = []
         self._adjusts = False  # the next step is taken by itself
         # another crossing may follow soon, and steps beyond it would be discarded
-        self._burst_size = (
-            _FIRST_BURST if any(monitor.needs_interpolant for monitor in problem.parts.monitors) else _BURST
-        )
+        self._burst_size = _FIRST_BURST if any(each.locates_events for each in problem.parts.monitors) else _BURST
 
     @property
     def solution(self) -> Solution:
@@ -202,14 +200,20 @@ class _Run:
 
     def _sample(self, step: Step) -> None:
         """Write the samples within a step."""
-        times, project = self._times, self._problem.parts.projection
-        while self.done < len(times) and times[self.done] < step.t1:
-            t = float(times[self.done])
-            y = step.at(t)
-            if project is not None and step.may_project(t):  # interpolated states drift too
-                y = project(t, y)
-            self._samples[self.done] = y
-            self.done += 1
+        parts, first = self._problem.parts, self.done
+        self.done = max(first, int(np.searchsorted(self._times, step.t1, side="left")))
+        t, project = self._times[first : self.done], parts.projection
+        if not len(t):
+            return
+        y = step.at(t)
+        if project is not None:  # interpolated states drift too
+            which = [k for k, time in enumerate(t.tolist()) if step.may_project(time)]
+            if len(which) > 1 and parts.project_samples is not None:
+                y[:, which] = parts.project_samples(t[which], y[:, which])
+            else:
+                for k in which:
+                    y[:, k] = project(float(t[k]), y[:, k])
+        self._samples[first : self.done] = y.T
 
     def _project_end(self, step: Step) -> None:
         """Project the end of a step onto the constraints, and write the samples there."""

@@ -420,4 +420,4 @@ def _independence(surface: ProjectionData, lanes: LaneStates, b: int) -> float:
     return minimum
 
 
-compiled = CompiledLoop(integrate_lanes)  # the same in machine code
+compiled = CompiledLoop(integrate_lanes, vectorize=True)  # the same in machine code
