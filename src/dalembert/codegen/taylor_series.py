@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partialmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -185,17 +186,7 @@ class _Writer:
             self._known[key] = found
         return self._known[key]
 
-    def sin(self, a: _Row) -> _Row:
-        """The sine in a derivative."""
-        return self.line("sin", a)
-
-    def cos(self, a: _Row) -> _Row:
-        """The cosine in a derivative."""
-        return self.line("cos", a)
-
-    def sqrt(self, a: _Row) -> _Row:
-        """The root in a derivative."""
-        return self.line("sqrt", a)
+    sin, cos, sqrt = partialmethod(line, "sin"), partialmethod(line, "cos"), partialmethod(line, "sqrt")
 
     def _new(self, moves: bool) -> _Row:
         self.rows += 1
