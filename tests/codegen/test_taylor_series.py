@@ -6,12 +6,12 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import dalembert as dl
-from dalembert.codegen import taylor_series
 from dalembert.codegen.compiled_loop import CompiledLoop
 from dalembert.codegen.program import Program, program_of
-from dalembert.codegen.taylor_series import SeriesTable, new_rows, rates_of_series, series_table, write_series
+from dalembert.codegen.taylor_series import SeriesTable, new_rows, series_table, write_series
 from dalembert.errors import EngineError
 from dalembert.simulation.integrators import taylor
+from dalembert.symbolic import lookup_tables
 from dalembert.symbolic.algebra_base import choose
 from dalembert.symbolic.elimination import ldl_solve, orthogonal_solve
 from dalembert.symbolic.graph import GRAPH
@@ -127,21 +127,9 @@ def test_interpreted_and_compiled_series_have_the_same_coefficients():
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
-def test_coefficients_of_order_one_are_the_rates():
-    eom = dl.derive(dl.load("four-bar"))
-    program = eom.kernel.program
-    y, t = np.random.default_rng(2).uniform(0.2, 1.0, (len(program.inputs) - 1, 5)), np.linspace(0.0, 1.0, 5)
-    p = np.repeat(np.append(eom.values, np.zeros(len(program.parameters) - len(eom.values)))[:, None], 5, axis=1)
-    out = np.empty((len(program.outputs), 5))
-    rates_of_series(eom.kernel.series, p, t, y, out)
-    np.testing.assert_allclose(out, eom.kernel.rates_function(np.vstack([y, t]), p), rtol=1e-10)
-
-
-def test_long_tables_have_no_series(monkeypatch):
-    program = program_of([X], ["x", "t"])
-    monkeypatch.setattr(Program, "tables", ("a table",), raising=False)
+def test_long_tables_have_no_series():
     with pytest.raises(EngineError, match="does not support long tables"):
-        taylor_series.series_table(Program(program.inputs, (), (), ("a table",), (), (0,)))  # pyright: ignore[reportArgumentType]
+        series_table(Program(("x", "t"), (), (), (lookup_tables.table([0, 1, 2], [0, 1, 4]),), (), (0,)))
 
 
 def test_a_pendulum_follows_elliptic_functions():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partialmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -60,8 +61,9 @@ class SeriesTable(NamedTuple):
     """
 
     constant: np.ndarray  # lines that depend on parameters only
-    moving: np.ndarray  # the others, in runs of the same operation
-    runs: np.ndarray  # the operation of each run, and its first and last line
+    constant_runs: np.ndarray  # of the same operation: the operation, the first line and the end
+    moving: np.ndarray  # the other lines
+    moving_runs: np.ndarray
     outputs: np.ndarray  # the rows of the rates of the states
     numbers: np.ndarray
     number_rows: np.ndarray
@@ -84,11 +86,9 @@ def series_table(program: Program) -> SeriesTable:
         raise EngineError("Taylor integration does not support long tables. Use integrator='dop853' for this model.")
     writer = _Writer(program)
     outputs = [writer.row(y).index for y in writer.outputs(program)]
-    moving, runs = _in_runs(writer.moving)
     return SeriesTable(
-        _integers(writer.constant, 5),
-        _integers(moving, 5),
-        _integers(runs, 3),
+        *_in_runs(writer.constant),
+        *_in_runs(writer.moving),
         np.array(outputs, dtype=np.int64),
         np.array(list(writer.numbers.values()), dtype=float),
         np.array(list(writer.numbers), dtype=np.int64),
@@ -98,11 +98,7 @@ def series_table(program: Program) -> SeriesTable:
     )
 
 
-def _integers(lines: Sequence[_Line], columns: int) -> np.ndarray:
-    return np.array(lines, dtype=np.int64).reshape(-1, columns)
-
-
-def _in_runs(lines: Sequence[_Line]) -> tuple[list[_Line], list[_Line]]:
+def _in_runs(lines: Sequence[_Line]) -> tuple[np.ndarray, np.ndarray]:
     """The lines with those of the same operation together, as far as operands permit, and the runs.
 
     A processor predicts the branches of long runs, which takes half the time of their mixture.
@@ -129,7 +125,7 @@ def _in_runs(lines: Sequence[_Line]) -> tuple[list[_Line], list[_Line]]:
                 if not missing[user]:
                     ready.setdefault(lines[user][0], deque()).append(user)
         runs.append((code, first, len(out)))
-    return out, runs
+    return np.array(out, dtype=np.int64).reshape(-1, 5), np.array(runs, dtype=np.int64).reshape(-1, 3)
 
 
 def _operators(name: str) -> tuple[_Operator, _Operator]:
@@ -190,17 +186,7 @@ class _Writer:
             self._known[key] = found
         return self._known[key]
 
-    def sin(self, a: _Row) -> _Row:
-        """The sine in a derivative."""
-        return self.line("sin", a)
-
-    def cos(self, a: _Row) -> _Row:
-        """The cosine in a derivative."""
-        return self.line("cos", a)
-
-    def sqrt(self, a: _Row) -> _Row:
-        """The root in a derivative."""
-        return self.line("sqrt", a)
+    sin, cos, sqrt = partialmethod(line, "sin"), partialmethod(line, "cos"), partialmethod(line, "sqrt")
 
     def _new(self, moves: bool) -> _Row:
         self.rows += 1
@@ -255,8 +241,7 @@ def new_rows(table: SeriesTable, order: int, p: np.ndarray) -> np.ndarray:
         C[table.inputs + 1 + i, PAD] = p[i]
     for i in range(len(table.numbers)):
         C[table.number_rows[i], PAD] = table.numbers[i]
-    for j in range(len(table.constant)):
-        write_coefficient(table.constant, j, 0, C)
+    write_order(table.constant, table.constant_runs, 0, C)
     return C
 
 
@@ -296,18 +281,10 @@ def write_order(lines: np.ndarray, runs: np.ndarray, k: int, C: np.ndarray) -> N
 
 
 def write_coefficient(lines: np.ndarray, j: int, k: int, C: np.ndarray) -> None:
-    """The coefficient of order k of line j."""
+    """The coefficient of order k of line j, which is none of the operations in `write_order`."""
     code, y, a, b, c = lines[j, 0], lines[j, 1], lines[j, 2], lines[j, 3], lines[j, 4]
     at = PAD + k
-    if code == MULTIPLY:
-        C[y, at] = product(C, a, b, k)
-    elif code == ADD:
-        C[y, at] = C[a, at] + C[b, at]
-    elif code == SUBTRACT:
-        C[y, at] = C[a, at] - C[b, at]
-    elif code == SCALE:
-        C[y, at] = C[a, at] * C[b, PAD]
-    elif code == NEGATIVE:
+    if code == NEGATIVE:
         C[y, at] = -C[a, at]
     elif code == DIVIDE:
         C[y, at] = 0.0
@@ -370,7 +347,7 @@ def write_series(table: SeriesTable, order: int, t: float, C: np.ndarray, x: np.
     for k in range(order):
         for i in range(table.inputs):
             C[i, PAD + k] = x[i, k]
-        write_order(table.moving, table.runs, k, C)
+        write_order(table.moving, table.moving_runs, k, C)
         for i in range(len(table.outputs)):
             x[i, k + 1] = C[table.outputs[i], PAD + k] / (k + 1)
 

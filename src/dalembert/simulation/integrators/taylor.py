@@ -100,27 +100,26 @@ class Taylor(SteerableStepper):
 
     def advance(self, limit: float) -> Step:
         """One step, with its Taylor coefficients as dense output."""
-        t0 = float(self._now.clock[T])
         control = self._control._replace(end=limit)
         taken, _, why = self._run(control, self._free, _NO_SAMPLES, np.zeros((0, len(self._now.y))), np.inf, 1)
-        if why == COLLAPSED:
-            raise collapse(self._problem, t0, float(self._now.clock[H]), self._now.y)
-        if why == NOT_FINITE:
-            raise not_finite(self._problem, t0, self._now.y, taken.y1[0])
-        t1, coefficients = float(taken.t1[0]), self._now.K.copy()
+        if (failure := self._failure(why, taken.y1[0])) is not None:
+            raise failure
+        t0, t1, coefficients = float(taken.t0[0]), float(taken.t1[0]), self._now.K.copy()
         return Step(t0, t1, taken.y1[0], lambda: Piece(t0, t1, 1.0, Polynomial(coefficients)), coefficients)
 
     def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, max_steps: int) -> Burst:
         """Take up to `max_steps` steps; write their samples (times, states) from index `done`."""
         self._now.counts[SAMPLE] = done
         taken, count, why = self._run(self._control, self._surface, times, samples, stop, max_steps)
-        failure: SimulationError | None = None
-        t, h = self._now.clock.tolist()
-        if why == COLLAPSED:
-            failure = collapse(self._problem, t, h, self._now.y)
-        elif why == NOT_FINITE:
-            failure = not_finite(self._problem, t, self._now.y, taken.y1[count])
+        failure = self._failure(why, taken.y1[min(count, max_steps - 1)])
         return Burst(taken.until(count), int(self._now.counts[SAMPLE]), why == UNPROJECTED, failure)
+
+    def _failure(self, why: int, new: np.ndarray) -> SimulationError | None:
+        """The error that ends a burst before a step to `new`, or None."""
+        problem, y, (t, h) = self._problem, self._now.y, self._now.clock.tolist()
+        if why == COLLAPSED:
+            return collapse(problem, t, h, y)
+        return not_finite(problem, t, y, new) if why == NOT_FINITE else None
 
     def _run(
         self,
