@@ -6,8 +6,8 @@ For each mechanism and task: nanoseconds per state of a batch, microseconds of o
 with nothing on disk and with machine code on disk. A batch is measured with its arrays in the cache, as far as they fit, and
 from memory: many batches in turn, of more than the cache in total, as in a loop over new states. Results are compared before any
 time is taken. Pinocchio runs batches by `rneaInParallel` and `abaInParallel` with one thread, and by a loop of calls from Python
-where it has no such function. Each mechanism and task has processes of its own. Needs pin and example-robot-data: `make
-bench-robots`.
+where it has no such function. Its `aba` does not support mimic joints; there `crba`, `nle` and NumPy's `solve` are its forward
+dynamics. Each mechanism and task has processes of its own. Needs pin and example-robot-data: `make bench-robots`.
 """
 
 from __future__ import annotations
@@ -70,13 +70,10 @@ def measured(name: str, task: str, cache: str, quick: bool, memory: float, max_s
         return {"compile": first.cpu}
     row: Row = {"speeds": speeds, "states": count, "compile": first.cpu, "operations": _operations(handle, task)}
     row |= {"deviations": list(pair.deviations)}
-    if pair.followers and task in ("forward", "derivatives"):
+    if pair.followers and task == "derivatives":
         took, alone = raced([batch, one])
-        return row | {
-            "batch": took / count,
-            "one": alone,
-            "note": "Pinocchio's aba does not know joints that mimic others",
-        }
+        note = "Pinocchio has no derivatives of forward dynamics with mimic joints"
+        return row | {"batch": took / count, "one": alone, "note": note}
     try:
         their_batch, their_one, their_count = _theirs(pair, task, x)
     except MemoryError:
@@ -135,12 +132,22 @@ def _theirs(pair: robots.Pair, task: str, x: robots.States) -> tuple[Work, Work,
     last = x.their_a if task == "inverse" else x.their_tau
     single = {"inverse": "rnea", "forward": "aba", "mass_matrix": "crba", "derivatives": "computeABADerivatives"}[task]
     function, inputs = getattr(pin, single), (x.their_q,) if task == "mass_matrix" else (x.their_q, x.their_v, last)
+    if pair.followers and task == "forward":
+        function = _solved
     alone = [[np.array(y[:, k]) for y in inputs] for k in range(LOOP)]
-    if task in ("mass_matrix", "derivatives"):
+    if function is _solved or task in ("mass_matrix", "derivatives"):
         return lambda: [function(model, data, *y) for y in alone], lambda: function(model, data, *alone[0]), LOOP
     pool, many = pin.ModelPool(model, 1), getattr(pin, f"{single}InParallel")
     out = np.zeros(x.their_v.shape, order="F")
     return lambda: many(1, pool, *inputs, out), lambda: function(model, data, *alone[0]), x.q.shape[1]
+
+
+def _solved(model: Any, data: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Forward dynamics by Pinocchio's mass matrix, of which `crba` writes the upper triangle, and bias."""
+    import pinocchio as pin
+
+    M = np.triu(pin.crba(model, data, q))
+    return np.linalg.solve(M + np.triu(M, 1).T, tau - pin.nle(model, data, q, v))
 
 
 def _difference(pair: robots.Pair, task: str, x: robots.States, found: Any) -> float:
@@ -156,8 +163,9 @@ def _difference(pair: robots.Pair, task: str, x: robots.States, found: Any) -> f
         if task == "inverse":
             both = [(turn @ (pair.spread.T @ found)[:, k], pin.rnea(model, data, q, v, a))]
         elif task == "forward":
-            drift = pair.to_theirs(x.sd, x.turns)[:, k] - a  # no joint mimics another here
-            both = [(turn @ found[pair.columns, k] - drift, pin.aba(model, data, q, v, tau))]
+            drift = pair.leading(x.sd, x.turns)[:, k] - a
+            known = _solved if pair.followers else pin.aba
+            both = [(turn @ found[pair.columns, k] - drift, known(model, data, q, v, tau))]
         elif task == "mass_matrix":
             M = np.triu(pin.crba(model, data, q))
             both = [(turn @ pair.spread.T @ found[:, :, k] @ pair.spread @ turn.T, M + np.triu(M, 1).T)]
