@@ -76,6 +76,7 @@ _PUBLIC = {
     "evidence.comparison": ("compare",),
     "evidence.proof": ("prove",),
     "evidence.report": ("report",),
+    "evidence.symmetries": ("Symmetries", "symmetries"),
     "evidence.verification": ("verify",),
     "formalisms.catalog": ("citation",),
     "model.description": ("Description",),

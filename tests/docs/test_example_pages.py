@@ -13,6 +13,7 @@ PAGES = [
     "equilibrium.md",
     "export.md",
     "scaling.md",
+    "symmetries.md",
     pytest.param("loads.md", marks=pytest.mark.slow(6)),
     pytest.param("rolling.md", marks=pytest.mark.slow(8)),
     pytest.param("sensitivity.md", marks=pytest.mark.slow(5)),

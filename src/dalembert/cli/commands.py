@@ -15,6 +15,7 @@ COMMANDS = {
     "check": "validate a model and print a summary",
     "derive": "derive the equations of motion and print them",
     "prove": "prove that all formulations of a model are identical functions of state and parameters",
+    "symmetries": "find the affine symmetries of a model and their momenta",
     "verify": "compare the accelerations and reactions of all formulations at random states",
     "simulate": "simulate a motion, and write it to data files, plots and animations",
     "compare": "compare formulations by number of equations and states, operations, CPU time and drift",
@@ -82,6 +83,8 @@ output formats (--format):
     "prove": """Prove that all formulations of a model are identical functions of state and parameters.
 The equations are compared in exact arithmetic at random points; the probability of an
 error is printed. Exit code 1 if formulations differ or remain undecided.""",
+    "symmetries": """Find all affine motions of the coordinates that leave a model invariant, such as rotations, and
+print their Noether momenta, or the momentum equations where these are not constant.""",
     "verify": """Compare the accelerations and the reactions that all formulations compute at random states
 of a model. Exit code 1 if they differ by more than the tolerance.""",
     "simulate": """Simulate the motion of a model from its initial state. Print the final state and the errors
@@ -127,6 +130,7 @@ EXAMPLES = {
         "dalembert prove cart-pendulum",
         "dalembert prove double-pendulum --formalism kane,hamilton --json",
     ),
+    "symmetries": ("dalembert symmetries three-bodies",),
     "verify": ("dalembert verify cart-pendulum --states 500",),
     "simulate": (
         "dalembert simulate cart-pendulum --duration 50 --output run.nc --plot run.png",
@@ -188,7 +192,7 @@ EXAMPLES = {
 _MODULES = {
     "model_commands": ("gallery", "check", "export", "studio"),
     "equation_commands": ("derive", "simulate"),
-    "evidence_commands": ("prove", "verify", "compare", "report", "paper"),
+    "evidence_commands": ("prove", "symmetries", "verify", "compare", "report", "paper"),
     "analysis_commands": ("equilibrium", "linearize", "sweep", "fit"),
 }
 

@@ -1,4 +1,4 @@
-"""Commands that compare formulations: `prove`, `verify`, `compare`; and the documents `report` and `paper`."""
+"""Commands that compare formulations: `prove`, `verify`, `compare`; `symmetries`; and the documents `report` and `paper`."""
 
 from __future__ import annotations
 
@@ -49,8 +49,15 @@ def _proof_table(heading: str, claims: Mapping[str, ProofResult]) -> Table:
     return table
 
 
+def symmetries(arguments: Namespace) -> int:
+    """Print the generators, their momenta and the Lie algebra."""
+    found = dl.symmetries(shared.load(arguments), seed=arguments.seed)
+    output.result(arguments.json, found.to_dict(), str(found))
+    return 0
+
+
 _AGREEMENT_STYLES = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out": "yellow"}
-_AGREEMENT_STYLES |= {"not installed": "yellow", "not used": "dim"}
+_AGREEMENT_STYLES |= {"not used": "dim"}
 
 
 def verify(arguments: Namespace) -> int:

@@ -118,6 +118,15 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
 def _prove(parser: argparse.ArgumentParser) -> None:
     shared.add_model(parser)
     shared.add_formalisms(parser, "all that apply, each compared with lagrange")
+    _add_seed(parser)
+
+
+def _symmetries(parser: argparse.ArgumentParser) -> None:
+    shared.add_model(parser)
+    _add_seed(parser)
+
+
+def _add_seed(parser: argparse.ArgumentParser) -> None:
     text = "seed of the random points, an int, to repeat a proof (default: a random seed, which is printed)"
     parser.add_argument("--seed", metavar="N", type=shared.at_least(0), help=text)
 
@@ -346,6 +355,7 @@ _DECLARE = {
     "check": _check,
     "derive": _derive,
     "prove": _prove,
+    "symmetries": _symmetries,
     "verify": _verify,
     "simulate": _simulate,
     "compare": _compare,
