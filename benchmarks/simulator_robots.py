@@ -23,7 +23,7 @@ def hexapod() -> Case:
     import walking
 
     run = by_tolerance(walking.robot_of("hexapod").driven(), HEXAPOD_SECONDS, "denoc")
-    return Case(run, run(walking.EXACT), TOLERANCES[:7])
+    return Case(run, run(walking.EXACT), walking.TOLERANCES)
 
 
 def hexapod_in_mujoco() -> Case:
