@@ -84,13 +84,13 @@ def sympy(name: str, method: str) -> dict[str, Any]:
 
     import dalembert as dl
     import peers
-    from dalembert.mechanics import random_states
+    from dalembert.mechanics import state_batch
 
     clear_cache()
     derived, derive = timed(lambda: peers.METHODS[method](peers.MODELS[name]()))
     model = dl.load(name)
     _, compiled = timed(lambda: derived.compile(model.parameter_values))
-    state = random_states.consistent_states(model, 1, seed=SEED)
+    state = state_batch.consistent_states(model, 1, seed=SEED)
     q, qd = state.q[:, 0], state.qd[:, 0]
     known = dl.derive(model, "lagrange").accelerations(q, qd)
     found = derived.accelerations(q, qd, model.parameter_values)

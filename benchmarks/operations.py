@@ -35,7 +35,7 @@ from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import plan_of
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.graph import GRAPH

@@ -33,10 +33,10 @@ from unittest import mock
 import numpy as np
 
 import dalembert as dl
-from dalembert.analysis.sweeps import sweep, worker_pool
-from dalembert.analysis.sweeps._evaluate_chunk import ChunkResult, evaluate_chunk
-from dalembert.analysis.sweeps.sweep_result import CheckpointStore
-from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
+from dalembert.analysis import sweep, worker_pool
+from dalembert.analysis._evaluate_chunk import ChunkResult, evaluate_chunk
+from dalembert.analysis.sweep import CheckpointStore
+from dalembert.analysis.sweep_spec import Points, SweepSpec
 
 MODEL, DURATION, SAMPLES, CHUNK = "cart-pendulum", 10.0, 51, 1000
 VARY = {"l": (0.15, 0.25), "m2": (0.4, 0.6)}

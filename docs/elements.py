@@ -31,14 +31,13 @@ _MODULES = {
     "dalembert.model.python_laws": ("Law",),
     "dalembert.model.description": ("Description", "Elements"),
     "dalembert.model.elements": ("Direction",),
-    "dalembert.model.formulas": ("TimeLaw",),
     "dalembert.model.joints": ("Joint", *(joint.__name__ for joint in JOINTS)),
     "dalembert.model.loads.contact_laws": ("Impact",),
     "dalembert.model.record": ("Record",),
     "dalembert.model.solids": ("MassProperties",),
-    "dalembert.model.initial_state": ("Start",),
+    "dalembert.model.evaluation": ("Start",),
     "dalembert.model.attitude": ("Rotation",),
-    "dalembert.model.values": ("ArrayInput", "Name", "Values"),
+    "dalembert.model.values": ("ArrayInput", "Name", "TimeLaw", "Values"),
 }
 
 

@@ -22,7 +22,7 @@ from dalembert.cli import entry_point
 from dalembert.display.plots import plot
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, count_independent_lineages
 from dalembert.formalisms import catalog as formalisms
-from dalembert.formalisms.shared.about import FACTS, About, group_by_lineage
+from dalembert.formalisms.shared.quantities import FACTS, About, group_by_lineage
 from dalembert.io import gallery
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 

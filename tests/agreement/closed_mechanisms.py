@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 
 from dalembert.api.equations import Equations
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.model import Model
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 
 FREEDOMS = {"revolute": 1, "prismatic": 1, "universal": 2, "ball": 3}
 Transform = tuple[np.ndarray, np.ndarray]  # rotation and position
@@ -249,7 +249,7 @@ def well_conditioned(space, states, count: int):
     W = [kernel.second_rates(y, states.t, values, none + unit[:, None]) - rest for unit in np.eye(len(v))]
     selected = np.flatnonzero(np.abs(W).max(axis=(0, 1)) < 20)[:count]
     assert len(selected) == count
-    return random_states.States(states.q[:, selected], states.qd[:, selected], states.t[selected])
+    return state_batch.States(states.q[:, selected], states.qd[:, selected], states.t[selected])
 
 
 # random mechanisms

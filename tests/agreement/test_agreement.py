@@ -11,8 +11,8 @@ import dalembert as dl
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.formalisms import catalog
 from dalembert.io import gallery
-from dalembert.mechanics import random_states
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.model.contacts.base import PositionContact
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
@@ -60,7 +60,7 @@ def test_every_formalism_agrees_on_the_gallery(name):
 )
 def test_denoc_agrees_with_lagrange_on_the_other_models(name):
     model = dl.load(name)
-    states = random_states.consistent_states(with_contacts(model), 3, seed=4)
+    states = state_batch.consistent_states(with_contacts(model), 3, seed=4)
     at = states.q, states.qd, states.t
     found, known = (dl.derive(model, key, engine="python").accelerations(*at) for key in ("denoc", "lagrange"))
     assert np.abs(found - known).max() <= 1e-10 * np.abs(known).max()
@@ -179,7 +179,7 @@ def test_the_integrated_program_has_the_reported_accelerations(name, key):
     # a run uses its own optimized program: the change of q̇ along the state rates must be q̈
     model = dl.load(name)
     eom = dl.derive(model, key)
-    states = random_states.consistent_states(with_contacts(model), 3, include_initial=True)
+    states = state_batch.consistent_states(with_contacts(model), 3, include_initial=True)
     for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True):
         v, constants = eom.kernel.start(q, qd, t, eom.values)
         p = np.concatenate([eom.values, constants])

@@ -14,8 +14,8 @@ from closed_mechanisms import FAMILIES, as_model, gaps, random_mechanism, refere
 from dalembert.api.equations import Equations
 from dalembert.evidence._integrated_programs import batch_of, integrated_rates
 from dalembert.formalisms import catalog
-from dalembert.mechanics import random_states
-from dalembert.simulation.derivation import derivation_of
+from dalembert.mechanics import state_batch
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 
 STATES, SEEDS = 3, (1, 2)
@@ -29,7 +29,7 @@ def prepared(family, seed):
     return (
         mechanism,
         space,
-        well_conditioned(space, random_states.consistent_states(space.model, 10 * STATES, seed=7), STATES),
+        well_conditioned(space, state_batch.consistent_states(space.model, 10 * STATES, seed=7), STATES),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.evidence import _principle
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.contacts import CONTACTS
 from dalembert.model.contacts.base import PositionContact
 from dalembert.model.contacts.rolling import Rolling
@@ -129,7 +129,7 @@ def test_the_principle_holds_for_rolling_on_a_prescribed_body(kind):
     model.assemble_start = True
     model = dl.assemble_model(ROLLS[kind](model.start([0.4, -0.3, 0.9, 0.3, 0.5], [0.4, -0.2, 0.1, 0.6, -0.7])))
     eom = dl.derive(model, engine="python")
-    states = random_states.consistent_states(eom.model, 3)
+    states = state_batch.consistent_states(eom.model, 3)
     at = states.q, states.qd, states.t
     found = _principle.residual(model, states, eom.accelerations(*at), eom.reactions(*at)).largest
     assert max(dict(found).values()) < 1e-8

@@ -8,8 +8,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.evidence.agreement import Agreement
-from dalembert.mechanics import random_states
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.model.joints import JOINTS
 from dalembert.model.model import Model
 
@@ -163,7 +163,7 @@ def test_every_formalism_agrees_on_a_loop_closed_by_every_joint_type(make):
 def test_formalisms_agree_on_a_quaternion_joint_closed_by_a_universal_joint():
     model = dl.assemble_model(ball_and_cross())
     assert dl.mobility(model).degrees_of_freedom == 1
-    states = random_states.consistent_states(with_contacts(model), 20)
+    states = state_batch.consistent_states(with_contacts(model), 20)
     first, *others = (
         dl.derive(model, key).accelerations(states.q, states.qd, states.t)
         for key in ("lagrange", "kane", "udwadia_kalaba", "newton_euler", "denoc")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from dalembert.api.equations import Equations
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.formalisms import catalog
-from dalembert.mechanics import random_states
-from dalembert.simulation.derivation import derivation_of
+from dalembert.mechanics import state_batch
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 
 CHUNKS = 10  # distributed over the processes of a parallel run
@@ -49,7 +49,7 @@ def prepared(random_tree, recipe, engine):
     model = random_tree(recipe.pop("seed"), **recipe)
     try:
         space = workspace_of(setup(model, engine))
-        states = random_states.consistent_states(space.model, STATES, seed=7)
+        states = state_batch.consistent_states(space.model, STATES, seed=7)
         assert space.facts.d >= 0
     except (SingularError, InconsistentStateError) as error:
         # parallel prismatic joints have no inertia between them; a cone may have no solution near the initial velocity
@@ -57,7 +57,7 @@ def prepared(random_tree, recipe, engine):
         assume(False)
     if recipe["servo"] and all(space.facts.levels.servo):
         # servo constraints need not hold during the transient
-        states = random_states.random_guesses(space.model, np.random.default_rng(7), STATES)
+        states = state_batch.random_guesses(space.model, np.random.default_rng(7), STATES)
     _, _, A, M = space.manifold.evaluate(states.q, states.qd, states.t, space.values)
     return space, states, M, condition(M, A[list(space.facts.rows)])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.sweeps._sweep_lanes import Starts, reason_to_run_alone, run_lanes
+from dalembert.analysis._sweep_lanes import Starts, reason_to_run_alone, run_lanes
 from dalembert.simulation.integrators.base import Settings
 
 TIMES = np.linspace(0.0, 2.0, 21)
@@ -66,9 +66,7 @@ def test_runs_in_lanes_are_checked_like_runs_alone():
 
 
 def test_accurate_runs_in_lanes_have_no_notes():
-    found = dl.sweep(
-        "cart-pendulum", {"l": [0.1, 0.2, 0.3]}, observe="theta2", times=[0.0, 5.0], workers=1
-    )
+    found = dl.sweep("cart-pendulum", {"l": [0.1, 0.2, 0.3]}, observe="theta2", times=[0.0, 5.0], workers=1)
     assert (found["notes"].values == "").all()
     assert found.attrs["doubtful"] == 0
 

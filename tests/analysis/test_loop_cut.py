@@ -9,9 +9,9 @@ from scipy.spatial.transform import Rotation
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
-from dalembert.mechanics import random_states
-from dalembert.mechanics.contact_constraints import displacement, loop_rows
-from dalembert.mechanics.contact_constraints import ends as ends_of
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import displacement, loop_rows
+from dalembert.mechanics.constraint_levels import ends as ends_of
 from dalembert.mechanics.motion import move
 from dalembert.mechanics.state_batch import States
 from dalembert.model.constraints.loop import ancestors, loop_bodies
@@ -103,7 +103,7 @@ def at_state(model: Model, q=None, qd=None):
 def at_samples(run) -> list:
     model = run.model
     return [
-        random_states.motion_at(model, States(q[:, None], qd[:, None], np.array([t])))
+        state_batch.motion_at(model, States(q[:, None], qd[:, None], np.array([t])))
         for q, qd, t in zip(run.q.T, run.qd.T, run.t, strict=True)
     ]
 

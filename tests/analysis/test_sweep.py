@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 import dalembert as dl
-from dalembert.analysis.sweeps._evaluate_chunk import evaluate_chunk
-from dalembert.analysis.sweeps.sweep_spec import Observable, Points, SweepSpec, variation_of
-from dalembert.analysis.sweeps.worker_pool import by_processes
+from dalembert.analysis._evaluate_chunk import evaluate_chunk
+from dalembert.analysis.sweep_spec import Observable, Points, SweepSpec, variation_of
+from dalembert.analysis.worker_pool import by_processes
 from dalembert.simulation.integrators.base import Settings
 
 PENDULUM: dict[str, Any] = {"duration": 2.0, "workers": 1}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.tracking import desired_motion
+from dalembert.analysis.controllers import desired_motion
 from dalembert.errors import InputError
 
 

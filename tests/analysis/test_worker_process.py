@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from dalembert.analysis.worker_process import CLOSED, WorkerProcess
+from dalembert.analysis.worker_pool import CLOSED, WorkerProcess
 
 TARGET = """
 import os, subprocess, sys
@@ -22,7 +22,7 @@ def echo(connection, text):
 """
 SCRIPT = """
 print("script")
-from dalembert.analysis.worker_process import WorkerProcess
+from dalembert.analysis.worker_pool import WorkerProcess
 from worker_target import echo
 worker = WorkerProcess(echo, "it's", threads=1)
 worker.connection.send_bytes(b"one")

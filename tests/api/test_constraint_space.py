@@ -6,14 +6,14 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import dalembert as dl
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 
 FIELDS = ("M", "b", "g", "tau", "Phi", "Phi_dot_qd", "H", "Phi_bar", "Theta", "alpha", "rho", "lam")
 PROJECTED = ("W", "P", "M_p", "b_p", "g_p", "tau_p")
 
 
 def states(name, count=4):
-    found = random_states.consistent_states(dl.load(name), count)
+    found = state_batch.consistent_states(dl.load(name), count)
     return found.q, found.qd, found.t
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import dalembert as dl
-from dalembert.api.saved_runs import load_run
+from dalembert.api.trajectory import load_run
 from dalembert.display.dataset import netcdf_bytes
 from dalembert.io.files import with_checksum
 from dalembert.io.toml_reader import loads_toml

@@ -8,12 +8,11 @@ import pytest
 from gallery_models import with_bodies
 
 import dalembert as dl
-from dalembert.mechanics.contact_constraints import with_contacts
-from dalembert.mechanics.random_states import consistent_states
-from dalembert.mechanics.state_batch import motion_at
+from dalembert.mechanics.constraint_levels import with_contacts
+from dalembert.mechanics.state_batch import consistent_states, motion_at
 from dalembert.model.immutable import Frozen
 from dalembert.symbolic.floats import numbers
-from dalembert.symbolic.frames import Pose
+from dalembert.symbolic.rotations import Pose
 
 QUICK = ["double-pendulum", "cart-pendulum", "floating-arm", "heavy-top", "rp-robot"]
 POINT = np.array([0.3, -0.2, 0.5])

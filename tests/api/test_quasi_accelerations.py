@@ -6,13 +6,13 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 import dalembert as dl
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 
 
 def here(name, seed=0):
     model = dl.load(name)
     eom = dl.derive(model, "poincare", engine="python")
-    found = random_states.consistent_states(model, 1)
+    found = state_batch.consistent_states(model, 1)
     q, qd, t = found.q[:, 0], found.qd[:, 0], float(found.t[0])
     return eom, (q, qd, t), eom.quasi_accelerations(q, qd, t)
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.api.run_checks import CHECK, check_run
-from dalembert.api.simulate import recording_of
+from dalembert.api.simulate import CHECK, check_run, recording_of
 from dalembert.cli.entry_point import main
 from dalembert.io import gallery
 from dalembert.simulation.main_loop import Accuracy, RunOptions, integrate_segments

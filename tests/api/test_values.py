@@ -175,7 +175,7 @@ def test_values_that_cannot_change_the_structure_reuse_all_facts(monkeypatch):
         raise AssertionError("the structure was found again")
 
     eom.with_parameters(m1=2.0)
-    monkeypatch.setattr("dalembert.simulation.derivation.violated_fact", fail)
+    monkeypatch.setattr("dalembert.simulation.bound_equations.violated_fact", fail)
     assert eom.with_parameters(m1=3.0, g=1.6).parameters["m1"] == 3.0
     for change in ({"m1": -1.0}, {"m2": 0.0}, {"l": 0.7}):  # another sign, none, and a parameter of the constraint
         with pytest.raises((AssertionError, dl.ModelError)):

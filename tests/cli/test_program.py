@@ -13,7 +13,7 @@ import pytest
 
 import dalembert
 from dalembert import errors
-from dalembert.analysis.sweeps.sweep_spec import SAMPLES
+from dalembert.analysis.sweep_spec import SAMPLES
 from dalembert.cli import model_commands, parsers
 from dalembert.cli.commands import COMMANDS, EXAMPLES, FORMULATIONS
 from dalembert.cli.entry_point import _parsers

@@ -21,9 +21,8 @@ from matplotlib.transforms import Bbox
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
 from dalembert.api.trajectory import Trajectory
-from dalembert.display.plots import _axes, plot
-from dalembert.display.plots._axes import spread_labels
-from dalembert.display.plots.figure import LINEAGES, Plot, style_of, styles_of
+from dalembert.display.plots import plot
+from dalembert.display.plots.figure import LINEAGES, Plot, draw, spread_labels, style_of, styles_of
 from dalembert.display.plots.panels import (
     Panel,
     PlotLine,
@@ -37,11 +36,11 @@ from dalembert.display.plots.panels import (
 from dalembert.display.plots.plot import figures_of
 from dalembert.errors import ComputationError, InputError
 from dalembert.formalisms import catalog
-from dalembert.formalisms.shared.about import group_by_lineage
+from dalembert.formalisms.shared.quantities import group_by_lineage
 from dalembert.io import gallery
 from dalembert.model.description import Description
 from dalembert.model.model import Model
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 
 
@@ -252,7 +251,7 @@ def test_powers_of_ten_are_next_to_the_unit(size: float, base: float, power: int
     figure = Plot(layout="constrained")
     axis = figure.subplots()
     t = np.linspace(0, 1, 50)
-    _axes.draw(axis, t, Panel("x", "m", (PlotLine("a", base + size * np.sin(9 * t)),)), str)
+    draw(axis, t, Panel("x", "m", (PlotLine("a", base + size * np.sin(9 * t)),)), str)
     figure.draw_without_rendering()
     assert axis.yaxis.offsetText.get_text() == ""
     assert axis.get_ylabel() == (f"x [$10^{{{power}}}$ m]" if power else "x [m]")
@@ -268,13 +267,13 @@ def test_zero_lines_are_listed_as_text() -> None:
         Panel("e", "m", (PlotLine("a", nothing, zero=True),)),
     ):
         axis = Figure().subplots()
-        _axes.draw(axis, np.arange(3.0), panel, str)
+        draw(axis, np.arange(3.0), panel, str)
         assert [text.get_text() for text in axis.texts] == ["zero to rounding:\na"]
         assert axis.get_legend() is None
     axis = Figure().subplots()
     noise = PlotLine("b", np.array([1e-16, -1e-16, 2e-16]))
     (both,) = by_unit(mark_zero([("N", PlotLine("a", np.ones(3))), ("N", noise)]), "forces")
-    _axes.draw(axis, np.arange(3.0), both, str)
+    draw(axis, np.arange(3.0), both, str)
     assert legend_labels(axis) == ["a", "zero to rounding: b"]
     assert len(axis.get_lines()) == 1
 
@@ -395,9 +394,9 @@ def test_comparison_omits_figures_that_do_not_apply(tmp_path: Path) -> None:
 def test_notebook_displays_the_figure_without_pyplot(runs: dict[str, Trajectory]) -> None:
     from matplotlib._pylab_helpers import Gcf
 
-    for figure in (runs["kane"].plot("energy"), plot.comparison_figure(runs, ["energy"])):
-        assert figure._repr_png_().startswith(b"\x89PNG")
-        assert figure._repr_html_() is None  # displayed once
+    for drawn in (runs["kane"].plot("energy"), plot.comparison_figure(runs, ["energy"])):
+        assert drawn._repr_png_().startswith(b"\x89PNG")
+        assert drawn._repr_html_() is None  # displayed once
     assert not Gcf.get_all_fig_managers()
     again = pickle.loads(pickle.dumps(runs["kane"].plot("energy")))  # noqa: S301
     assert labels(again) == ["energy [J]"]

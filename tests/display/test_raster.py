@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.display._rasterizer import FINE, ProjectedTriangles, rasterize
+from dalembert.display._renderer import FINE, ProjectedTriangles, rasterize
 
 RED, BLUE = (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0)
 

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.display.scene._camera import ANGLE
 from dalembert.display.scene._declared_shapes import corners
-from dalembert.display.scene.scene_builder import scene_of
+from dalembert.display.scene.scene_builder import ANGLE, scene_of
 from dalembert.display.scene.scene_values import Recorded
-from dalembert.mechanics.constraint_levels import Constraints, levels
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import Constraints, levels, with_contacts
 from dalembert.mechanics.motion import move
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.frames import quaternion
 from dalembert.symbolic.lookup_tables import interpolation, table
+from dalembert.symbolic.rotations import quaternion
 from dalembert.symbolic.symbols import TIME, coordinate
 
 ONE = {

@@ -14,7 +14,7 @@ import pytest
 from gallery_models import equations, up_to
 
 from dalembert.api.derive import equations_of
-from dalembert.display.math import latex, line_breaking
+from dalembert.display.math import latex
 from dalembert.formalisms import catalog
 from dalembert.io import gallery
 from dalembert.simulation.workspace import setup, workspace_of
@@ -102,7 +102,7 @@ def test_lines_are_measured_to_fit(name: str, key: str) -> None:
         assert lines
         for line in lines:
             if "bmatrix" not in line:
-                assert line_breaking.width(line.replace("&", "").removesuffix(r"\\")) <= TEXT_WIDTH, line
+                assert latex.width(line.replace("&", "").removesuffix(r"\\")) <= TEXT_WIDTH, line
 
 
 def test_document_is_complete() -> None:
@@ -124,6 +124,6 @@ def test_long_parts_are_factors() -> None:
     assert latex.expression(1 / long).endswith(")^{-1}")
     assert latex.expression(se.sqrt(long)).endswith(")^{1/2}")
     assert latex.expression(terms[0] / terms[1]) == r"\frac{a_{1}}{a_{2}}"
-    lines = line_breaking.broken([("x", latex.expression(terms[35] / long))])
+    lines = latex.broken([("x", latex.expression(terms[35] / long))])
     assert len(lines) > 2
-    assert all(line_breaking.width(line) <= TEXT_WIDTH for line in lines)
+    assert all(latex.width(line) <= TEXT_WIDTH for line in lines)

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import dalembert as dl
-from dalembert.display import webpage
+from dalembert.display import video
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.viewer import is_built
 
@@ -33,7 +33,7 @@ def scene():
 
 
 def test_model_strings_are_escaped(viewer, scene):
-    html = webpage.page(scene)
+    html = video.page(scene)
     assert html.lower().count("<script") == 2
     assert html.lower().count("</script>") == 2
     assert "alert(1)</script>" not in html
@@ -45,7 +45,7 @@ def test_model_strings_are_escaped(viewer, scene):
 
 
 def test_policy_allows_only_the_viewer(viewer, scene):
-    html = webpage.page(scene)
+    html = video.page(scene)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
     assert policy is not None
     for element, directive in (("script", "script-src"), ("style", "style-src")):
@@ -59,7 +59,7 @@ def test_policy_allows_only_the_viewer(viewer, scene):
 
 
 def test_tabs_are_templates(viewer, scene):
-    html = webpage.page(scene, tabs=[webpage.PageTab("Equations", "<math><mi>q</mi></math>")], title="<b>")
+    html = video.page(scene, tabs=[video.PageTab("Equations", "<math><mi>q</mi></math>")], title="<b>")
     assert '<template id="dalembert-tab-0"><math><mi>q</mi></math></template>' in html
     assert '"tabs":[{"title":"Equations"}]' in html
     assert "<title>&lt;b&gt;</title>" in html
@@ -69,17 +69,17 @@ def test_missing_viewer_reports_how_to_build_it(tmp_path, monkeypatch, scene):
     monkeypatch.setattr("dalembert.display.viewer.files", lambda _: tmp_path)
     assert not is_built()
     with pytest.raises(dl.InputError, match=r"viewer.js is missing. Build it once: pip install -e ."):
-        webpage.page(scene)
+        video.page(scene)
 
 
 def test_viewer_that_would_end_its_element_is_rejected(viewer, scene):
     (viewer / "viewer.js").write_text("'</script>'", encoding="utf-8")
     with pytest.raises(dl.InputError, match="cannot be embedded in a page"):
-        webpage.page(scene)
+        video.page(scene)
 
 
 def test_notebook_gets_the_page_in_an_iframe(viewer, scene):
-    frame = webpage.frame(scene, height=300)
+    frame = video.frame(scene, height=300)
     assert frame.startswith('<iframe sandbox="allow-scripts')
     assert frame.count("<") == 2  # the complete page is escaped
     assert 'height="300"' in frame

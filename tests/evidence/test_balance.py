@@ -18,9 +18,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.evidence._numeric_differentiation import MovingModel, move_model
-from dalembert.evidence._principle import joint_work, non_ideal_work, second_moments
-from dalembert.mechanics import random_states
+from dalembert.evidence._principle import MovingModel, joint_work, move_model, non_ideal_work, second_moments
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.joint_reactions import JointReaction
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
@@ -130,7 +129,7 @@ def _loops(moving: MovingModel, reactions: Mapping[str, JointReaction]) -> Itera
 
 def left(model, change=lambda name, found: found) -> float:
     eom = dl.derive(model, "lagrange", engine="python")
-    states = random_states.consistent_states(eom.model, 4)
+    states = state_batch.consistent_states(eom.model, 4)
     here = (states.q, states.qd, states.t)
     found = {name: change(name, reaction) for name, reaction in eom.joint_reactions(*here).items()}
     qdd = eom.accelerations(*here)
@@ -166,7 +165,7 @@ SHARED = {
         "at_point",
         lambda parts: tuple(replace(p, force=-p.force) for p in parts),
     ),
-    "push of a loop": ("mechanics.contact_constraints", "_row", lambda row: replace(row, force=2 * row.force)),
+    "push of a loop": ("mechanics.constraint_levels", "_row", lambda row: replace(row, force=2 * row.force)),
     "place of a joint": ("mechanics.motion", None, lambda body: replace(body, p_WJ=body.p_WJ + 0.1)),
 }
 
@@ -199,13 +198,13 @@ def test_joints_transmit_their_drives():
 
 def test_formula_constraints_raise_an_error():
     model = dl.load("cart-pendulum")
-    states = random_states.consistent_states(model, 1)
+    states = state_batch.consistent_states(model, 1)
     with pytest.raises(InputError, match="Expected joints and loops only"):
         undriven(model, states, states.qd, {})
 
 
 def test_contacts_raise_an_error():
     model = dl.load("knife-edge")
-    states = random_states.consistent_states(model, 1)
+    states = state_batch.consistent_states(model, 1)
     with pytest.raises(InputError, match=r"contact '.*' also acts on its body"):
         unbalanced(model, states, states.qd, {})

@@ -11,10 +11,9 @@ from dalembert import recursive
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, count_independent_lineages
 from dalembert.formalisms import catalog
 from dalembert.formalisms.shared import common_quantities, phase_space
-from dalembert.formalisms.shared.about import FACTS, Lineage, group_by_lineage
-from dalembert.mechanics import random_states
-from dalembert.mechanics.applied_forces import active_forces, applied_forces
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.formalisms.shared.quantities import FACTS, Lineage, group_by_lineage
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.energies import active_forces, applied_forces, kinetic, potential
 from dalembert.mechanics.motion import Motion
 
 LINEAGES = {**{m.ABOUT.key: m.ABOUT.lineage for m in catalog.FORMALISMS}, "recursion": RECURSION}
@@ -34,7 +33,7 @@ def mechanism() -> dl.Model:
     return model.holonomic("s - sin(a)", name="cam").start([0.4, 0.3, np.sin(0.4)], [0.0, 0.0, 0.0])
 
 
-def answers(states: random_states.States) -> dict[str, np.ndarray]:
+def answers(states: state_batch.States) -> dict[str, np.ndarray]:
     """Accelerations and reactions of every formalism, and the accelerations of the recursion, at a few states."""
     model = mechanism()
     at = (states.q, states.qd, states.t)
@@ -47,8 +46,8 @@ def answers(states: random_states.States) -> dict[str, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def states() -> random_states.States:
-    return random_states.consistent_states(mechanism(), 3)
+def states() -> state_batch.States:
+    return state_batch.consistent_states(mechanism(), 3)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +65,7 @@ def everywhere(monkeypatch, original, wrong) -> None:
                     monkeypatch.setattr(module, attribute, wrong)
 
 
-def moved(expected: dict[str, np.ndarray], states: random_states.States) -> set[str]:
+def moved(expected: dict[str, np.ndarray], states: state_batch.States) -> set[str]:
     now = answers(states)
     return {key for key, value in expected.items() if not np.allclose(now[key], value, rtol=1e-6, atol=1e-6)}
 

@@ -8,9 +8,9 @@ import pytest
 import dalembert as dl
 from dalembert.cli.entry_point import main
 from dalembert.evidence import _principle
-from dalembert.evidence._numeric_differentiation import body_poses, move_model
-from dalembert.mechanics import random_states
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.evidence._principle import body_poses, move_model
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.mechanics.motion import move
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
@@ -29,7 +29,7 @@ SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.
 def examined(model: Model, key: str = "lagrange", count: int = 6) -> tuple[States, np.ndarray, np.ndarray]:
     """States on the constraints, accelerations and reactions."""
     eom = dl.derive(model, key, engine="python")
-    states = random_states.consistent_states(eom.model, count)
+    states = state_batch.consistent_states(eom.model, count)
     here = (states.q, states.qd, states.t)
     return states, eom.accelerations(*here), eom.reactions(*here)
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.sweeps import _sweep_lanes as lanes
+from dalembert.analysis import _sweep_lanes as lanes
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import Program

@@ -8,7 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert.cli.entry_point import main
 from dalembert.display import diagram
-from dalembert.display.webpage import markdown
+from dalembert.display.video import markdown
 from dalembert.errors import InputError
 
 EVIL = '<script>alert(1)</script><img src=x onerror="alert(2)">'

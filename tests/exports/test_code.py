@@ -18,7 +18,7 @@ from dalembert.codegen.function import nodes
 from dalembert.codegen.program import program_of
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.io.code.code_source import CodeFunction, ExportedEquations
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.symbolic.algebra_base import stack
 from dalembert.symbolic.graph import GRAPH, block_solver
 
@@ -52,7 +52,7 @@ def expected(eom: dl.Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) ->
 
 def require_same(target: str, eom: dl.Equations, folder, count: int = 100, without: tuple[str, ...] = ()) -> None:
     """The largest difference is small against the largest entry at each state; some functions may be omitted."""
-    states = random_states.consistent_states(eom.model, count)
+    states = state_batch.consistent_states(eom.model, count)
     time = np.linspace(0.0, 1.0, count) if not eom.constraint_names else np.zeros(count)
     source = source_of(eom)
     source = replace(source, functions=tuple(each for each in source.functions if each.name not in without))
@@ -262,7 +262,7 @@ def test_a_julia_module_has_the_same_formulas(name, tmp_path):
     eom = dl.derive(name, "kane")
     dl.export(eom, "julia", tmp_path / "code.jl")
     text = (tmp_path / "code.jl").read_text()
-    states = random_states.consistent_states(eom.model, 5)
+    states = state_batch.consistent_states(eom.model, 5)
     known: dict = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt}
     functions = read_julia(text)
     for code in functions.values():

@@ -16,7 +16,7 @@ from exported_code import GCC
 import dalembert as dl
 from dalembert.api.export import source_of
 from dalembert.io.code._fmi import fmu_files
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 
 
 def test_the_description_names_states_parameters_and_outputs():
@@ -58,7 +58,7 @@ def test_an_fmu_agrees_with_the_package(name, formalism, tmp_path):
     fmu = fmpy.instantiate_fmu(fmpy.extract(str(path), str(tmp_path / "fmu")), about, "ModelExchange")
     fmu.enterInitializationMode()
     fmu.exitInitializationMode()
-    states, n = random_states.consistent_states(eom.model, 100), len(eom.model.coordinate_names)
+    states, n = state_batch.consistent_states(eom.model, 100), len(eom.model.coordinate_names)
     v, constants = eom.kernel.start(states.q, states.qd, 0.0, eom.values)
     for k in range(100):
         y = np.concatenate([states.q[:, k], v[:, k]])

@@ -17,8 +17,8 @@ from dalembert.codegen.function import compile_function
 from dalembert.errors import InputError
 from dalembert.formalisms import denoc
 from dalembert.formalisms.shared.recursive_stages import stages
-from dalembert.mechanics import random_states
-from dalembert.mechanics.contact_constraints import loop_rows, with_contacts
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import loop_rows, with_contacts
 from dalembert.mechanics.motion import move
 from dalembert.mechanics.system import system_of
 from dalembert.recursive.link_states import moving
@@ -479,7 +479,7 @@ def test_the_four_bar_has_a_determinate_and_an_indeterminate_subsystem():
 @pytest.mark.parametrize(("name", "drives"), [("four-bar", ["q1"]), ("robotic-leg", ["q1"]), ("slider-crank", ["q1"])])
 def test_subsystems_agree_with_the_complete_system(name, drives):
     model = dl.load(name)
-    states = random_states.consistent_states(with_contacts(model), 3)
+    states = state_batch.consistent_states(with_contacts(model), 3)
     for k in range(3):
         q, qd = states.q[:, k], states.qd[:, k]
         # a motion that satisfies the loop constraints, under some force of the drive

@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.formalisms import dirac
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.model import Model
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import stack, vector
@@ -64,7 +64,7 @@ def test_the_multiplier_of_the_secondary_constraint_vanishes():
 def test_rheonomic_constraints_are_satisfied():
     model = bob("x**2 + y**2 - (1 + 0.2*sin(t))**2")
     one, other = (dl.derive(model, key, engine="python") for key in ("dirac", "lagrange"))
-    states = random_states.consistent_states(model, 10)
+    states = state_batch.consistent_states(model, 10)
     for ask in ("accelerations", "reactions"):
         found = [getattr(eom, ask)(states.q, states.qd, states.t) for eom in (one, other)]
         assert np.allclose(*found, rtol=1e-11, atol=1e-11)

@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.formalisms.shared.solvers import gaussian
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.simulation._assembled import gauss_least_squares
 
 
@@ -58,7 +58,7 @@ def test_without_constraints_the_gaussian_vanishes():
 def test_a_batch_of_states_has_a_batch_of_gaussians():
     model = dl.load("cart-pendulum")
     eom = dl.derive(model, "gauss", engine="python")
-    states = random_states.consistent_states(model, 4)
+    states = state_batch.consistent_states(model, 4)
     together = eom.gaussian(states.q, states.qd, states.t)
     alone = [eom.gaussian(q, qd, t) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]
     assert together.shape == (4,)

@@ -8,7 +8,7 @@ from sympy.physics.mechanics import dynamicsymbols
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.formalisms.shared.phase_space import canonical_of
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import stack, vector
 
@@ -88,7 +88,7 @@ def test_legendre_identities_with_explicit_time(random_tree):
         (algebra.jacobian(H_p, system.q) - c.H_pq).ravel(),
         time - c.H_pt,
     )
-    states = random_states.consistent_states(space.model, 10)
+    states = state_batch.consistent_states(space.model, 10)
     inputs = np.concatenate([states.q, states.qd, states.t[None]])
     assert np.abs(in_momenta(space, gaps)(inputs, space.values)).max() <= 1e-11
     assert np.abs(in_momenta(space, time)(inputs, space.values)).max() > 1e-3

@@ -8,7 +8,7 @@ from dalembert.codegen.function import compile_function
 from dalembert.formalisms import catalog
 from dalembert.formalisms.shared import common_quantities
 from dalembert.formalisms.shared.phase_space import canonical_of
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.immutable import Frozen
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import stack, vector
@@ -24,7 +24,7 @@ def coefficients(model: dl.Model) -> np.ndarray:
     function = compile_function(
         system.algebra, stack(system.q, system.qd, vector([system.t])), found.ravel(), parameters
     )
-    states = random_states.consistent_states(space.model, 5, seed=3)
+    states = state_batch.consistent_states(space.model, 5, seed=3)
     out = function(np.concatenate([states.q, states.qd, states.t[None]]), space.values)
     return out.reshape(n, n, n, 5)
 
@@ -112,7 +112,7 @@ def rough() -> dl.Model:
 def test_reactions_do_the_virtual_work_of_the_non_ideal_force_and_no_other(key):
     model = rough()
     equations = dl.derive(model, key, engine="python")
-    states = random_states.consistent_states(model, 10, seed=8)
+    states = state_batch.consistent_states(model, 10, seed=8)
     reaction = equations.reactions(states.q, states.qd, states.t)
     directions = np.array([[1.0, 0.0, 0.3], [0.0, 1.0, 0.0]])  # admissible directions of the plane
     C = -0.7 * states.qd
@@ -123,7 +123,7 @@ def test_reactions_do_the_virtual_work_of_the_non_ideal_force_and_no_other(key):
 def test_a_vanishing_non_ideal_force_changes_nothing(key):
     ideal = rough()
     ideal.non_ideal_forces = Frozen()
-    states = random_states.consistent_states(ideal, 10, seed=8)
+    states = state_batch.consistent_states(ideal, 10, seed=8)
     with_zero = dl.derive(rough().with_parameters(c=0.0), key, engine="python")
     without = dl.derive(ideal, key, engine="python")
     got = with_zero.accelerations(states.q, states.qd, states.t)

@@ -6,7 +6,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
 from dalembert.formalisms import catalog
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.immutable import Frozen
 from dalembert.simulation.workspace import setup, workspace_of
 
@@ -44,7 +44,7 @@ def coupled() -> dl.Model:
     return model.non_ideal({"x": "-k*dot(x) + 1", "y": "2*sin(x)", "theta": "-0.4*dot(theta) + 0.7"})
 
 
-def parts_of_347(model: dl.Model, states: random_states.States) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def parts_of_347(model: dl.Model, states: state_batch.States) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ideal part, non-ideal part and λ, from numeric M, h + C, A and β, as printed."""
     space = workspace_of(setup(model, "python"))
     ideal, work, lam = [], [], []
@@ -77,7 +77,7 @@ def models() -> dict[str, dl.Model]:
 @pytest.mark.parametrize("name", models())
 def test_every_formalism_gives_the_parts_of_347(name):
     model = models()[name]
-    states = random_states.consistent_states(model, 5)
+    states = state_batch.consistent_states(model, 5)
     ideal, work, lam = parts_of_347(model, states)
     assert np.abs(work).max() > 0.1
     keys = [m.ABOUT.key for m in catalog.FORMALISMS if m.ABOUT.nonholonomic or not model.nonholonomic_constraints]
@@ -124,7 +124,7 @@ def test_joint_reaction_contains_c_and_blade_reaction_its_multiplier(key):
     model.body("sleigh", joint=joints, mass="m", inertia=(0, 0, "J"))
     model.knife_edge("sleigh", (0, 1, 0), point=("-a", 0, 0), name="blade")
     model.non_ideal({"x": -3, "y": 2, "phi": "0.5 - dot(phi)"})
-    states = random_states.consistent_states(workspace_of(setup(model)).model, 4)
+    states = state_batch.consistent_states(workspace_of(setup(model)).model, 4)
     eom = dl.derive(model, key, engine="python")
     joint = eom.joint_reactions(states.q, states.qd, states.t)["sleigh"]
     assert np.allclose(joint.force[0], -3, atol=1e-10)

@@ -9,7 +9,7 @@ from scipy.linalg import sqrtm
 import dalembert as dl
 from dalembert.formalisms.shared.linear_form import LinearSystem
 from dalembert.formalisms.shared.solvers import solve_poincare
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.model import Model
 from dalembert.simulation._assembled import smallest_force
 from dalembert.symbolic.floats import FLOATS, to_numeric
@@ -55,7 +55,7 @@ def test_only_the_homogeneous_part_of_the_speeds_is_used():
 
 def test_agrees_with_lagrange_for_any_speeds():
     given = (), ("dot(x) + t*dot(y)",), ("(2 + cos(x))*dot(z)", "dot(y) - 0.3*t*dot(x)")
-    states = random_states.consistent_states(constrained(), 5)
+    states = state_batch.consistent_states(constrained(), 5)
     exact = dl.derive(constrained(), "lagrange", engine="python").accelerations(states.q, states.qd, states.t)
     for speeds in given:
         eom = dl.derive(constrained(*speeds), "poincare", engine="python")

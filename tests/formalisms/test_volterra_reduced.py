@@ -10,13 +10,12 @@ import pytest
 import dalembert as dl
 from dalembert.formalisms import volterra_reduced
 from dalembert.io import gallery
-from dalembert.mechanics.applied_forces import active_forces
-from dalembert.mechanics.energies import kinetic, mass_matrix
+from dalembert.mechanics.energies import active_forces, kinetic, mass_matrix
 from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System
 from dalembert.simulation.workspace import setup, workspace_of
-from dalembert.symbolic._function_identity import merged
 from dalembert.symbolic.algebra_base import Array
+from dalembert.symbolic.graph import merged
 from dalembert.symbolic.nodes import ZERO, node
 
 CASES = ("cart-pendulum", "three-bodies", "satellite-boom")  # of papers/volterra

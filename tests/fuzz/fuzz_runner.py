@@ -25,8 +25,8 @@ from fuzz_cases import Case, case
 import dalembert as dl
 from dalembert.errors import DalembertError
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.parser import parse
+from dalembert.symbolic.symbols import Lowering
 
 MOST_SECONDS = 2.0
 MOST_BYTES = 500_000_000

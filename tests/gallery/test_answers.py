@@ -13,7 +13,7 @@ import sympy as sp
 
 import dalembert as dl
 from dalembert.io import gallery
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.evaluation import value
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import rate
@@ -37,7 +37,7 @@ class Known:
     def __init__(self, name):
         self.model = dl.load(name)
         self.eom = dl.derive(self.model, "lagrange", engine="python")
-        found = random_states.consistent_states(self.model, STATES)
+        found = state_batch.consistent_states(self.model, STATES)
         self.q, self.qd, self.t = found.q, found.qd, found.t
         self.n = len(self.q)
         self.qdd = self.eom.accelerations(self.q, self.qd, self.t)

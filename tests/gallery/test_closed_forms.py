@@ -10,7 +10,7 @@ import dalembert as dl
 from dalembert.errors import InputError, SimulationError
 from dalembert.io import gallery
 from dalembert.io.gallery.generated import n_four_bar
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.symbolic.floats import numbers
 
 
@@ -22,7 +22,7 @@ def known(name):
 
 def body_rates(run, body):
     """ω of a body in its own axes along a run."""
-    motion = random_states.motion_at(run.model, random_states.States(run.q, run.qd, run.t))
+    motion = state_batch.motion_at(run.model, state_batch.States(run.q, run.qd, run.t))
     frame = motion.body(body)
     return numbers(frame.D @ motion.qd + frame.E, len(run.t))
 
@@ -443,7 +443,7 @@ def test_dropping_the_redundant_row_leaves_independent_rows_with_vertical_rods()
 def test_random_states_avoid_singular_positions():
     for name in ("over-constrained", "n-four-bar"):
         model = dl.load(name)
-        states = random_states.consistent_states(model, 50, seed=20)
+        states = state_batch.consistent_states(model, 50, seed=20)
         eom = dl.derive(model)
         _, _, A, _ = eom.workspace.manifold.evaluate(states.q, states.qd, states.t, eom.workspace.values)
         sigma = np.linalg.svd(np.moveaxis(A, -1, 0), compute_uv=False)[:, : len(eom.workspace.facts.rows)]

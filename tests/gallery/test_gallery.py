@@ -8,7 +8,7 @@ import pytest
 
 from dalembert.errors import InputError
 from dalembert.io import gallery
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.model.evaluation import at_start, value
 from dalembert.symbolic.parser import parse
 

@@ -5,12 +5,12 @@ import pytest
 from gallery_models import by_size, with_bodies
 
 import dalembert as dl
-from dalembert.mechanics import random_states
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import with_contacts
 
 
 def consistent(model, count=5):
-    states = random_states.consistent_states(with_contacts(model), count, seed=7)
+    states = state_batch.consistent_states(with_contacts(model), count, seed=7)
     return states.q, states.qd, states.t
 
 

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 import dalembert as dl
 from dalembert.errors import InconsistentStateError
 from dalembert.io import gallery
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.symbolic.floats import numbers
 
 G = 9.81
@@ -47,7 +47,7 @@ def values(name):
 
 def origin(run, body):
     """The origin of a body's frame along a run, (3, samples)."""
-    motion = random_states.motion_at(run.model, random_states.States(run.q, run.qd, run.t))
+    motion = state_batch.motion_at(run.model, state_batch.States(run.q, run.qd, run.t))
     return numbers(motion.frames[body].p, len(run.t))
 
 
@@ -434,7 +434,7 @@ def test_bricards_loop_can_be_cut_anywhere(at):
 
 def center(run, body):
     """The mass center of a body along a run."""
-    motion = random_states.motion_at(run.model, random_states.States(run.q, run.qd, run.t))
+    motion = state_batch.motion_at(run.model, state_batch.States(run.q, run.qd, run.t))
     return numbers(motion.body(body).p_WG, len(run.t))
 
 

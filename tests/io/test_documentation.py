@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dalembert.errors import ModelFileError
-from dalembert.io import toml_reader, toml_source
+from dalembert.io import toml_reader
 from dalembert.io.toml_reader import loads_toml
 from dalembert.model import keys
 from dalembert.model.loads import force_laws
@@ -80,6 +80,6 @@ def test_every_section_function_and_limit_is_documented():
         assert f"`{section}`" in PAGE or f"[{section}]" in PAGE, section
     for function in FUNCTIONS:
         assert re.search(rf"`{function}[`(]", PAGE), function
-    for limit in (toml_source.MAX_BYTES, keys.MAX_SAMPLES, keys.MAX_FILE_ROWS, force_laws.MAX_ROWS):
+    for limit in (toml_reader.MAX_BYTES, keys.MAX_SAMPLES, keys.MAX_FILE_ROWS, force_laws.MAX_ROWS):
         assert f"{limit:,}".replace(",", " ") in PAGE
     assert str(keys.MAX_ELEMENTS) in PAGE

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.io.urdf._urdf_reader import loads_urdf, read_urdf
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.state_batch import States
 from dalembert.model.elements import Limits
 from dalembert.model.joints.fixed import Fixed
@@ -61,7 +61,7 @@ def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
     """M = Σ m BᵀB + Dᵀ I D at one state, from the numerical motion."""
     state = States(q[:, None], np.zeros((len(q), 1)), np.zeros(1))
     M = np.zeros((len(q), len(q)))
-    for body in random_states.motion_at(model, state).bodies:
+    for body in state_batch.motion_at(model, state).bodies:
         B, D, inertia = (as_floats(x) for x in (body.B, body.D, body.inertia))
         M += real(body.mass) * B.T @ B + D.T @ inertia @ D
     return M
@@ -75,7 +75,7 @@ def frame(model: Model, name: str, **q: float) -> tuple[np.ndarray, np.ndarray]:
     """R and p of a body at coordinates q."""
     starts = zip(model.coordinate_names, model.initial[0], strict=True)
     at = np.array([[q.get(coordinate, start)] for coordinate, start in starts])
-    found = random_states.motion_at(model, States(at, np.zeros_like(at), np.zeros(1))).frames[name]
+    found = state_batch.motion_at(model, States(at, np.zeros_like(at), np.zeros(1))).frames[name]
     return as_floats(found.R), as_floats(found.p)
 
 

@@ -7,7 +7,7 @@ import dalembert as dl
 from dalembert.errors import ComputationError, InputError, ModelError
 from dalembert.io.urdf._urdf_reader import loads_urdf, read_urdf
 from dalembert.io.urdf.urdf_writer import to_urdf, write_urdf
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.state_batch import States
 from dalembert.model.elements import Limits
 from dalembert.model.joints.revolute import Revolute
@@ -51,7 +51,7 @@ def arm() -> Model:
 def matrices(model: Model, q: np.ndarray) -> np.ndarray:
     """The mass matrices at a batch of states: M = Σ m BᵀB + Dᵀ I D."""
     count = q.shape[1]
-    motion = random_states.motion_at(model, States(q, np.zeros_like(q), np.zeros(count)))
+    motion = state_batch.motion_at(model, States(q, np.zeros_like(q), np.zeros(count)))
     M = np.zeros((len(q), len(q), count))
     for body in motion.bodies:
         B, D, inertia = (batch(x, count) for x in (body.B, body.D, body.inertia))

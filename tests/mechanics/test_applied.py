@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.mechanics.applied_forces import applied_forces, generalized_forces
+from dalembert.mechanics.energies import applied_forces, generalized_forces
 from dalembert.mechanics.motion import move
 from dalembert.model.model import Model
 from dalembert.symbolic.algebra_base import vector

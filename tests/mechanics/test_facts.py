@@ -6,9 +6,8 @@ from gallery_models import by_size
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.mechanics import random_states
-from dalembert.mechanics.constraint_levels import Constraints, levels
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import Constraints, levels, with_contacts
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.generalized_speeds import speed_map
 from dalembert.mechanics.state_batch import formulas_at
@@ -40,7 +39,7 @@ def ignorable(model: Model) -> tuple[str, ...]:
 
 def chosen_map(model: Model) -> np.ndarray:
     """[Y; a] at random states, (K, n, n)."""
-    known, states = facts_of(model), random_states.consistent_states(model, 20, seed=7)
+    known, states = facts_of(model), state_batch.consistent_states(model, 20, seed=7)
     motion = formulas_at(model, states)
     Y = numbers(speed_map(motion, known.speeds)[0], 20)
     a = numbers(Constraints(motion, levels(motion.model)).A[list(known.rows)], 20)

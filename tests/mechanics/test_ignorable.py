@@ -7,8 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.mechanics._ignorable import Ignorable, find_ignorable
-from dalembert.mechanics.constraint_levels import Levels, levels
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import Levels, levels, with_contacts
 from dalembert.mechanics.facts import facts_of
 from dalembert.model.description import Elements
 from dalembert.model.model import Model

@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.evidence._numeric_differentiation import move_model
-from dalembert.evidence._principle import reference_work
-from dalembert.mechanics.applied_forces import applied_forces, generalized_forces
-from dalembert.mechanics.energies import potential
+from dalembert.evidence._principle import move_model, reference_work
+from dalembert.mechanics.energies import applied_forces, generalized_forces, potential
 from dalembert.mechanics.motion import move
 from dalembert.mechanics.state_batch import States
 from dalembert.model.model import Model

@@ -7,8 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import dalembert as dl
-from dalembert.mechanics.constraint_levels import Constraints, levels
-from dalembert.mechanics.contact_constraints import displacement, ends, loop_rows
+from dalembert.mechanics.constraint_levels import Constraints, displacement, ends, levels, loop_rows
 from dalembert.mechanics.motion import move
 from dalembert.model.joints import JOINTS
 from dalembert.model.model import Model

@@ -9,7 +9,7 @@ from dalembert.formalisms import catalog
 from dalembert.mechanics import rank
 from dalembert.mechanics.facts import facts_of
 from dalembert.model.model import Model
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 
 

@@ -5,7 +5,7 @@ import pytest
 from closed_mechanisms import FAMILIES, as_model, random_mechanism
 
 import dalembert as dl
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.generalized_speeds import invert, speed_map
@@ -20,7 +20,7 @@ from dalembert.symbolic.floats import FLOATS, numbers
 def test_speeds_and_velocities_determine_each_other(random_tree, seed):
     model = random_tree(seed, coordinates=5, bodies=4, holonomic=1, nonholonomic=1, speeds=2)
     known = facts_of(model)
-    states = random_states.consistent_states(model, 4, seed=seed)
+    states = state_batch.consistent_states(model, 4, seed=seed)
     for k in range(4):
         q, qd = vector(list(states.q[:, k])), vector(list(states.qd[:, k]))
         motion = move(model, FLOATS, float(states.t[k]), q, qd, model.parameter_values)
@@ -39,8 +39,8 @@ def test_speeds_and_velocities_determine_each_other(random_tree, seed):
 def test_speeds_of_the_rigid_body_are_its_angular_velocity():
     # (74) of papers/volterra chooses ω of the middle body in its axes as speeds
     model = dl.load("three-bodies")
-    states = random_states.consistent_states(model, 3)
-    motion = random_states.motion_at(model, states)
+    states = state_batch.consistent_states(model, 3)
+    motion = state_batch.motion_at(model, states)
     Y, Z = speed_map(motion, [speed.value for speed in model.generalized_speeds])
     body = motion.body("middle")
     assert np.allclose(numbers((Y @ motion.qd + Z)[:3], 3), numbers(body.D @ motion.qd + body.E, 3), atol=1e-15)
@@ -52,6 +52,6 @@ def test_completed_quasi_velocities_are_regular_at_every_attitude(family, seed):
     # with rates of quaternion components they are singular on a surface, and poincare lost seven digits near it
     space = workspace_of(setup(as_model(random_mechanism(family, seed)), "native"))
     model, known = space.model, space.facts
-    states = random_states.consistent_states(model, 60, seed=seed)
+    states = state_batch.consistent_states(model, 60, seed=seed)
     G = velocity_derivatives(model, (*known.speeds, *known.completing), states)
     assert np.linalg.cond(G).max() < 3

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
-from dalembert.mechanics.applied_forces import applied_forces
+from dalembert.mechanics.energies import applied_forces
 from dalembert.mechanics.motion import move
 from dalembert.model.loads.bushing import _turn
 from dalembert.model.model import Model

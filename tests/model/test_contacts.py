@@ -8,7 +8,7 @@ import symengine as se
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.model.model import Model
 from dalembert.symbolic.symbols import rate
 

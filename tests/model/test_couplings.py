@@ -13,7 +13,7 @@ from dalembert.errors import InputError
 from dalembert.io import gallery
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.model.contacts import CONTACTS
 from dalembert.model.contacts.base import Contact, PositionContact
 from dalembert.model.model import Model

@@ -9,7 +9,7 @@ from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 from dalembert.model.model import Model
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Lowering
 
 
 def leg() -> Model:

@@ -7,7 +7,7 @@ import pytest
 import sympy
 
 import dalembert as dl
-from dalembert.analysis.tracking import desired_motion
+from dalembert.analysis.controllers import desired_motion
 from dalembert.errors import InputError
 from dalembert.symbolic.symbols import coordinate
 

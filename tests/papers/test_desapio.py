@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import dalembert as dl
 from dalembert import papers
 from dalembert.io import gallery
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.papers import desapio_paper
 from dalembert.papers.table_cells import printed_value
 
@@ -129,7 +129,7 @@ def system(name):
 
 
 def states(name, count=10):
-    found = random_states.consistent_states(dl.load(name), count)
+    found = state_batch.consistent_states(dl.load(name), count)
     return found.q, found.qd
 
 

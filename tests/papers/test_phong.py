@@ -11,7 +11,7 @@ from scipy.special import ellipk
 import dalembert as dl
 from dalembert.formalisms.shared import solvers
 from dalembert.io import gallery
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.symbolic.algebra_base import identity
 from dalembert.symbolic.symengine_algebra import SYMBOLIC
 
@@ -20,7 +20,7 @@ G = 9.81
 
 def states(name, count=30):
     """Return random consistent states of a model: q, q̇, t."""
-    found = random_states.consistent_states(dl.load(name), count)
+    found = state_batch.consistent_states(dl.load(name), count)
     return found.q, found.qd, found.t
 
 

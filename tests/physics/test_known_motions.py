@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as dl
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.model import Model
 from dalembert.symbolic.floats import numbers
 
@@ -73,7 +73,7 @@ def test_the_heavy_top():
     joints = [model.revolute(axis, q) for axis, q in (((0, 0, 1), "a"), ((1, 0, 0), "b"), ((0, 1, 0), "c"))]
     model.body("top", joint=joints, mass=15, center=(0, 1, 0), inertia=(0.234375, 0.46875, 0.234375))
     run = dl.simulate(model, 0.06, samples=7)
-    motion = random_states.motion_at(model, random_states.States(run.q, run.qd, run.t))
+    motion = state_batch.motion_at(model, state_batch.States(run.q, run.qd, run.t))
     body = motion.body("top")
     omega = numbers(body.D @ motion.qd + body.E, 7)
     published = [
@@ -90,7 +90,7 @@ def test_a_torque_free_body_follows_eulers_equations():
     joints = [model.revolute(axis, q) for axis, q in (((0, 0, 1), "psi"), ((0, 1, 0), "theta"), ((1, 0, 0), "phi"))]
     model.body("body", joint=joints, mass=1, inertia=principal.tolist())
     run = dl.simulate(model, 1.0, samples=11)
-    motion = random_states.motion_at(model, random_states.States(run.q, run.qd, run.t))
+    motion = state_batch.motion_at(model, state_batch.States(run.q, run.qd, run.t))
     body = motion.body("body")
     omega = numbers(body.D @ motion.qd + body.E, 11)
 

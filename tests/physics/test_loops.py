@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import dalembert as dl
 from dalembert.formalisms import catalog
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
 from dalembert.model.joints import JOINTS
@@ -42,7 +42,7 @@ def as_floats(array) -> np.ndarray:
 
 def frames_of(model: Elements, q, qd, t=0.0) -> dict:
     state = States(np.array(q, float)[:, None], np.array(qd, float)[:, None], np.array([t]))
-    return random_states.motion_at(model, state).frames
+    return state_batch.motion_at(model, state).frames
 
 
 def on_arm(kind: str) -> Model:
@@ -304,7 +304,7 @@ def moving(run, margin: int) -> list:
     """The three bodies of the four bars at the inner samples, body by body."""
     inner = slice(margin, -margin)
     at = [
-        random_states.motion_at(run.model, States(q[:, None], 0 * q[:, None], np.array([t])))
+        state_batch.motion_at(run.model, States(q[:, None], 0 * q[:, None], np.array([t])))
         for q, t in zip(run.q.T[inner], run.t[inner], strict=True)
     ]
     return [[motion.body(name) for motion in at] for name in ("crank", "coupler", "rocker")]
@@ -373,7 +373,7 @@ def test_a_free_rigid_body_obeys_eulers_equations(key):
 
 
 def body_rates(run, body: str = "body") -> np.ndarray:
-    motion = random_states.motion_at(run.model, States(run.q, run.qd, run.t))
+    motion = state_batch.motion_at(run.model, States(run.q, run.qd, run.t))
     frame = motion.body(body)
     return numbers(frame.D @ motion.qd + frame.E, len(run.t))
 

@@ -6,7 +6,7 @@ from scipy.linalg import null_space
 
 import dalembert as dl
 from dalembert.formalisms import catalog
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.state_batch import formulas_at
 from dalembert.symbolic.floats import numbers, real
@@ -33,8 +33,8 @@ def test_the_mass_center_in_free_flight_moves_straight(flight):
 
 
 def mass_center(run):
-    states = random_states.States(run.q, run.qd, run.t)
-    bodies = random_states.motion_at(run.model, states).bodies
+    states = state_batch.States(run.q, run.qd, run.t)
+    bodies = state_batch.motion_at(run.model, states).bodies
     masses = [real(body.mass) for body in bodies]
     return sum(m * numbers(body.p_WG, len(run.t)) for m, body in zip(masses, bodies, strict=True)) / sum(masses)
 
@@ -59,7 +59,7 @@ def test_momenta_of_ignorable_coordinates_are_conserved(key):
 @by_every_formalism
 def test_ideal_reactions_do_no_virtual_work_on_the_cart_pendulum(key):
     model = dl.load("cart-pendulum")
-    states = random_states.consistent_states(model, 20)
+    states = state_batch.consistent_states(model, 20)
     reactions = dl.derive(model, key, engine="python").reactions(states.q, states.qd, states.t)
     for q, reaction in zip(states.q.T, reactions.T, strict=True):
         free = null_space([[np.cos(q[0] - q[1]), 1.0, 0.0]])  # the wheel constraint in closed form
@@ -69,7 +69,7 @@ def test_ideal_reactions_do_no_virtual_work_on_the_cart_pendulum(key):
 @by_every_formalism
 def test_ideal_reactions_do_no_virtual_work_on_a_random_model(random_tree, key):
     model = random_tree(10, bodies=2, coordinates=3, holonomic=1, nonholonomic=1, loads=("force", "damper"))
-    states = random_states.consistent_states(model, 5)
+    states = state_batch.consistent_states(model, 5)
     A = numbers(Constraints(formulas_at(model, states), levels(model)).A, 5)
     reactions = dl.derive(model, key, engine="python").reactions(states.q, states.qd, states.t)
     assert np.abs(reactions).max() > 0.1

@@ -26,7 +26,7 @@ from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.evidence import _principle
 from dalembert.formalisms import catalog, kane
 from dalembert.formalisms.shared import common_quantities, phase_space
-from dalembert.mechanics import random_states, resolved_velocities
+from dalembert.mechanics import state_batch
 from dalembert.model import joints as kinds
 from dalembert.model import loads as pushing
 from dalembert.model.constraints.holonomic import Holonomic
@@ -42,19 +42,17 @@ from dalembert.model.loads.base import Load
 from dalembert.model.model import Model
 from dalembert.recursive._transforms import times
 from dalembert.recursive.link_states import MotionAxis
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.right_hand_side import RightHandSide
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic import rotations
 from dalembert.symbolic.rotations import roll_pitch_yaw
 
 # some of these modules hold a function of their own name
-applied, constraints, contacts, energies, motion, speeds = (
+constraints, energies, motion, speeds = (
     import_module(f"dalembert.mechanics.{name}")
     for name in (
-        "applied_forces",
         "constraint_levels",
-        "contact_constraints",
         "energies",
         "motion",
         "generalized_speeds",
@@ -299,7 +297,7 @@ class Found:
     reaction: np.ndarray | None
 
 
-def by_formalism(space: Workspace, key: str, states: random_states.States) -> Found:
+def by_formalism(space: Workspace, key: str, states: state_batch.States) -> Found:
     try:
         eom = Equations(derivation_of(space.setup, key))
         return Found(*(f(states.q, states.qd, states.t) for f in (eom.accelerations, eom.reactions)))
@@ -307,7 +305,7 @@ def by_formalism(space: Workspace, key: str, states: random_states.States) -> Fo
         return Found(None, None)
 
 
-def by_recursion(model: Model, states: random_states.States) -> Found:
+def by_recursion(model: Model, states: state_batch.States) -> Found:
     try:
         return Found(dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=True), None)
     except (InconsistentStateError, SingularError):
@@ -324,7 +322,7 @@ def apart(a: np.ndarray | None, b: np.ndarray | None) -> float:
 def detections(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str, float]:
     """The difference of each check from Lagrange's equations, if it exceeds the limit."""
     space = workspace_of(setup(model, "python"))
-    states = random_states.consistent_states(space.model, 4, seed=7)
+    states = state_batch.consistent_states(space.model, 4, seed=7)
     known = by_formalism(space, "lagrange", states)
     seen = {"formalisms": 0.0, "recursion": 0.0}
     for key in (*FORMALISMS[1:], *more):
@@ -401,7 +399,7 @@ def load(kind: type[Load], change: Callable) -> Callable[[pytest.MonkeyPatch], N
 
 def gravity(change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
     """Change the records of gravity."""
-    return function(applied._gravity, lambda found: [change(one) for one in found])
+    return function(energies._gravity, lambda found: [change(one) for one in found])
 
 
 LOADS = {
@@ -466,7 +464,7 @@ def loop_row(**changes: Callable) -> Callable[[pytest.MonkeyPatch], None]:
     def changed(found):
         return [replace(found[0], **{k: f(getattr(found[0], k)) for k, f in changes.items()}), *found[1:]]
 
-    return function(contacts.loop_rows, changed)
+    return function(constraints.loop_rows, changed)
 
 
 def first_shifted(b):
@@ -597,7 +595,7 @@ MATRIX = (
         "velocity along turned axes",
         arm,
         method(
-            resolved_velocities._MovingFrame,
+            motion._MovingFrame,
             "at",
             lambda place: replace(place, own=(place.own[0] * 1.1, place.own[1] * 1.1)),
         ),
@@ -607,7 +605,7 @@ MATRIX = (
         "turns of the axes",
         arm,
         method(
-            resolved_velocities._MovingFrame,
+            motion._MovingFrame,
             "rotating",
             lambda place: replace(place, axes=replace(place.axes, w=place.axes.w * 1.1)),
         ),
@@ -667,9 +665,9 @@ MATRIX = (
         for kind in ("force", "torque", "spring", "damper")
     ),
     Mutation("place of a force", loaded("force"), load(pushing.Force, lambda f: replace(f, J=f.J * 1.1)), "FP"),
-    Mutation("non-ideal forces", loaded("non_ideal"), function(applied.non_ideal_forces, negated), "P"),
-    Mutation("applied forces in sum", loaded("force"), function(applied.generalized_forces, negated), "FRP"),
-    Mutation("active forces", arm, function(applied.active_forces, negated), "F"),
+    Mutation("non-ideal forces", loaded("non_ideal"), function(energies.non_ideal_forces, negated), "P"),
+    Mutation("applied forces in sum", loaded("force"), function(energies.generalized_forces, negated), "FRP"),
+    Mutation("active forces", arm, function(energies.active_forces, negated), "F"),
     # contacts
     Mutation(
         "direction of a blade",
@@ -689,7 +687,7 @@ MATRIX = (
         method(RollingDisk, "formulas", lambda f: ({k: phi - 0.01 for k, phi in f[0].items()}, f[1])),
         "P",
     ),
-    Mutation("norm of a quaternion", ball, function(contacts.with_contacts, longer), "P"),
+    Mutation("norm of a quaternion", ball, function(constraints.with_contacts, longer), "P"),
     # constraints by formulas
     Mutation("position level of formulas", tied, levels(phi=lambda f: tuple(x + se.RealDouble(0.1) for x in f)), "P"),
     Mutation(
@@ -727,7 +725,7 @@ MATRIX = (
     Mutation("potential energy", arm, function(energies.potential, lambda V: V * 1.1), "FRP"),
     Mutation("user kinetic energy", by_energies, function(energies._user_kinetic, lambda T: T * 1.1), "P"),
     Mutation("user potential energy", by_energies, function(energies.potential, lambda V: V * 1.1), "P"),
-    Mutation("user forces", by_energies, function(applied.generalized_forces, negated), "P"),
+    Mutation("user forces", by_energies, function(energies.generalized_forces, negated), "P"),
     Mutation(
         "free motion", arm, function(common_quantities.free_equations, lambda f: (f[0], f[1] * 1.1)), "F", ("maggi",)
     ),
@@ -806,7 +804,7 @@ def test_a_load_with_a_relative_error_of_1e_9_is_detected(kind, monkeypatch: pyt
     model = loaded(kind)()
     load(LOADS[kind], lambda one: stronger(one, 1 + 1e-8 if "damper" in kind else 1 + 1e-9))(monkeypatch)
     space = workspace_of(setup(model, "python"))
-    states = random_states.consistent_states(space.model, 20, seed=7)
+    states = state_batch.consistent_states(space.model, 20, seed=7)
     found = by_formalism(space, "kane", states)
     assert found.qdd is not None
     assert "motion" in _principle.residual(model, states, found.qdd, found.reaction).broken

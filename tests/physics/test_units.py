@@ -13,8 +13,8 @@ import dalembert as dl
 from dalembert.api.trajectory import Trajectory
 from dalembert.formalisms import catalog
 from dalembert.io.gallery import names
-from dalembert.mechanics import random_states
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.mechanics.facts import Facts, facts_of
 from dalembert.model.description import Elements
 from dalembert.model.model import Model
@@ -126,7 +126,7 @@ def test_a_model_in_other_units_is_the_same_model(scaled, name):
     # by recursion, which needs no structural analysis
     model = dl.load(name)
     other = scaled(model, length=2, mass=3, time=5)
-    states = random_states.consistent_states(with_contacts(model), 3, include_initial=True)
+    states = state_batch.consistent_states(with_contacts(model), 3, include_initial=True)
     qdd = dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
     q, qd, t = other.positions(states.q), other.velocities(states.qd), other.times(states.t)
     found = dl.forward_dynamics(other.model, q, qd, None, t, friction=True)

@@ -11,7 +11,7 @@ from dalembert.io import gallery
 from dalembert.model.loads.sphere_on_plane import SphereOnPlane
 from dalembert.simulation.observables import load_forces
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Lowering
 
 # the joints of ReDySim's walking hexapod and their torques at the start, from its published results
 KNOWN = json.loads((Path(__file__).parents[1] / "papers" / "redysim_hexapod.json").read_text(encoding="utf-8"))

@@ -6,8 +6,8 @@ import pytest
 import dalembert as dl
 from dalembert.codegen.function import function_of
 from dalembert.errors import InconsistentStateError, InputError
-from dalembert.mechanics import random_states
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.model.model import Model
 from dalembert.recursive import execution
 from dalembert.recursive._constrained_forward import ConstrainedSweeps
@@ -46,7 +46,7 @@ def arc(links: int, span: float = 0.7) -> Model:
 )
 def test_loops_agree_with_lagrange(name):
     model = dl.load(name)
-    states = random_states.consistent_states(with_contacts(model), 3, seed=2)
+    states = state_batch.consistent_states(with_contacts(model), 3, seed=2)
     known = dl.derive(model, engine="python").accelerations(states.q, states.qd, states.t)
     call = dl.dynamics(model, execution="rolled")._calls["forward", True]
     ours, valid = call.evaluate_batch([states.q, states.qd, 0 * states.qd], states.t, None, 1)
@@ -166,7 +166,7 @@ def test_a_pair_on_a_wire_rolls_out(make):
     """A quaternion among the coordinates: its norm and the constraints are satisfied."""
     model = make("pair on a wire")
     known = dl.dynamics(model)
-    states = random_states.consistent_states(with_contacts(model), 2, seed=2)
+    states = state_batch.consistent_states(with_contacts(model), 2, seed=2)
     run = known.rollout(states.q, states.qd, None, 1e-3, 5)
     for k in (2, 5):
         qd = known.rates(run.q[:, k], run.qd[:, k])

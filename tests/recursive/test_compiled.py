@@ -8,8 +8,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InconsistentStateError, InputError, SingularError
-from dalembert.mechanics import random_states
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.model.model import Model
 
 TREES = ["cart-pendulum", "heavy-top", "puma560", "stanford-arm", "rp-robot", "floating-arm", "three-bodies"]
@@ -283,7 +283,7 @@ LOOPS = [
 def test_models_with_constraints_agree_with_floats(name, engine):
     """Loops, redundant rows, contacts and nonholonomic constraints."""
     model = dl.load(name)
-    states = random_states.consistent_states(with_contacts(model), 3, seed=2)
+    states = state_batch.consistent_states(with_contacts(model), 3, seed=2)
     known = dl.dynamics(model, engine=engine)
     for friction in (False, True):
         expected = dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=friction)
@@ -294,7 +294,7 @@ def test_models_with_constraints_agree_with_floats(name, engine):
 
 def test_a_floating_base_in_a_loop(make):
     model = make("pair on a wire")
-    states = random_states.consistent_states(with_contacts(model), 5, seed=2)
+    states = state_batch.consistent_states(with_contacts(model), 5, seed=2)
     known = dl.dynamics(model)
     expected = dl.derive(model).accelerations(states.q, states.qd)
     found = known.forward(states.q, states.qd)

@@ -7,8 +7,8 @@ from gallery_models import by_size, constrained
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.errors import InconsistentStateError, InputError, SingularError
-from dalembert.mechanics import random_states, rank
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import rank, state_batch
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.mechanics.system import system_of
 from dalembert.model.model import Model
 from dalembert.recursive.constraint_batch import null_space_solution, rows_of
@@ -18,7 +18,7 @@ from dalembert.symbolic.algebra_base import choose, stack, vector
 
 
 def consistent(model, count=4, seed=2):
-    return random_states.consistent_states(with_contacts(model), count, seed=seed)
+    return state_batch.consistent_states(with_contacts(model), count, seed=seed)
 
 
 def check_against_lagrange(model, tolerance=1e-11):

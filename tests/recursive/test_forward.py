@@ -10,7 +10,7 @@ from gallery_models import by_size, unconstrained
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.errors import SingularError
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.model import Model
 from dalembert.recursive.forward import forward_dynamics as forward
 from dalembert.recursive.link_states import moving
@@ -23,7 +23,7 @@ from dalembert.symbolic.floats import FLOATS
 @pytest.mark.parametrize("name", by_size(unconstrained()))
 def test_gallery_models_agree_with_lagrange(name):
     model = dl.load(name)
-    states = random_states.consistent_states(model, 4, seed=6)
+    states = state_batch.consistent_states(model, 4, seed=6)
     known = dl.derive(model, engine="python").accelerations(states.q, states.qd, states.t)
     ours = forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
     assert np.abs(ours - known).max() <= 1e-10 * max(1.0, np.abs(known).max())
@@ -41,7 +41,7 @@ def test_forward_inverts_inverse(name, make, draw):
 def test_quaternions_agree_with_lagrange(make, draw):
     model = make("floating")
     equations = dl.derive(model, engine="python")
-    states = random_states.consistent_states(equations.model, 4, seed=2)
+    states = state_batch.consistent_states(equations.model, 4, seed=2)
     known = equations.accelerations(states.q, states.qd, states.t)
     assert np.allclose(forward_dynamics(model, states.q, states.qd, friction=True), known, atol=1e-12)
 

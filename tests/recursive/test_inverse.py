@@ -7,7 +7,7 @@ import pytest
 from gallery_models import unconstrained
 
 import dalembert as dl
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.model import Model
 from dalembert.recursive.composite_inertia import mass_matrix as composite_matrix
 from dalembert.recursive.inverse import inverse_dynamics as inverse
@@ -35,7 +35,7 @@ def required(model, q, qd, qdd, t):
 )
 def test_gallery_models_agree_with_lagrange(name):
     model = dl.load(name)
-    states = random_states.consistent_states(model, 4, seed=5)
+    states = state_batch.consistent_states(model, 4, seed=5)
     qdd = np.random.default_rng(1).normal(size=states.q.shape)
     known = required(model, states.q, states.qd, qdd, states.t)
     ours = inverse_dynamics(model, states.q, states.qd, qdd, states.t)
@@ -180,8 +180,8 @@ def test_static_torques_are_the_gradient_of_the_potential():
     q = np.random.default_rng(4).uniform(-2, 2, 6)
     slope = []
     for e in np.eye(6):
-        ahead = random_states.motion_at(
-            model, random_states.States((q + 1j * STEP * e)[:, None], np.zeros((6, 1)), np.zeros(1))
+        ahead = state_batch.motion_at(
+            model, state_batch.States((q + 1j * STEP * e)[:, None], np.zeros((6, 1)), np.zeros(1))
         )
         potential = np.sum([9.81 * body.mass * body.p_WG[2] for body in ahead.bodies])
         slope.append(np.imag(potential) / STEP)

@@ -8,7 +8,7 @@ from gallery_models import by_size
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.io import gallery
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.model.model import Model
 from dalembert.recursive.composite_inertia import diagonal
 from dalembert.recursive.composite_inertia import mass_matrix as composite_matrix
@@ -59,7 +59,7 @@ def in_speeds(model: Model, M: np.ndarray, q: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", by_size(gallery.names()))
 def test_gallery_models_have_the_mass_matrix_of_lagrange(name):
     equations = dl.derive(dl.load(name), engine="python")
-    states = random_states.consistent_states(equations.model, 4, seed=3)
+    states = state_batch.consistent_states(equations.model, 4, seed=3)
     M, _ = equations._free(states.q, states.qd, states.t)
     ours = np.moveaxis(mass_matrix(dl.load(name), states.q, states.t), -1, 0)
     assert np.abs(ours - in_speeds(dl.load(name), M, states.q)).max() <= 1e-13 * np.abs(M).max()

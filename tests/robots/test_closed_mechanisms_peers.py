@@ -7,8 +7,8 @@ from closed_references import PinocchioReference, drake_reference
 
 from dalembert.api.equations import Equations
 from dalembert.formalisms import catalog
-from dalembert.mechanics import random_states
-from dalembert.simulation.derivation import derivation_of
+from dalembert.mechanics import state_batch
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 
 STATES, TOLERANCE = 3, 1e-8
@@ -29,7 +29,7 @@ def test_every_formalism_agrees_with_pinocchio_on_closed_mechanisms(family, seed
     mechanism = random_mechanism(family, seed)
     judge, second = PinocchioReference(mechanism), drake_reference(mechanism)
     space = workspace_of(setup(as_model(mechanism), "native"))
-    drawn = random_states.consistent_states(space.model, 10 * STATES, seed=seed)
+    drawn = state_batch.consistent_states(space.model, 10 * STATES, seed=seed)
     meets = np.array([judge.gap(q) < 1e-8 for q in drawn.q.T])
     assert meets.sum() > 3 * STATES
     states, known = well_conditioned(space, drawn.where(meets), STATES), []

@@ -9,7 +9,7 @@ import pytest
 
 from dalembert.io.urdf._urdf_reader import loads_urdf, read_urdf
 from dalembert.io.urdf.urdf_writer import to_urdf
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.state_batch import States
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
@@ -122,7 +122,7 @@ def test_total_mass_agrees_with_pinocchio(robot, floating):
 def test_link_poses_agree_with_pinocchio(robot, floating):
     both = pair(robot, floating)
     q, theirs = both.states(3, seed=17)
-    frames = random_states.motion_at(both.model, States(q, np.zeros_like(q), np.zeros(3))).frames
+    frames = state_batch.motion_at(both.model, States(q, np.zeros_like(q), np.zeros(3))).frames
     links = [(i, f.name) for i, f in enumerate(both.pin.frames) if f.type == pinocchio.FrameType.BODY]
     links = [(i, name) for i, name in links if name != "universe"]
     assert len(links) >= len(both.model.bodies)
@@ -164,8 +164,8 @@ def test_merging_moves_no_link(robot):
     assert whole.model.coordinate_names == merged.model.coordinate_names
     state = States(q, np.zeros_like(q), np.zeros(1))
     expected, found = (
-        random_states.motion_at(whole.model, state).frames,
-        random_states.motion_at(merged.model, state).frames,
+        state_batch.motion_at(whole.model, state).frames,
+        state_batch.motion_at(merged.model, state).frames,
     )
     assert {*found} <= {*expected}
     for name, frame in found.items():

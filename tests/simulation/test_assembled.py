@@ -11,7 +11,7 @@ import dalembert as dl
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import program_of
 from dalembert.formalisms.shared.linear_form import Numeric
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.simulation import _assembled
 from dalembert.simulation._assembled import AssembledCode, InterpretedSolver, compiled_solution
 from dalembert.symbolic.graph import GRAPH
@@ -123,7 +123,7 @@ def derived(model, key, engine, mode="assembled"):
 
 @pytest.mark.parametrize("key", BY)
 def test_machine_code_and_python_agree(model, key):
-    states = random_states.consistent_states(model, 9, seed=3)
+    states = state_batch.consistent_states(model, 9, seed=3)
     native, plain = (derived(model, key, engine) for engine in ("native", "python"))
     for quantity in ("accelerations", "multipliers"):
         found = [getattr(eom, quantity)(states.q, states.qd, states.t) for eom in (native, plain)]

@@ -13,7 +13,7 @@ from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import program_of
 from dalembert.errors import EngineError, InconsistentStateError, InputError
 from dalembert.formalisms import catalog
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.graph import GRAPH
 
@@ -30,7 +30,7 @@ def cart():
 
 @pytest.fixture(scope="module")
 def states(cart):
-    return random_states.consistent_states(cart, 9, seed=4)
+    return state_batch.consistent_states(cart, 9, seed=4)
 
 
 @on_every_engine

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import SimulationError
-from dalembert.mechanics.singular_inertia import may_become_singular
+from dalembert.mechanics.facts import may_become_singular
 
 
 def top_by_energies() -> dl.Model:

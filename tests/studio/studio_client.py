@@ -23,7 +23,7 @@ import uvicorn
 from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as open_websocket
 
-from dalembert.analysis import worker_process
+from dalembert.analysis import worker_pool
 from dalembert.studio import process_pool, tasks
 from dalembert.studio import server as serving
 from dalembert.studio.app import Options, Studio
@@ -47,7 +47,7 @@ def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system cannot fork a process")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker_process, "_FORK_SERVER", multiprocessing.get_context("fork"))
+        patch.setattr(worker_pool, "_FORK_SERVER", multiprocessing.get_context("fork"))
         patch.setattr(process_pool, "work", _alone(process_pool.work))
         patch.setattr(tasks, "warm_up", lambda: None)
         for name, task in (more or {}).items():

@@ -9,7 +9,7 @@ import pytest
 from dalembert.errors import DalembertError
 from dalembert.io import gallery, toml_reader
 from dalembert.studio.payload import Payload
-from dalembert.studio.tasks import element_defaults, forms
+from dalembert.studio.tasks import forms
 from dalembert.studio.tasks.describe_task import describe
 from dalembert.studio.tasks.form_edits import edit, value_of
 
@@ -111,7 +111,7 @@ def test_form_values_round_trip(path):
 
 @cache
 def _two_rods() -> str:
-    return done(done(element_defaults.EMPTY, action="add", kind="body"), action="add", kind="body")
+    return done(done(forms.EMPTY, action="add", kind="body"), action="add", kind="body")
 
 
 @pytest.mark.parametrize("kind", toml_reader.elements())

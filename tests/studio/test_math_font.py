@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from scipy import ndimage
 
 import dalembert as dl
-from dalembert.display import webpage
+from dalembert.display import video
 from dalembert.display.math import html
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.viewer import math_style
@@ -95,8 +95,8 @@ def test_dots_and_brackets_of_a_document(page_without_math_fonts: Page, tmp_path
 
 def test_dots_and_brackets_of_a_viewer_page(page_without_math_fonts: Page, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    tab = webpage.PageTab("Equations", formulas())
-    path.write_text(webpage.page(scene_of(dl.load("simple-pendulum")), tabs=[tab]), "utf-8")
+    tab = video.PageTab("Equations", formulas())
+    path.write_text(video.page(scene_of(dl.load("simple-pendulum")), tabs=[tab]), "utf-8")
     page_without_math_fonts.goto(path.as_uri())
     page_without_math_fonts.get_by_role("tab", name="Equations").click()
     check(page_without_math_fonts)

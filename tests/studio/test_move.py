@@ -14,7 +14,7 @@ from dalembert.io import gallery
 from dalembert.io.file_formats import loads
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Payload
-from dalembert.studio.tasks import equilibrium_task, simulate_task, sweep_task
+from dalembert.studio.tasks import equilibrium_task, simulate_task
 
 
 def text_of(name: str) -> str:
@@ -123,7 +123,7 @@ VARIED = {"text": PENDULUM, "duration": 0.5, "samples": 6, "vary": [{"name": "l"
 
 def test_sweep_writes_a_file_and_returns_lines(tmp_path: Path):
     given = VARIED | {"observe": [{"formula": "final(theta)"}, {"formula": "max(energy)"}]}
-    found = sweep_task.sweep(Payload(given), Folder(tmp_path), silent)
+    found = simulate_task.sweep(Payload(given), Folder(tmp_path), silent)
     assert (found["runs"], found["failed"], found["files"]) == (3, 0, ["simple-pendulum-sweep.csv"])
     rows = list(csv.DictReader((tmp_path / found["files"][0]).read_text().splitlines()))
     assert [float(row["l"]) for row in rows] == [1.0, 1.5, 2.0]
@@ -133,7 +133,7 @@ def test_sweep_writes_a_file_and_returns_lines(tmp_path: Path):
 
 def test_sweep_has_the_initial_state_of_a_run(tmp_path: Path):
     given = VARIED | {"observe": [{"formula": "initial(theta)"}], "start": {"theta": 0.125}}
-    (line,) = sweep_task.sweep(Payload(given), Folder(tmp_path), silent)["panels"][0]["lines"]
+    (line,) = simulate_task.sweep(Payload(given), Folder(tmp_path), silent)["panels"][0]["lines"]
     assert line["y"] == [0.125, 0.125, 0.125]
 
 
@@ -149,7 +149,7 @@ def test_sweep_has_the_initial_state_of_a_run(tmp_path: Path):
 def test_invalid_sweep_is_rejected(tmp_path: Path, change: dict, message: str):
     given = VARIED | {"observe": [{"formula": "final(theta)"}]} | change
     with pytest.raises(errors.DalembertError, match=message):
-        sweep_task.sweep(Payload(given), Folder(tmp_path), silent)
+        simulate_task.sweep(Payload(given), Folder(tmp_path), silent)
     assert not list(tmp_path.iterdir())
 
 

@@ -10,9 +10,8 @@ from dalembert.codegen.function import compile_function
 from dalembert.errors import FormulaError
 from dalembert.symbolic.algebra_base import choose, vector, zeros
 from dalembert.symbolic.floats import FLOATS, number, real
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.parser import parse
-from dalembert.symbolic.symbols import FUNCTIONS
+from dalembert.symbolic.symbols import FUNCTIONS, Lowering
 
 NAMES = ("x", "y")
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import dalembert as dl
 from dalembert.formalisms.shared.linear_form import fused
-from dalembert.symbolic._function_identity import merged
+from dalembert.symbolic.graph import merged
 from dalembert.symbolic.nodes import (
     ONE,
     PI,

@@ -14,8 +14,8 @@ from dalembert.symbolic.algebra_base import choose, vector
 from dalembert.symbolic.floats import FLOATS, SeriesAlgebra, TruncatedSeries
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.lookup_tables import interpolation, split_interpolation, table, tables_in
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import node, symbol
+from dalembert.symbolic.symbols import Lowering
 
 T = se.Symbol("t")
 POINTS = table([-1, 0, 0.5, 2], [3, -1, -1, 4])

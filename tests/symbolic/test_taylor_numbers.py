@@ -8,7 +8,7 @@ import symengine as se
 
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, SERIES, TruncatedSeries, series
-from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Lowering
 
 s = se.Symbol("s")
 FORMULAS = {

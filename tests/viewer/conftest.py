@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from chromium import SOFTWARE, Browser, Page, chromium, found
 
-from dalembert.display.webpage import PageTab, page_of
+from dalembert.display.video import PageTab, page_of
 
 Opens = Callable[..., Page]
 

@@ -11,8 +11,8 @@ from chromium import NO_WEBGL, chromium, found
 from scenes import closed, four_bar, operations, polynomial_run
 
 from dalembert.codegen._python_backend import InterpretedProgram
+from dalembert.display.video import PageTab, page_of
 from dalembert.display.viewer import bundle
-from dalembert.display.webpage import PageTab, page_of
 
 EQUATION = (
     "<h2>Equations</h2><math display='block'><mi>m</mi><mover><mi>x</mi><mo>¨</mo></mover><mo>=</mo><mi>f</mi></math>"

@@ -23,7 +23,7 @@ from dalembert.errors import InconsistentStateError, InputError, short_repr, sug
 from dalembert.mechanics import rank
 from dalembert.mechanics.state_batch import dimensionless
 from dalembert.model.description import Description
-from dalembert.model.initial_state import Start, coordinate_name, start_state
+from dalembert.model.evaluation import Start, coordinate_name, start_state
 from dalembert.model.values import is_sequence
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.constraint_manifold import Manifold

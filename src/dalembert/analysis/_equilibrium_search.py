@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.analysis.linear._residuals import (
+from dalembert.analysis._residuals import (
     OperatingPoint,
     Residuals,
     SolvedState,

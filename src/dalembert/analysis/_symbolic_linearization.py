@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import symengine as se
 
-from dalembert.analysis.linear._residuals import ROWS, multipliers, residual_rows
+from dalembert.analysis._residuals import ROWS, multipliers, residual_rows
 from dalembert.display.math.symbol_names import for_latex
 from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics.system import System
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.symbols import SymbolKind, Written

@@ -46,8 +46,8 @@ from dalembert.simulation.integrators.registry import find
 from dalembert.simulation.main_loop import Segments
 from dalembert.simulation.partition import RunSegment
 from dalembert.simulation.right_hand_side import RightHandSide
-from dalembert.simulation.run_records import EventRecord
 from dalembert.simulation.segment_problem import typical_sizes
+from dalembert.simulation.trajectory_data import EventRecord
 from dalembert.symbolic.algebra_base import Scalar, stack, vector
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node

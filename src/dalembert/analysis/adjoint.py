@@ -27,8 +27,8 @@ from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.codegen.program_derivatives import vector_jacobian
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.model.description import Elements
+from dalembert.model.evaluation import Start
 from dalembert.model.immutable import FrozenValue
-from dalembert.model.initial_state import Start
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.base import InitialValueProblem, Settings, SimpleSystem
 from dalembert.simulation.integrators.integrate import integrate

@@ -15,7 +15,7 @@ from dalembert.api.load import accepts_source
 from dalembert.arguments import as_finite_array
 from dalembert.errors import InputError, suggest_name
 from dalembert.model.description import Elements
-from dalembert.model.initial_state import Start, start_state
+from dalembert.model.evaluation import Start, start_state
 from dalembert.model.profiles import Profile, cycloidal, quintic, spline, trapezoidal
 from dalembert.model.scales import scales_of
 

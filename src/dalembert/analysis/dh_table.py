@@ -13,8 +13,7 @@ from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, NotApplicableError, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
-from dalembert.model.evaluation import at_start, value
-from dalembert.model.initial_state import Start, start_state
+from dalembert.model.evaluation import Start, at_start, start_state, value
 from dalembert.model.values import WORLD
 from dalembert.symbolic.symbols import coordinate
 from dalembert.tables import Table, Tabular

@@ -25,8 +25,7 @@ from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics.motion import move
 from dalembert.model.description import Elements
-from dalembert.model.evaluation import at_start, value
-from dalembert.model.initial_state import Start, start_state
+from dalembert.model.evaluation import Start, at_start, start_state, value
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis._equilibrium_search import Search, Stability, Unknowns, by_hessian, by_spectrum
-from dalembert.analysis.linear._residuals import OperatingPoint, Residuals, residuals_of, solved_at
+from dalembert.analysis._residuals import OperatingPoint, Residuals, residuals_of, solved_at
 from dalembert.analysis.linearize import At, read_state
 from dalembert.api.load import accepts_source
 from dalembert.arguments import documented_class, is_integer, is_str_sequence
 from dalembert.errors import ComputationError, InconsistentStateError, InputError, short_repr, suggest_name
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.assembly import Assembler
 from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.mechanics.state_batch import States
@@ -533,7 +533,7 @@ def _starts(
     random_q = np.repeat(q[:, None], int(starts), axis=1)  # type: ignore[arg-type]
     random_q[free] += np.pi * scales.positions[free, None] * rng.uniform(-1, 1, (len(free), random_q.shape[1]))
     if space.facts.levels.n_holonomic and random_q.shape[1]:
-        onto = random_states.Projector(space.model, space.facts.levels, scales, None)
+        onto = state_batch.Projector(space.model, space.facts.levels, scales, None)
         states = States(random_q, np.zeros_like(random_q), np.full(random_q.shape[1], t))
         found = onto.level(states, position=True)
         random_q = found.x.T[:, found.converged]

@@ -21,8 +21,8 @@ from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import as_finite_array, documented_class, is_real
 from dalembert.errors import DalembertError, InputError, SimulationError, short_repr, suggest_name
 from dalembert.model.description import Elements
+from dalembert.model.evaluation import Start
 from dalembert.model.immutable import FrozenValue
-from dalembert.model.initial_state import Start
 from dalembert.model.model import Model
 from dalembert.model.values import is_sequence
 from dalembert.simulation.integrators.base import Settings

@@ -28,7 +28,7 @@ from dalembert.codegen.function import choose_engine
 from dalembert.errors import InputError, suggest_name
 from dalembert.mechanics import rank
 from dalembert.model.description import Elements
-from dalembert.model.initial_state import Start, start_state
+from dalembert.model.evaluation import Start, start_state
 
 TOLERANCE = 1e-11
 _BRANCH_STARTS = 400

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dalembert.analysis.linear._residuals import (
+from dalembert.analysis._residuals import (
     DifferentiatedResiduals,
     Partials,
     ReducedSystem,
@@ -32,7 +32,7 @@ from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.mechanics import assembly
 from dalembert.mechanics.system import System
 from dalembert.model.description import Elements
-from dalembert.model.initial_state import start_state
+from dalembert.model.evaluation import start_state
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.symbols import SymbolKind

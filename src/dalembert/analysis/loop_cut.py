@@ -18,8 +18,8 @@ import symengine as se
 
 from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, suggest_name
-from dalembert.mechanics import random_states, rank
-from dalembert.mechanics.contact_constraints import displacement, ends
+from dalembert.mechanics import rank, state_batch
+from dalembert.mechanics.constraint_levels import displacement, ends
 from dalembert.mechanics.state_batch import one_state
 from dalembert.model.constraints.loop import Loop, ancestors, loop_bodies
 from dalembert.model.description import Elements
@@ -32,9 +32,8 @@ from dalembert.model.loads.base import InJoint, Load
 from dalembert.model.model import Model
 from dalembert.model.values import Vector3
 from dalembert.symbolic.floats import FLOATS, real, to_numeric
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import roll_pitch_yaw
-from dalembert.symbolic.symbols import coordinate, decimal, is_identifier, rate
+from dalembert.symbolic.symbols import Lowering, coordinate, decimal, is_identifier, rate
 
 Moves = dict[str, tuple[str, dict[tuple[int, int], tuple[int, int]]]]  # by body: the new index of each joint motion
 JointElement = TypeVar("JointElement", InJoint, Rotor)  # an element inside a joint
@@ -187,7 +186,7 @@ class _Recut:
 
     def _at_start(self) -> tuple[list[float], list[float]]:
         q, qd = self.model.initial
-        F, M = ends(self.loop, random_states.motion_at(self.model, one_state(q, qd)))
+        F, M = ends(self.loop, state_batch.motion_at(self.model, one_state(q, qd)))
         R, p = displacement(F, M)
         values = list(self.loop.joint.measure(R, p))
         w_F, w_M = (to_numeric(frame.D) @ qd + to_numeric(frame.E) for frame in (F, M))

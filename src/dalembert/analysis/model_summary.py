@@ -10,8 +10,8 @@ import numpy as np
 
 from dalembert.api.load import accepts_source
 from dalembert.formalisms import catalog as formalisms
-from dalembert.mechanics import random_states, rank
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import rank, state_batch
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.mechanics.facts import Facts, facts_of
 from dalembert.mechanics.state_batch import concatenate, constraint_matrix, one_state
 from dalembert.model.constraints.loop import Loop
@@ -306,7 +306,7 @@ def _at_start(model: Elements, facts: Facts) -> tuple[int, float]:
     """The rank of A at the initial state, and the independence of its rows relative to other states."""
     if not facts.rows:
         return 0, 1.0
-    states = concatenate(one_state(*model.initial), random_states.consistent_states(model, _REFERENCE_STATES))
+    states = concatenate(one_state(*model.initial), state_batch.consistent_states(model, _REFERENCE_STATES))
     A = facts.dimensionless(constraint_matrix(model, facts.levels, states))[:, facts.rows]
     unit = facts.scales.positions
     # rows are scaled by their typical size, not by their size at the start

@@ -15,16 +15,15 @@ from dalembert.arguments import as_finite_array, documented_class
 from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.codegen.function import CompiledFunction, compile_function
 from dalembert.errors import InconsistentStateError, InputError, short_repr, suggest_name
-from dalembert.mechanics import random_states, rank
-from dalembert.mechanics.constraint_levels import Constraints, levels
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import rank, state_batch
+from dalembert.mechanics.constraint_levels import Constraints, levels, with_contacts
 from dalembert.mechanics.motion import move_symbols
 from dalembert.mechanics.state_batch import row_sizes
 from dalembert.model.description import Description, Elements
 from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.algebra_base import Array, vector
-from dalembert.symbolic.frames import Pose, rotation
 from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.rotations import Pose, rotation
 
 TargetKey = tuple[
     str, tuple[float, float, float], bool, bool
@@ -142,7 +141,7 @@ class TaskKinematics:
         if not self.holonomic_rows:
             return self._random_outputs
         try:
-            return self.evaluate(random_states.consistent_states(self.model, 6).q, 0.0)
+            return self.evaluate(state_batch.consistent_states(self.model, 6).q, 0.0)
         except InconsistentStateError:  # the initial state violates the constraints
             return self._random_outputs
 

@@ -21,7 +21,7 @@ from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import TreePlan, plan_of
 from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.observables import drive_names, joint_efforts, load_forces
-from dalembert.simulation.run_records import BodyMotion
+from dalembert.simulation.trajectory_data import BodyMotion
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
 

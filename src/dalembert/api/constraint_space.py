@@ -26,7 +26,7 @@ from dalembert.formalisms import dalembert
 from dalembert.formalisms.shared import solvers
 from dalembert.formalisms.shared.common_quantities import free_equations, free_parts
 from dalembert.mechanics import rank
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.model.immutable import FrozenValue
 from dalembert.simulation.workspace import Workspace

@@ -17,12 +17,12 @@ from dalembert.arguments import documented, is_real, validate_arguments
 from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.formalisms import denoc, phong
 from dalembert.formalisms.shared.solvers import directions
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.facts import PartitionChoice
 from dalembert.model.description import Elements
 from dalembert.recursive.execution import MANY, choose_execution
 from dalembert.recursive.plan import plan_of
-from dalembert.simulation.derivation import Derivation, derivation_of
+from dalembert.simulation.bound_equations import Derivation, derivation_of
 from dalembert.simulation.workspace import Setup, setup
 from dalembert.symbolic.floats import FLOATS
 
@@ -63,7 +63,7 @@ def _trial_vector(trial: Trial, names: Sequence[str]) -> tuple[float, ...]:
 def _require_independent(derivation: Derivation, x: tuple[tuple[float, ...], ...], trials: Sequence[Trial]) -> None:
     """Raise if a trial vector is linearly dependent on the constraint rows and its predecessors at all sample states."""
     space = derivation.workspace
-    states = random_states.consistent_states(space.model, _SAMPLE_STATES)
+    states = state_batch.consistent_states(space.model, _SAMPLE_STATES)
     _, _, A, _ = space.manifold.evaluate(states.q, states.qd, states.t, space.values)
     columns = np.array(x).reshape(len(x), len(states.q)).T
     residual = np.zeros(len(x))

@@ -23,7 +23,7 @@ from dalembert.formalisms.shared.quantities import Derived, Quantity
 from dalembert.formalisms.shared.recursive_stages import stages
 from dalembert.mechanics.system import System, system_of
 from dalembert.model.immutable import Frozen, FrozenValue
-from dalembert.simulation.derivation import Derivation
+from dalembert.simulation.bound_equations import Derivation
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
 from dalembert.symbolic.formula_writer import exact
 from dalembert.symbolic.symbols import SymbolKind

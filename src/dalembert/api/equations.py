@@ -20,14 +20,14 @@ from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import as_finite_array, documented_class, is_integer, validate_arguments
 from dalembert.codegen.function import CompiledFunction
 from dalembert.errors import InputError, short_repr
-from dalembert.formalisms.shared.about import Velocities
+from dalembert.formalisms.shared.quantities import Velocities
 from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, ActionVariation, Path, path_quantities, varied_path_quantities
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.joint_reactions import JointForces
-from dalembert.model.initial_state import start_state
+from dalembert.model.evaluation import start_state
 from dalembert.simulation import constraint_manifold
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.main_loop import RunOptions
 from dalembert.simulation.partition import Partition
 from dalembert.symbolic.algebra_base import stack

@@ -18,8 +18,8 @@ from dalembert.model.description import Elements
 from dalembert.model.immutable import Frozen
 from dalembert.model.values import WORLD
 from dalembert.recursive.traced import Detail
-from dalembert.symbolic import frames as relative
-from dalembert.symbolic.frames import PointMotion, Pose
+from dalembert.symbolic import rotations as relative
+from dalembert.symbolic.rotations import PointMotion, Pose
 
 ORIGIN = (0.0, 0.0, 0.0)
 

@@ -25,8 +25,15 @@ from dalembert.model.loads.damper import Damper
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
 from dalembert.simulation.observables import Observed, load_forces
 from dalembert.simulation.partition import RunSegment, work_along
-from dalembert.simulation.run_records import BodyMotion, EventRecord, Impulse, Segment, Work, joined_arrays
-from dalembert.simulation.trajectory_data import MAX_BODIES
+from dalembert.simulation.trajectory_data import (
+    MAX_BODIES,
+    BodyMotion,
+    EventRecord,
+    Impulse,
+    Segment,
+    Work,
+    joined_arrays,
+)
 from dalembert.symbolic.algebra_base import Array, vector
 
 if TYPE_CHECKING:

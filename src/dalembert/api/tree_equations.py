@@ -14,15 +14,15 @@ import numpy.typing as npt
 from dalembert.api.compiled_calls import Calls, calls_of
 from dalembert.api.equations import Equations
 from dalembert.api.recording import Recording
-from dalembert.api.run_checks import check_tree_run
+from dalembert.api.simulate import check_tree_run
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import is_integer, validate_arguments
 from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.codegen.function import CompiledFunction, function_of
 from dalembert.errors import InputError, short_repr
-from dalembert.mechanics.singular_inertia import reciprocal_condition
+from dalembert.mechanics.facts import reciprocal_condition
 from dalembert.model.description import Description, Elements, validated_parameters
-from dalembert.model.initial_state import start_state
+from dalembert.model.evaluation import start_state
 from dalembert.model.integrator_names import AUTO, require_method
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.execution import MANY, choose_execution
@@ -33,15 +33,15 @@ from dalembert.recursive.plan import TreePlan, read_state
 from dalembert.recursive.point_jacobians import energies_of, momenta_of
 from dalembert.recursive.rolled_sweeps import rolled_function
 from dalembert.recursive.traced import task_program
+from dalembert.simulation.bound_equations import Derivation
 from dalembert.simulation.chart_changes import SINGULAR, Charts
-from dalembert.simulation.derivation import Derivation
 from dalembert.simulation.integrators.base import CompiledRates, InitialValueProblem, SimpleSystem, StepParts
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
 from dalembert.simulation.main_loop import Accuracy, RunOptions, automatic
 from dalembert.simulation.observables import Observed
 from dalembert.simulation.partition import RunSegment
-from dalembert.simulation.run_records import Segment
+from dalembert.simulation.trajectory_data import Segment
 from dalembert.simulation.workspace import Setup
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers

@@ -12,11 +12,12 @@ import numpy as np
 from rich.table import Table
 
 import dalembert as dl
+from dalembert.analysis import sweep as sweeps
+from dalembert.analysis import worker_pool
 from dalembert.analysis.fit import Fit
 from dalembert.analysis.linearization import Linearization
-from dalembert.analysis.sweeps import sweep_result, worker_pool
 from dalembert.cli import options as shared
-from dalembert.cli import output, output_files
+from dalembert.cli import output
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
 
@@ -44,7 +45,7 @@ def linearize(arguments: Namespace) -> int:
     if arguments.animate is not None:
         from dalembert.display import video
 
-        animations = [output_files.output_file(arguments.animate, "--animate", video.SUFFIXES)]
+        animations = [output.output_file(arguments.animate, "--animate", video.SUFFIXES)]
     model = shared.load(arguments)
     at = dl.equilibrium(model) if arguments.equilibrium else None
     linear = dl.linearize(
@@ -105,15 +106,15 @@ _MAX_REASONS = 5  # printed reasons of failed runs, and notes of doubtful ones
 
 def sweep(arguments: Namespace) -> int:
     """Run the sweep, write the file and print the summary."""
-    target = output_files.output_file(arguments.output, "--output", sweep_result.FORMATS)
-    sweep_result.require_writable(target)
+    target = output.output_file(arguments.output, "--output", sweeps.FORMATS)
+    sweeps.require_writable(target)
     figure = None
     if arguments.plot is not None:
-        figure = output_files.output_file(arguments.plot, "--plot", output_files.figure_suffixes())
+        figure = output.output_file(arguments.plot, "--plot", output.figure_suffixes())
     model = shared.load(arguments)
     folder = Path(arguments.checkpoint or f"{target}.sweep")
     found = _run_sweep(model, arguments, folder)
-    sweep_result.save(found, target)
+    sweeps.save(found, target)
     written = [target]
     if figure is not None:
         dl.plot_sweep(found, figure)

@@ -191,9 +191,8 @@ EXAMPLES = {
 
 _MODULES = {
     "model_commands": ("gallery", "check", "export", "studio"),
-    "derive_command": ("derive",),
+    "equation_commands": ("derive", "simulate"),
     "evidence_commands": ("prove", "symmetries", "verify", "compare", "report", "paper"),
-    "simulate_command": ("simulate",),
     "analysis_commands": ("equilibrium", "linearize", "sweep", "fit"),
 }
 

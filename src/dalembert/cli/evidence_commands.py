@@ -11,14 +11,14 @@ from rich.text import Text
 
 import dalembert as dl
 from dalembert.cli import options as shared
-from dalembert.cli import output, output_files
+from dalembert.cli import output
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.errors import InputError
 from dalembert.evidence.agreement import Agreement
 from dalembert.evidence.comparison import Comparison
 from dalembert.evidence.proof import ACCEPTED_STATUSES, ProofResult
 from dalembert.formalisms.catalog import applicable
-from dalembert.formalisms.shared.about import group_by_lineage
+from dalembert.formalisms.shared.quantities import group_by_lineage
 from dalembert.model.description import Elements
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.tables import format_cell
@@ -103,7 +103,7 @@ def compare(arguments: Namespace) -> int:
 
     wanted, panels = shared.parse_formalisms(arguments.formalism), shared.panels(arguments, plot.FIGURES)
     model = shared.load(arguments)
-    target = None if arguments.plot is None else output_files.figure_paths(arguments.plot, "--plot", model.name)
+    target = None if arguments.plot is None else output.figure_paths(arguments.plot, "--plot", model.name)
     with output.progress_bar(f"comparing {model.name}") as advance:
         comparison = dl.compare(
             model,
@@ -140,9 +140,7 @@ def _comparison_table(comparison: Comparison) -> Table:
 def report(arguments: Namespace) -> int:
     """Simulate, compare the formalisms and write the report."""
     model = shared.load(arguments)
-    path = output_files.output_file(
-        arguments.output or f"{output_files.file_name(model.name)}.html", "--output", (".html",)
-    )
+    path = output.output_file(arguments.output or f"{output.file_name(model.name)}.html", "--output", (".html",))
     keys = shared.parse_formalisms(arguments.formalism) or [_default_formalism(model)]
     with output.progress_bar(f"simulating {model.name} by {keys[0]}") as advance:
         equations = dl.derive(model, keys[0])
@@ -191,7 +189,7 @@ def paper(arguments: Namespace) -> int:
     if arguments.list:
         _print_contents(arguments.name, arguments.json)
         return 0
-    folder = None if arguments.output is None else output_files.output_directory(arguments.output, "--output")
+    folder = None if arguments.output is None else output.output_directory(arguments.output, "--output")
     if arguments.figure and folder is None:
         raise InputError(f"--figure {arguments.figure[0]}: figures are written to files. Expected --output DIR.")
     tables, figures = arguments.table, arguments.figure

@@ -15,14 +15,14 @@ from rich.table import Table
 import dalembert as dl
 from dalembert.analysis.model_summary import ModelSummary, summarize
 from dalembert.cli import options as shared
-from dalembert.cli import output, output_files
+from dalembert.cli import output
 from dalembert.errors import EngineError, InputError, model_error
 from dalembert.io import gallery as examples
 from dalembert.io.code.languages import TARGETS
 from dalembert.io.files import write_text
 from dalembert.io.toml_writer import to_toml
 from dalembert.io.urdf.urdf_writer import to_urdf
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
 from dalembert.model.evaluation import value
@@ -57,7 +57,7 @@ def _print_examples(as_json: bool) -> None:
 def _print_example(arguments: Namespace) -> None:
     name = arguments.name
     description, model = examples.read_description(name), examples.load(name)
-    plots = [] if arguments.plot is None else [output_files.figure_path(arguments.plot, "--plot", name)]
+    plots = [] if arguments.plot is None else [output.figure_path(arguments.plot, "--plot", name)]
     for path in plots:
         with output.progress_bar(f"simulating {model.name}") as advance:
             motion = dl.simulate(model, progress=advance)
@@ -250,8 +250,8 @@ def _export_code(arguments: Namespace, target: str, path: Path | None) -> int:
 def _export_path(arguments: Namespace) -> Path:
     """The output path, checked before the computation starts."""
     if arguments.format in TARGETS and not TARGETS[arguments.format].ending:
-        return output_files.output_directory(arguments.output, "--output")
-    path = output_files.output_file(arguments.output, "--output", () if arguments.format else tuple(_SUFFIX_FORMATS))
+        return output.output_directory(arguments.output, "--output")
+    path = output.output_file(arguments.output, "--output", () if arguments.format else tuple(_SUFFIX_FORMATS))
     if path.exists() and Path(arguments.model).exists() and path.samefile(arguments.model):
         # overwriting the model file would delete its comments
         raise InputError(f"--output {path}: this is the input model file. Choose another file name.")

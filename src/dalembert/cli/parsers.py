@@ -208,7 +208,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
 
 def _sweep(parser: argparse.ArgumentParser) -> None:
     def reductions() -> str:
-        from dalembert.analysis.sweeps.sweep_spec import REDUCTIONS
+        from dalembert.analysis.sweep_spec import REDUCTIONS
 
         return f", its {', '.join(f'{word}(...)' for word in REDUCTIONS)}"
 

@@ -22,8 +22,8 @@ from dalembert.codegen.program import Program, program_of
 from dalembert.errors import EngineError, InputError, suggest_name
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra
 from dalembert.symbolic.graph import GRAPH
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import Node, node, symbol
+from dalembert.symbolic.symbols import Lowering
 
 if TYPE_CHECKING:
     from dalembert.codegen.llvm._machine_code import MachineCode

@@ -1,26 +1,220 @@
 """Draw a scene with matplotlib: planar models as outlines from the front, others as lit surfaces in perspective.
 
 This needs no window and no browser.
+
+Every triangle is rasterized row by row, all triangles at once; in every pixel the nearest triangle is visible.
+The image is rendered at a higher resolution and averaged (antialiasing).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.display import _rasterizer
-from dalembert.display._rasterizer import TriangleMesh, surface_of
-from dalembert.display.scene import _primitives
-from dalembert.display.scene._declared_shapes import corners
-from dalembert.display.scene._primitives import hull
+from dalembert.display.scene import _declared_shapes
+from dalembert.display.scene._declared_shapes import corners, hull
 from dalembert.display.scene.scene_values import Connector, PosesByBody, Scene, SceneShape, to_world
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+FINE = 2  # fine pixels along each side of an image pixel
+_MAX_PIXELS = 4_000_000  # fine pixels processed at once
+_AROUND, _ACROSS = 48, 7  # vertices around an axis, and rings of a quarter sphere
+
+
+@dataclass(frozen=True)
+class ProjectedTriangles:
+    """Projected triangles: vertices (k, 3, 3) as x, y in fine pixels, and inverse depth; vertex colors (k, 3, 4)."""
+
+    corners: np.ndarray
+    colors: np.ndarray
+
+
+def rasterize(parts: list[ProjectedTriangles], width: int, height: int) -> np.ndarray:
+    """Return the image (height, width, 4) with values from 0 to 1, first row on top; transparent background."""
+    w, h = FINE * width, FINE * height
+    depths, colors_out = np.full(w * h, -np.inf), np.zeros((w * h, 4), dtype=np.float32)
+    for triangles, colors in _chunks(parts, w, h):
+        _draw_triangles(triangles, colors, (w, h), depths, colors_out)
+    # weight colors by their opacity
+    colors_out[:, :3] *= colors_out[:, 3:]
+    fine = colors_out.reshape(height, FINE, width, FINE, 4)
+    out = np.zeros((height, width, 4), dtype=np.float32)
+    for i, j in product(range(FINE), repeat=2):
+        out += fine[:, i, :, j] / FINE**2
+    out[..., :3] /= np.maximum(out[..., 3:], 1e-6)
+    return np.clip(out[::-1], 0.0, 1.0)
+
+
+def _chunks(parts: list[ProjectedTriangles], w: int, h: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Yield the triangles inside the image, in chunks of bounded work."""
+    corners = np.concatenate([part.corners for part in parts])
+    colors = np.concatenate([part.colors for part in parts])
+    flat = corners[:, :, :2]
+    low, high = flat.min(axis=1), flat.max(axis=1)
+    inside = np.all(np.isfinite(flat), axis=(1, 2)) & np.all((high > 0) & (low < (w, h)), axis=1)
+    corners, colors = corners[inside], colors[inside]
+    size = np.prod(np.minimum(high[inside], (w, h)) - np.maximum(low[inside], 0) + 2, axis=1)
+    cuts = np.flatnonzero(np.diff(np.cumsum(size) // _MAX_PIXELS)) + 1
+    return list(zip(np.split(corners, cuts), np.split(colors, cuts), strict=True))
+
+
+def _draw_triangles(
+    corners: np.ndarray, colors: np.ndarray, size: tuple[int, int], depths: np.ndarray, colors_out: np.ndarray
+) -> None:
+    """Draw triangles on the pixels where they are visible."""
+    which, x, y = _pixels(corners, *size)
+    a, ab, ac = corners[:, 0, :2], corners[:, 1, :2] - corners[:, 0, :2], corners[:, 2, :2] - corners[:, 0, :2]
+    area = ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0]
+    inverse = 1 / np.where(np.abs(area) > 1e-9, area, np.inf)
+    # barycentric weights of the second and third vertex: linear over the image
+    dx, dy = x + 0.5 - a[which, 0], y + 0.5 - a[which, 1]
+    second = (dx * ac[which, 1] - dy * ac[which, 0]) * inverse[which]
+    third = (dy * ab[which, 0] - dx * ab[which, 1]) * inverse[which]
+    z = corners[:, :, 2]
+    depth = z[which, 0] + second * (z[:, 1] - z[:, 0])[which] + third * (z[:, 2] - z[:, 0])[which]
+    pixel = y * size[0] + x
+    order = np.flatnonzero(depth > depths[pixel])
+    order = order[np.argsort(depth[order], kind="stable")]
+    which, pixel, second, third = which[order], pixel[order], second[order, None], third[order, None]
+    # the last of several assignments to one pixel is the nearest triangle
+    depths[pixel] = depth[order]
+    first = colors[:, 0]
+    colors_out[pixel] = first[which] + second * (colors[:, 1] - first)[which] + third * (colors[:, 2] - first)[which]
+
+
+def _pixels(corners: np.ndarray, w: int, h: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the pixels inside the triangles, row by row: index of the triangle, x and y."""
+    up = corners[:, :, 1]
+    low = np.clip(np.ceil(up.min(axis=1) - 0.5), 0, h).astype(int)
+    high = np.clip(np.floor(up.max(axis=1) - 0.5), -1, h - 1).astype(int)
+    which, y = _ranges(low, high)
+    left, right = np.full(len(which), np.inf), np.full(len(which), -np.inf)
+    for i, j in ((0, 1), (1, 2), (2, 0)):
+        a, b = corners[which, i], corners[which, j]
+        rise = b[:, 1] - a[:, 1]
+        share = (y + 0.5 - a[:, 1]) / np.where(rise, rise, np.inf)
+        meets = (share >= 0) & (share <= 1) & (rise != 0)
+        at = a[:, 0] + share * (b[:, 0] - a[:, 0])
+        left, right = np.where(meets, np.minimum(left, at), left), np.where(meets, np.maximum(right, at), right)
+    start = np.ceil(np.clip(left, -1, w + 1) - 0.5).clip(0, w).astype(int)
+    end = np.floor(np.clip(right, -1, w + 1) - 0.5).clip(-1, w - 1).astype(int)
+    row, x = _ranges(start, end)
+    return which[row], x, y[row]
+
+
+def _ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all integers from low to high of every range, each with the index of its range.
+
+    >>> [x.tolist() for x in _ranges(np.array([3, 0]), np.array([4, 0]))]
+    [[0, 0, 1], [3, 4, 0]]
+    """
+    count = np.maximum(high - low + 1, 0)
+    which = np.repeat(np.arange(len(low)), count)
+    return which, np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count) + low[which]
+
+
+@dataclass(frozen=True)
+class TriangleMesh:
+    """Triangles (k, 3, 3) in body axes, and the normals at their vertices."""
+
+    corners: np.ndarray
+    normals: np.ndarray
+
+
+def surface_of(shape: SceneShape) -> TriangleMesh:
+    """Return the surface of a shape, its triangles counterclockwise from outside; lines and frames have none.
+
+    >>> surface_of(SceneShape("box", (1.0, 1.0, 1.0), "#000000")).corners.shape
+    (12, 3, 3)
+    """
+    if shape.kind == "mesh" and shape.points is not None and shape.faces is not None:
+        local = _faceted(shape.points[shape.faces])
+    elif shape.kind == "box":
+        local = _faceted(_box() * np.array(shape.size))
+    elif shape.kind == "sphere":
+        ball = _ball()
+        local = TriangleMesh(ball * shape.size[0], ball)
+    elif shape.kind == "capsule":
+        local = _capsule(*shape.size)
+    elif shape.kind in ("cylinder", "disc", "cone"):
+        radius, length = shape.size
+        local = _rotated(radius, 0.0 if shape.kind == "cone" else radius, length)
+    else:
+        return TriangleMesh(np.zeros((0, 3, 3)), np.zeros((0, 3, 3)))
+    return TriangleMesh(local.corners @ shape.turn.T + shape.at, local.normals @ shape.turn.T)
+
+
+def _faceted(corners: np.ndarray) -> TriangleMesh:
+    """Flat faces."""
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    return TriangleMesh(corners, np.repeat(normals[:, None], 3, axis=1))
+
+
+@cache
+def _box() -> np.ndarray:
+    square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) / 2
+    faces = []
+    for axis in range(3):
+        for side in (-0.5, 0.5):
+            face = np.insert(square, axis, side, axis=1)
+            outward = np.cross(face[1] - face[0], face[2] - face[0])[axis] * side > 0
+            face = face if outward else face[::-1]
+            faces += [face[[0, 1, 2]], face[[0, 2, 3]]]
+    return np.array(faces)
+
+
+@cache
+def _ball() -> np.ndarray:
+    angle = np.linspace(-np.pi / 2, np.pi / 2, 2 * _ACROSS + 1)
+    return _revolved(np.cos(angle), np.sin(angle))
+
+
+def _capsule(radius: float, length: float) -> TriangleMesh:
+    """Two hemispheres and the cylinder between them."""
+    angle = np.linspace(0, np.pi / 2, _ACROSS + 1)
+    radii = np.concatenate([np.sin(angle), np.cos(angle)])
+    heights = np.concatenate([-np.cos(angle), np.sin(angle)])
+    normals = _revolved(radii, heights)
+    ends = np.where(np.arange(len(radii)) <= _ACROSS, -length / 2, length / 2)
+    corners = _revolved(radius * radii, radius * heights + ends)
+    return TriangleMesh(corners, normals)
+
+
+def _rotated(low: float, high: float, length: float) -> TriangleMesh:
+    """A cylinder or cone about z with its end faces."""
+    side = _revolved(np.array([low, high]), np.array([-length / 2, length / 2]))
+    around = side * np.array([1, 1, 0])
+    middle = np.where(np.linalg.norm(around, axis=2, keepdims=True) > 0, around, around.sum(axis=1, keepdims=True))
+    slope = (low - high) / length if length > 0 else 0.0
+    normals = middle / np.maximum(np.linalg.norm(middle, axis=2, keepdims=True), 1e-300) + np.array([0, 0, slope])
+    normals = normals / np.linalg.norm(normals, axis=2, keepdims=True)
+    ends = [_revolved(np.array([0.0, low]), np.full(2, -length / 2))]
+    ends += [_revolved(np.array([high, 0.0]), np.full(2, length / 2))] if high else []
+    flat = [_faceted(end) for end in ends]
+    return TriangleMesh(
+        np.concatenate([side, *(end.corners for end in flat)]),
+        np.concatenate([normals, *(end.normals for end in flat)]),
+    )
+
+
+def _revolved(radii: np.ndarray, heights: np.ndarray) -> np.ndarray:
+    """Surface of revolution through rings about z."""
+    angle = np.linspace(0, 2 * np.pi, _AROUND, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    rings = np.stack([np.column_stack([r * ring, np.full(_AROUND, z)]) for r, z in zip(radii, heights, strict=True)])
+    after = np.roll(rings, -1, axis=1)
+    a, b, c, d = rings[:-1], after[:-1], after[1:], rings[1:]
+    return np.concatenate([np.stack([a, b, c], axis=2), np.stack([a, c, d], axis=2)]).reshape(-1, 3, 3)
+
 
 _ROLES = {"ground": 0, "body": 1, "joint": 2, "center": 3}
 _COIL_TURNS = 7  # of a spring
@@ -131,7 +325,7 @@ class SceneRenderer:
         ):
             self._draw_nonconvex(axis, shape, points.reshape(-1, 3, 2), z)
             return
-        style = {"facecolor": _primitives.lighter(shape.color), "edgecolor": _primitives.darker(shape.color)}
+        style = {"facecolor": _declared_shapes.lighter(shape.color), "edgecolor": _declared_shapes.darker(shape.color)}
         patch = Polygon(ring, closed=True, **style, linewidth=0.9, joinstyle="round", zorder=z, alpha=shape.opacity)
         axis.add_patch(patch)
 
@@ -140,7 +334,7 @@ class SceneRenderer:
         from matplotlib.collections import LineCollection, PolyCollection
 
         front = triangles[[_area(each) > 1e-12 * self.scene.view.size**2 for each in triangles]]
-        fill, edge = _primitives.lighter(shape.color), _primitives.darker(shape.color)
+        fill, edge = _declared_shapes.lighter(shape.color), _declared_shapes.darker(shape.color)
         axis.add_collection(PolyCollection(list(front), facecolors=fill, edgecolors=fill, linewidths=0.4, zorder=z))
         sides = np.stack([front, np.roll(front, -1, axis=1)], axis=2).reshape(-1, 2, 2)
         keys = [frozenset(map(tuple, np.round(side / self.scene.view.size, 7).tolist())) for side in sides]
@@ -159,12 +353,12 @@ class SceneRenderer:
     def _draw_surfaces(self, axis: Axes, camera: Projection, frame: Snapshot) -> None:
         box, view = axis.get_window_extent(), self.scene.view
         side = int(min(box.width, box.height))
-        fine = _rasterizer.FINE * side / view.size
+        fine = FINE * side / view.size
         min_width = max(0.0022 * view.size, 1.5 / fine)
         opaque = [self._shaded(camera, frame, *each) for each in self._surfaces]
         parts = [
             # from lengths about the center to fine pixels from the lower left corner
-            _rasterizer.ProjectedTriangles(
+            ProjectedTriangles(
                 np.concatenate([(lit.corners[..., :2] + view.size / 2) * fine, lit.corners[..., 2:]], axis=-1),
                 lit.colors,
             )
@@ -172,7 +366,7 @@ class SceneRenderer:
         ]
         half = view.size / 2
         axis.imshow(
-            _rasterizer.rasterize(parts, side, side),
+            rasterize(parts, side, side),
             extent=(-half, half, -half, half),
             interpolation="nearest",
             zorder=2,
@@ -180,7 +374,7 @@ class SceneRenderer:
 
     def _shaded(
         self, camera: Projection, frame: Snapshot, body: str, shape: SceneShape, surface: TriangleMesh
-    ) -> _rasterizer.ProjectedTriangles:
+    ) -> ProjectedTriangles:
         """Return the triangles that face the viewer, projected, with their colors."""
         world = frame.points(body, surface.corners)
         normals = surface.normals @ frame.poses[body][0][:, :, frame.k].T
@@ -191,12 +385,12 @@ class SceneRenderer:
         bright = normals[front] @ (_LIGHT @ camera.axes)
         shine = np.clip(bright, 0, 1) ** 24 * 0.18
         shade = 0.7 + 0.36 * np.clip(bright, -0.6, 1.0)
-        color = np.array(_primitives.rgb(shape.color))
+        color = np.array(_declared_shapes.rgb(shape.color))
         paint = np.clip(shade[..., None] * color + shine[..., None], 0, 1)
         alpha = np.full((*shade.shape, 1), shape.opacity)
-        return _rasterizer.ProjectedTriangles(camera(world[front]), np.concatenate([paint, alpha], axis=-1))
+        return ProjectedTriangles(camera(world[front]), np.concatenate([paint, alpha], axis=-1))
 
-    def _lines(self, camera: Projection, frame: Snapshot, min_width: float) -> list[_rasterizer.ProjectedTriangles]:
+    def _lines(self, camera: Projection, frame: Snapshot, min_width: float) -> list[ProjectedTriangles]:
         """Return grids, marks, springs and trails as ribbons that face the viewer."""
         found = [
             (
@@ -221,9 +415,9 @@ class SceneRenderer:
         return coil(a, b, 0.018 * self.scene.view.size, camera.axes[2]) if cord.kind == "spring" else np.array([a, b])
 
 
-def _colored(triangles: np.ndarray, color: str, alpha: float) -> _rasterizer.ProjectedTriangles:
-    paint = np.broadcast_to(np.array([*_primitives.rgb(color), alpha]), (len(triangles), 3, 4))
-    return _rasterizer.ProjectedTriangles(triangles, paint)
+def _colored(triangles: np.ndarray, color: str, alpha: float) -> ProjectedTriangles:
+    paint = np.broadcast_to(np.array([*_declared_shapes.rgb(color), alpha]), (len(triangles), 3, 4))
+    return ProjectedTriangles(triangles, paint)
 
 
 def coil(a: np.ndarray, b: np.ndarray, width: float, toward: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ from dalembert.evidence.agreement import (
 )
 from dalembert.formalisms.shared.common_quantities import powers_into
 from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.state_batch import States
 from dalembert.mechanics.system import System
 from dalembert.recursive.plan import read_state

@@ -27,8 +27,7 @@ import numpy as np
 from dalembert.errors import SingularError
 from dalembert.evidence._degree_bounds import degrees_of
 from dalembert.evidence._integrated_programs import roots_are_independent
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.energies import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.mechanics.facts import changed_along_runs
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, Scalar, identity, stack, vector, zeros

@@ -22,16 +22,15 @@ from dalembert.evidence._integrated_programs import ExactState, FormSolution, fo
 from dalembert.formalisms import catalog
 from dalembert.formalisms.shared.common_quantities import free_equations, jacobi, power_into
 from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.mechanics.applied_forces import generalized_forces
-from dalembert.mechanics.energies import kinetic, mass_matrix, potential
+from dalembert.mechanics.energies import generalized_forces, kinetic, mass_matrix, potential
 from dalembert.mechanics.system import System, system_of
 from dalembert.recursive.joint_speeds import to_second_rates, to_speed_forces, to_speeds
 from dalembert.recursive.load_forces import load_forces
 from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
 from dalembert.symbolic.graph import GRAPH
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import Node, node, symbol
 from dalembert.symbolic.prime_field import narrow, solve
+from dalembert.symbolic.symbols import Lowering
 
 _MAX_CHRISTOFFEL = 9  # coordinates up to which n³ symbols are formed
 _MAX_SHORT_FORM = 3  # coordinates up to which the short form is compared

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from dalembert.arguments import documented_class
-from dalembert.formalisms.shared.about import Fact, Lineage, group_by_lineage
+from dalembert.formalisms.shared.quantities import Fact, Lineage, group_by_lineage
 from dalembert.mechanics.state_batch import States
 from dalembert.model.scales import Scales
 from dalembert.tables import Table, Tabular, format_cell

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
-from dalembert.api.run_checks import CHECK
+from dalembert.api.simulate import CHECK
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import documented_class
 from dalembert.errors import DalembertError, InputError
 from dalembert.formalisms import catalog
 from dalembert.model.description import Elements
 from dalembert.model.integrator_names import AUTO
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.tables import Table, Tabular, format_cell
 

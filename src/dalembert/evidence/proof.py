@@ -33,11 +33,11 @@ from dalembert.evidence._integrated_programs import (
 )
 from dalembert.evidence._mechanics_identities import Identity, identities_of
 from dalembert.formalisms import catalog as formalisms
-from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.formalisms.shared.quantities import About
 from dalembert.mechanics.system import System, system_of
 from dalembert.model.description import Elements
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.nodes import Constant, Node, ordered

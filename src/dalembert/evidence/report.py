@@ -16,12 +16,12 @@ from dalembert.api.derive import equations_of
 from dalembert.api.equation_display import DerivationDisplay
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import validate_arguments
-from dalembert.display import webpage
+from dalembert.display import video
 from dalembert.display.diagram import tree_in_svg
 from dalembert.display.math import html
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.display.units import units_of
-from dalembert.display.webpage import PageTab, markdown
+from dalembert.display.video import PageTab, markdown
 from dalembert.errors import InputError
 from dalembert.evidence.agreement import Agreement
 from dalembert.evidence.comparison import Comparison, compare
@@ -53,7 +53,7 @@ class Report:
         run, name = self.contents.run, self.contents.model.name
         keys = [reading.derivation.formalism for reading in self.contents.readings]
         command = self.command or f"dl.report(run, formalisms={keys})  # a run of '{name}' by {run.formalism}"
-        return webpage.page(run.scene(), tabs=tabs_of(self.contents, command), title=name)
+        return video.page(run.scene(), tabs=tabs_of(self.contents, command), title=name)
 
     def save(self, path: str | Path) -> Path:
         """Write the page atomically."""

@@ -24,8 +24,7 @@ from dalembert.display.math.simplify import simplify
 from dalembert.errors import InputError, SingularError, short_repr
 from dalembert.evidence._invariance import Found, Search, rational
 from dalembert.evidence.proof import MAX_ERROR_PROBABILITY
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
-from dalembert.mechanics.energies import kinetic
+from dalembert.mechanics.energies import generalized_forces, kinetic, non_ideal_forces
 from dalembert.mechanics.system import System, system_of
 from dalembert.model.description import Elements
 from dalembert.simulation.workspace import setup, workspace_of

@@ -38,14 +38,14 @@ from dalembert.evidence.agreement import (
 )
 from dalembert.formalisms import catalog, denoc
 from dalembert.formalisms.catalog import unsupported_reason
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.facts import with_regular_speeds
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
 from dalembert.model.loads.contact_base import Unilateral
 from dalembert.model.python_laws import DEFAULT_INPUT, Controller
 from dalembert.recursive import tree_dynamics
-from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.bound_equations import derivation_of
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 
 _RIGHT_HAND_SIDE = "integrated right-hand side"
@@ -225,7 +225,7 @@ def verify(
 
 def _states(space: Workspace, count: int, seed: int) -> States:
     """Return `count` random states or fewer, at least one."""
-    drawn = random_states.consistent_states(space.model, 2 * count, seed=seed)
+    drawn = state_batch.consistent_states(space.model, 2 * count, seed=seed)
     regular = with_regular_speeds(space.model, space.facts, drawn)
     if len(regular):
         return States(regular.q[:, :count], regular.qd[:, :count], regular.t[:count])

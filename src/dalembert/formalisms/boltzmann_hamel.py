@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     along_speeds,
     define_bodies,
@@ -30,9 +29,8 @@ from dalembert.formalisms.shared.common_quantities import (
     vanishing,
 )
 from dalembert.formalisms.shared.linear_form import in_speeds
-from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import generalized_forces
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
+from dalembert.mechanics.energies import generalized_forces, kinetic, potential
 from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array

@@ -26,8 +26,7 @@ from dalembert.formalisms import (
     volterra,
     volterra_reduced,
 )
-from dalembert.formalisms.shared.about import About
-from dalembert.formalisms.shared.quantities import Derived
+from dalembert.formalisms.shared.quantities import About, Derived
 from dalembert.mechanics.facts import Facts
 from dalembert.model.description import Elements
 

@@ -18,7 +18,6 @@ which those of bodies have. Explicit time adds its drift to velocities and accel
 
 from __future__ import annotations
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     define_bodies,
     define_constraints,
@@ -28,9 +27,9 @@ from dalembert.formalisms.shared.common_quantities import (
     of_bodies,
 )
 from dalembert.formalisms.shared.linear_form import AccelerationRows, Solver, constrained, in_velocities
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.formalisms.shared.solvers import define_inverse, inverse_mass, solve_in_constraint_space
-from dalembert.mechanics.applied_forces import applied_forces
+from dalembert.mechanics.energies import applied_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros
 from dalembert.symbolic.rotations import skew

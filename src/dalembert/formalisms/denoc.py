@@ -25,10 +25,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import multipliers
 from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearSystem, Solver, constrained, in_velocities
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.mechanics.system import System
 from dalembert.recursive.composite_inertia import mass_matrix
 from dalembert.recursive.forward import forward_dynamics

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     CONSTRAINTS,
     PRESCRIBED_MOTION,
@@ -46,9 +45,9 @@ from dalembert.formalisms.shared.phase_space import (
     canonical_surface,
     define_hamiltonian,
 )
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.formalisms.shared.solvers import inverse
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces, working_forces
+from dalembert.mechanics.energies import generalized_forces, non_ideal_forces, working_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, scaled, stack, vector, zeros
 from dalembert.symbolic.elimination import PivotOrder

@@ -14,7 +14,6 @@ condition that the gradient of G is a linear combination of the rows of A.
 
 from __future__ import annotations
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     constrained_form,
     define_bodies,
@@ -25,7 +24,7 @@ from dalembert.formalisms.shared.common_quantities import (
     vanishing,
 )
 from dalembert.formalisms.shared.linear_form import Numeric, Solver
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.formalisms.shared.solvers import inverse_mass, symmetric_symbols
 from dalembert.mechanics.system import System
 

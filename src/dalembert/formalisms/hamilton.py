@@ -18,12 +18,11 @@ With a gain α of first order, φ̇ + α φ = 0 (5.285) gives β the term −α 
 
 from __future__ import annotations
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import define_bodies, multipliers, rates
 from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearForm, LinearSystem, VelocityMap
 from dalembert.formalisms.shared.phase_space import CanonicalQuantities, canonical_of, define_hamiltonian
-from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
+from dalembert.mechanics.energies import generalized_forces, non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import identity, zeros
 from dalembert.symbolic.elimination import ldl_solve

@@ -12,7 +12,6 @@ Source: papers/volterra (4)–(6), (9) and refs. [13, 14]; Σ partial velocity �
 
 from __future__ import annotations
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     along_speeds,
     define_bodies,
@@ -22,9 +21,9 @@ from dalembert.formalisms.shared.common_quantities import (
     vanishing,
 )
 from dalembert.formalisms.shared.linear_form import in_speeds
-from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import active_forces
-from dalembert.mechanics.resolved_velocities import velocities
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
+from dalembert.mechanics.energies import active_forces
+from dalembert.mechanics.motion import velocities
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros
 from dalembert.symbolic.rotations import cross

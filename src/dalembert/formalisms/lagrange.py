@@ -15,12 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import define_bodies, define_rows, multipliers, vanishing
 from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearSystem, in_velocities
-from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
+from dalembert.mechanics.energies import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.mechanics.system import System
 
 ABOUT = About(

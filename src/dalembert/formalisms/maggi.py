@@ -11,7 +11,6 @@ Source: papers/volterra, ref. [11], in the form that its authors use; W from (4)
 
 from __future__ import annotations
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     define_bodies,
     define_push,
@@ -21,8 +20,8 @@ from dalembert.formalisms.shared.common_quantities import (
     vanishing,
 )
 from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearSystem, in_velocities
-from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import stack, zeros
 

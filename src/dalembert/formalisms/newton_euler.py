@@ -22,7 +22,6 @@ from functools import partial
 
 import numpy as np
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     body_wrenches,
     define_bodies,
@@ -39,9 +38,9 @@ from dalembert.formalisms.shared.linear_form import (
     Solver,
     VelocityMap,
 )
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.formalisms.shared.solvers import solve_body_by_body
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, stack, zeros
 from dalembert.symbolic.elimination import ldl_solve

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     constrained_form,
     define_bodies,
@@ -32,7 +31,7 @@ from dalembert.formalisms.shared.common_quantities import (
     free_parts,
 )
 from dalembert.formalisms.shared.linear_form import Numeric, Solver
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.formalisms.shared.solvers import printable_inverse, solve_in_null_space, uses_cross_product
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros

@@ -27,7 +27,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     constrained_form,
     constraint_levels,
@@ -38,7 +37,7 @@ from dalembert.formalisms.shared.common_quantities import (
     vanishing,
 )
 from dalembert.formalisms.shared.linear_form import Numeric, Solver
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.formalisms.shared.solvers import (
     columns,
     compiled_directions,

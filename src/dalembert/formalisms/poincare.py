@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import define_bodies, quasi_velocities, rates
 from dalembert.formalisms.shared.linear_form import (
     AccelerationRows,
@@ -32,10 +31,9 @@ from dalembert.formalisms.shared.linear_form import (
     Solver,
     VelocityMap,
 )
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.formalisms.shared.solvers import scaled_rows, solve_poincare
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.energies import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array
 

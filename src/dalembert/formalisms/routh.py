@@ -14,12 +14,10 @@ Source: papers/volterra, introduction, (13)–(16), (22)–(26) and Table 1.
 
 from __future__ import annotations
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import define_bodies, multipliers, vanishing
 from dalembert.formalisms.shared.linear_form import AccelerationRows, Constants, LinearForm, LinearSystem, VelocityMap
-from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
+from dalembert.mechanics.energies import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, vector, zeros
 from dalembert.symbolic.elimination import ldl_solve

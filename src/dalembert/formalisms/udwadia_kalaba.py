@@ -16,7 +16,6 @@ Any square root of M gives the same q̈; the expression graph uses M = (L√D)(L
 
 from __future__ import annotations
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     constrained_form,
     define_bodies,
@@ -26,7 +25,7 @@ from dalembert.formalisms.shared.common_quantities import (
     vanishing,
 )
 from dalembert.formalisms.shared.linear_form import Numeric, Solver
-from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
 from dalembert.formalisms.shared.solvers import (
     inverse_mass,
     inverse_root,

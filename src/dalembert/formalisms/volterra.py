@@ -15,7 +15,6 @@ d/dt of a vector is taken in the inertial frame: with ω in body axes, ω × (�
 
 from __future__ import annotations
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     along_speeds,
     define_bodies,
@@ -26,9 +25,8 @@ from dalembert.formalisms.shared.common_quantities import (
     reaction_by_momenta,
 )
 from dalembert.formalisms.shared.linear_form import in_speeds
-from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import active_forces
-from dalembert.mechanics.energies import kinetic
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
+from dalembert.mechanics.energies import active_forces, kinetic
 from dalembert.mechanics.system import System
 
 ABOUT = About(

@@ -23,7 +23,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
     along_speeds,
     define_bodies,
@@ -34,9 +33,8 @@ from dalembert.formalisms.shared.common_quantities import (
     reaction_by_momenta,
 )
 from dalembert.formalisms.shared.linear_form import Constants, in_speeds
-from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.mechanics.applied_forces import active_forces
-from dalembert.mechanics.energies import kinetic
+from dalembert.formalisms.shared.quantities import About, Definitions, Derived, Velocities
+from dalembert.mechanics.energies import active_forces, kinetic
 from dalembert.mechanics.generalized_speeds import Speeds, invert
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity

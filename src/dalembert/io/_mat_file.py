@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.errors import ModelFileError, suggest_name
-from dalembert.io.toml_source import failure, read_bytes
+from dalembert.io.toml_reader import failure, read_bytes
 from dalembert.model.keys import quote
 from dalembert.model.values import MAX_NAME
 

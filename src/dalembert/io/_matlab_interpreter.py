@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dalembert.errors import ModelFileError, suggest_name
 from dalembert.io._mat_file import MatFile, Values
 from dalembert.io._matlab_values import CALL, KNOWN, Function, MatlabEvaluator, tokens_of
-from dalembert.io.toml_source import failure
+from dalembert.io.toml_reader import failure
 from dalembert.model.keys import quote
 from dalembert.model.values import MAX_NAME
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from dalembert.errors import ModelFileError, suggest_name
 from dalembert.io._mat_file import MatFile, Values
-from dalembert.io.toml_source import failure, require_short
+from dalembert.io.toml_reader import failure, require_short
 from dalembert.model.keys import MAX_ELEMENTS, quote
 from dalembert.model.values import MAX_NAME
 

@@ -30,7 +30,7 @@ from dalembert.io._redysim_arrays import (
     from_arrays,
     sample_count,
 )
-from dalembert.io.toml_source import Table, beyond_bounds, failure, read_text, require_short, tables
+from dalembert.io.toml_reader import Table, beyond_bounds, failure, read_text, require_short, tables
 from dalembert.model.keys import quote
 from dalembert.model.model import Model
 from dalembert.model.values import MAX_NAME

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from dalembert.errors import InputError, Problem
 from dalembert.io.robot_rows import RobotRow, add_rows, build, coordinate_entry, merged, names_in
-from dalembert.io.toml_reader import FileModelBuilder
-from dalembert.io.toml_source import Table, failure
+from dalembert.io.toml_reader import FileModelBuilder, Table, failure
 from dalembert.model import keys
 from dalembert.model.keys import MAX_ELEMENTS, MAX_SAMPLES, invalid_value, problem_of
 from dalembert.model.model import Model

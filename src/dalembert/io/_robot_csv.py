@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dalembert.errors import InputError, Problem, suggest_name
 from dalembert.io.robot_rows import CONVENTIONS, UNITS, from_links
-from dalembert.io.toml_source import ProblemList, Table, TooManyProblems, failure, read_text, require_short
+from dalembert.io.toml_reader import ProblemList, Table, TooManyProblems, failure, read_text, require_short
 from dalembert.model.keys import MAX_ELEMENTS, quote
 from dalembert.model.model import Model
 from dalembert.model.values import MAX_NAME, WORLD

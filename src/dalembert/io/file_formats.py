@@ -12,8 +12,7 @@ from dalembert.errors import InputError, suggest_name
 from dalembert.io._redysim import loads_redysim, read_redysim
 from dalembert.io._robot_csv import read_csv
 from dalembert.io.robot_rows import from_links
-from dalembert.io.toml_reader import from_sections
-from dalembert.io.toml_source import read_text, tables
+from dalembert.io.toml_reader import from_sections, read_text, tables
 from dalembert.io.urdf._urdf_reader import read_urdf
 from dalembert.model.model import Model
 

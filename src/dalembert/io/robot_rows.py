@@ -22,8 +22,16 @@ from pathlib import Path
 
 from dalembert.errors import Problem, suggest_name
 from dalembert.io import toml_reader
-from dalembert.io.toml_reader import FileModelBuilder, empty_model, title
-from dalembert.io.toml_source import Table, TooManyProblems, failure, read_text, tables
+from dalembert.io.toml_reader import (
+    FileModelBuilder,
+    Table,
+    TooManyProblems,
+    empty_model,
+    failure,
+    read_text,
+    tables,
+    title,
+)
 from dalembert.model import keys
 from dalembert.model.description import Elements
 from dalembert.model.joints.base import Joint

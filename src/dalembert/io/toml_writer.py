@@ -16,7 +16,7 @@ from dalembert.io.files import write_text
 from dalembert.io.toml_reader import loads_toml
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Coordinate, Parameter, Shape, Speed
-from dalembert.model.file_entries import ORIGIN, Element, Value, omit_default, vector, without_none
+from dalembert.model.keys import ORIGIN, Element, Value, omit_default, vector, without_none
 from dalembert.model.loads.contact_base import FORCES
 from dalembert.model.values import WORLD
 from dalembert.symbolic.formula_writer import write_formula

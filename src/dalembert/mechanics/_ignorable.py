@@ -19,9 +19,8 @@ from math import isfinite
 
 import symengine as se
 
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.constraint_levels import Constraints, Levels
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.energies import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.mechanics.motion import move_symbols
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros

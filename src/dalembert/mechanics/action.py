@@ -27,8 +27,7 @@ import numpy.typing as npt
 
 from dalembert.arguments import as_finite_array
 from dalembert.errors import InputError
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.energies import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.mechanics.system import System
 from dalembert.model.immutable import FrozenValue
 from dalembert.symbolic.algebra_base import Array, stack, vector, zeros

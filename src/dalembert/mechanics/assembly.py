@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dalembert.errors import InconsistentStateError, InputError, suggest_name
-from dalembert.mechanics import newton, random_states, rank
-from dalembert.mechanics.constraint_levels import levels
-from dalembert.mechanics.contact_constraints import displacement, ends, with_contacts
+from dalembert.mechanics import newton, rank, state_batch
+from dalembert.mechanics.constraint_levels import displacement, ends, levels, with_contacts
 from dalembert.mechanics.motion import Motion
 from dalembert.mechanics.state_batch import States, dimensionless, mass_matrices, one_state
 from dalembert.model.constraints.loop import ancestors, loop_bodies
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
-from dalembert.model.initial_state import Start, start_state
+from dalembert.model.evaluation import Start, start_state
 from dalembert.model.model import Model
 from dalembert.model.scales import scales_of
 from dalembert.symbolic.floats import FLOATS, numbers, to_numeric
@@ -36,7 +35,7 @@ def bend_sides(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]
     """
     if not model.loops:
         return {}
-    motion = random_states.motion_at(model, one_state(q, t=t))
+    motion = state_batch.motion_at(model, one_state(q, t=t))
     out: dict[str, str] = {}
     for loop in model.loops:
         joints: list[tuple[str, np.ndarray, np.ndarray | None]] = []
@@ -268,7 +267,7 @@ class Assembler:
         self.free = np.array([name not in fixed for name in names])
         self.movable = self.free  # at position level
         self.facts, self.scales = levels(model), scales_of(model)
-        self.onto = random_states.Projector(model, self.facts, self.scales, None)
+        self.onto = state_batch.Projector(model, self.facts, self.scales, None)
         self.rows, self.position_rows, self.sizes = self.onto.rows, self.onto.position_rows, self.onto.sizes
         self.max_evaluations = max(_MIN_EVALUATIONS, _MAX_WORK // max(1, len(names) * max(len(names), len(self.rows))))
 
@@ -288,7 +287,7 @@ class Assembler:
         """The positions that guesses (K, n) converge to, without those that do not converge."""
         states = States(guesses.T, np.zeros_like(guesses.T), np.full(len(guesses), t))
         with np.errstate(all="ignore"):
-            A = numbers(random_states.constraints_at(self.model, self.facts, states).A, len(guesses))
+            A = numbers(state_batch.constraints_at(self.model, self.facts, states).A, len(guesses))
             M = mass_matrices(self.model, states)
         finite = np.flatnonzero(np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(0, 1)))
         if not self.position_rows or not len(finite):
@@ -304,7 +303,7 @@ class Assembler:
 
     def pose(self, q: np.ndarray, t: float) -> np.ndarray:
         """The poses of all bodies as one vector in scales of the model; the coordinates if there are no bodies."""
-        bodies = random_states.motion_at(self.model, one_state(q, t=t)).bodies
+        bodies = state_batch.motion_at(self.model, one_state(q, t=t)).bodies
         parts = [to_numeric(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p / self.scales.length)]
         return np.concatenate(parts) if parts else q / self.scales.positions
 
@@ -339,7 +338,7 @@ class Assembler:
         """Raise if joint frames are flipped: the rows of a joint also vanish there, but the joint cannot reach it."""
         if not self.model.loops:
             return
-        motion = random_states.motion_at(self.model, one_state(q, t=t))
+        motion = state_batch.motion_at(self.model, one_state(q, t=t))
         for loop in self.model.loops:
             F, M = ends(loop, motion)
             R, p = displacement(F, M)
@@ -358,7 +357,7 @@ class Assembler:
     def _evaluate(self, q: np.ndarray, qd: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """φ, the velocity residual and A at one state."""
         with np.errstate(all="ignore"):
-            known = random_states.constraints_at(self.model, self.facts, one_state(q, qd, t))
+            known = state_batch.constraints_at(self.model, self.facts, one_state(q, qd, t))
             return tuple(to_numeric(x) for x in (known.phi, known.velocity, known.A))  # type: ignore[return-value]
 
     def _root(self, free: np.ndarray, q: np.ndarray | None, t: float) -> newton.Root:

@@ -19,13 +19,13 @@ import numpy as np
 
 from dalembert.codegen.function import CompiledFunction, compile_function
 from dalembert.errors import InputError, suggest_name
-from dalembert.mechanics.applied_forces import applied_forces
+from dalembert.mechanics.energies import applied_forces
 from dalembert.mechanics.system import System
 from dalembert.model.contacts.base import ConstraintAction
 from dalembert.model.description import Elements
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, stack, vector
-from dalembert.symbolic.frames import cross
+from dalembert.symbolic.rotations import cross_columns
 from dalembert.symbolic.symbols import split_symbol
 
 _VALUES_PER_BODY = 24  # in the output of the compiled function
@@ -115,20 +115,20 @@ class JointReactions:
         blocks = {body.name: out[_VALUES_PER_BODY * i : _VALUES_PER_BODY * (i + 1)] for i, body in enumerate(bodies)}
         force = {name: block[:3].copy() for name, block in blocks.items()}
         origin = {name: block[9:12] for name, block in blocks.items()}
-        moment = {n: b[3:6] + cross(b[6:9] - b[9:12], b[:3]) for n, b in blocks.items()}
+        moment = {n: b[3:6] + cross_columns(b[6:9] - b[9:12], b[:3]) for n, b in blocks.items()}
         acting = self._acting(out[_VALUES_PER_BODY * len(bodies) :], multipliers)
         for body, thrust, couple, point in acting.values():
             force[body] = force[body] - thrust
-            moment[body] = moment[body] - couple - cross(point - origin[body], thrust)
+            moment[body] = moment[body] - couple - cross_columns(point - origin[body], thrust)
         parents = {body.name: body.parent for body in model.bodies}
         for body in reversed(bodies):
             parent = parents[body.name]
             if parent != WORLD:
                 force[parent] = force[parent] + force[body.name]
-                arm = cross(origin[body.name] - origin[parent], force[body.name])
+                arm = cross_columns(origin[body.name] - origin[parent], force[body.name])
                 moment[parent] = moment[parent] + moment[body.name] + arm
         joint_origin = {name: block[21:24] for name, block in blocks.items()}
-        moment = {n: m + cross(origin[n] - joint_origin[n], force[n]) for n, m in moment.items()}
+        moment = {n: m + cross_columns(origin[n] - joint_origin[n], force[n]) for n, m in moment.items()}
         rotations = {name: block[12:21].reshape(3, 3, *q.shape[1:]) for name, block in blocks.items()}
         found = {
             body.name: JointReaction(body.name, parents[body.name], WORLD, force[body.name], moment[body.name])

@@ -9,8 +9,7 @@ from functools import cached_property
 from dalembert.mechanics.constraint_levels import Constraints
 from dalembert.mechanics.facts import Facts, facts_of
 from dalembert.mechanics.generalized_speeds import Speeds, invert, speed_map
-from dalembert.mechanics.motion import Motion, MovingBody, move_symbols
-from dalembert.mechanics.resolved_velocities import Resolved
+from dalembert.mechanics.motion import Motion, MovingBody, Resolved, move_symbols
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, choose, vector, zeros
 from dalembert.symbolic.rotations import cross

@@ -22,7 +22,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.errors import InputError, Problem, short_repr, suggest_name
-from dalembert.model import file_entries
+from dalembert.model import keys
 from dalembert.model.evaluation import value
 from dalembert.model.keys import (
     Key,
@@ -220,5 +220,5 @@ def _check(rotation: object, where: str, model: Elements) -> Iterator[Problem]:
     yield from found or problem_of(where, lambda: roll_pitch_yaw(model, rotation, where))
 
 
-rotation_of = ValueType(_check, roll_pitch_yaw, file_entries.vector, argument="Rotation")
+rotation_of = ValueType(_check, roll_pitch_yaw, keys.vector, argument="Rotation")
 PLACEMENT: Keys = {"position": Key(fixed_vector), "rotation": Key(rotation_of)}

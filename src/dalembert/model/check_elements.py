@@ -18,9 +18,8 @@ from dalembert.model.reference_model import ReferenceFrame
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.symbolic.floats import FLOATS, number
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import roll_pitch_yaw
-from dalembert.symbolic.symbols import TIME, Formula, rate
+from dalembert.symbolic.symbols import TIME, Formula, Lowering, rate
 
 if TYPE_CHECKING:
     from dalembert.model.constraints.loop import Loop

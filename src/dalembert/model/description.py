@@ -36,12 +36,11 @@ from dalembert.model.elements import (
     named_points,
 )
 from dalembert.model.evaluation import value as evaluate
-from dalembert.model.formulas import FormulaReader
 from dalembert.model.immutable import Frozen, FrozenValue
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.contact_base import Unilateral
 from dalembert.model.python_laws import Controller, Inputs
-from dalembert.model.values import Values, Vector3
+from dalembert.model.values import FormulaReader, Values, Vector3
 from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.lookup_tables import tables_in
 from dalembert.symbolic.parser import parse

@@ -29,8 +29,7 @@ from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.formula_writer import formula_string
 from dalembert.symbolic.lookup_tables import LookupTable, split_interpolation, tables_in
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, Formula, SymbolKind, compare
+from dalembert.symbolic.symbols import TIME, Formula, Lowering, SymbolKind, compare
 
 _FORMULA_FIELDS = (
     "bodies",

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 import symengine as se
 
 from dalembert.errors import InputError, Problem, short_repr, suggest_name
+from dalembert.model.evaluation import coordinate_name
 from dalembert.model.immutable import Frozen
-from dalembert.model.initial_state import coordinate_name
 from dalembert.model.joints.base import Joint
 from dalembert.model.keys import (
     Key,

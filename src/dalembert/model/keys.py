@@ -1,20 +1,22 @@
-"""Kinds of values of the keys in a model file. Each element defines its keys with these kinds.
+"""Kinds of values of the keys in a model file, and how elements are written to it. Each element defines its keys with them.
 
 A kind defines the values allowed in a file, how the model reads them, and how they are written back. The model itself reads
 formulas, so a file supports exactly what the Python interface supports. No schema library is used, since none reads formulas
 or suggests the nearest name for a mistyped one.
+
+A key with its default value is omitted. Formulas become strings that the parser reads back to the same formula.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dalembert.errors import InputError, Problem, suggest_name
-from dalembert.model import file_entries
-from dalembert.model.file_entries import Element, Value, omit_default
 from dalembert.model.values import (
     MAX_NAME,
     is_name,
@@ -31,10 +33,90 @@ from dalembert.model.values import (
 )
 from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.parser import parse
+from dalembert.symbolic.surds import Component, Surd
 from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+
+
+Value: TypeAlias = "str | float | Sequence[Value] | Mapping[str, Value]"
+Element: TypeAlias = "Mapping[str, Value | None]"
+ORIGIN = [0, 0, 0]
+
+
+@dataclass(frozen=True)
+class Urdf:
+    """The URDF form of a joint: its type, its coordinates with their units, and the type without limits if it differs.
+
+    The URDF reader names the coordinates of a joint with several motions by the joint and the motion.
+    """
+
+    type: str
+    coordinates: Mapping[str, str]
+    unlimited: str | None = None
+
+
+def unsupported_in_urdf(
+    what: str, fact: str, instead: str = "Export the model to TOML, which supports all elements."
+) -> InputError:
+    """The error for an element that URDF does not support."""
+    return InputError(f"{what}: {fact}. {instead}")
+
+
+def vector(formulas: Iterable[Formula], where: str) -> list[int | float | str]:
+    """A vector of formulas."""
+    return [write_formula(formula, where) for formula in formulas]
+
+
+def placement_entries(position: Iterable[Formula], rotation: Iterable[Formula], where: str) -> Element:
+    """Position and rotation, omitted if they are zero."""
+    at, angles = vector(position, where), vector(rotation, where)
+    return {"position": omit_default(at, ORIGIN), "rotation": omit_default(angles, ORIGIN)}
+
+
+def _integer_direction(axis: Sequence[Component]) -> list[int] | None:
+    """Integers exactly along the axis; None if they would be too large."""
+    terms = [a.terms if isinstance(a, Surd) else {1: Fraction(a)} if a else {} for a in axis]
+    radicands = {r for each in terms for r in each}
+    if len(radicands) != 1:
+        return None
+    (r,) = radicands
+    parts = [each.get(r, Fraction(0)) for each in terms]
+    scale = math.lcm(*(x.denominator for x in parts))
+    shared = math.gcd(*(int(x * scale) for x in parts))
+    integers = [int(x * scale) // shared for x in parts]
+    return integers if max(map(abs, integers)) < 2**63 else None
+
+
+def short_direction(axis: Sequence[Component]) -> Sequence[float]:
+    """A vector along the axis that is read back as this unit vector, with small numbers if possible."""
+    if (integers := _integer_direction(axis)) is not None:
+        return integers
+    near = [float(a) for a in axis]
+    sizes = sorted(abs(a) for a in near if a)
+    for scale in (sizes[0], 1.0, sizes[-1]):
+        trial = [int(a / scale) if (a / scale).is_integer() else a / scale for a in near]
+        if sizes[-1] < 1e6 * scale and [float(a) for a in unit_vector(trial, "axis")] == near:
+            return trial
+    return near
+
+
+def omit_default(value: Value | None, default: Value | None) -> Value | None:
+    """The value, or None if it equals the default exactly."""
+    return None if _same(value, default) else value
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return type(a) is type(b) and a == b
+
+
+def without_none(entries: Element) -> dict[str, Value]:
+    """The entries without None values."""
+    return {key: value for key, value in entries.items() if value is not None}
+
 
 MAX_ELEMENTS = 2000
 MAX_FILE_ROWS = 100_000  # of a table; the limit of the file size is usually reached first
@@ -185,9 +267,7 @@ def many(each: Check, what: str, max_length: int = MAX_ELEMENTS) -> Check:
 def moves(count: int, what: str = "formulas") -> ValueType:
     """The formulas of several motions of a joint."""
     check = array(count, position, what)
-    return ValueType(
-        check, lambda model, x, where: motions(model, x, count, where), file_entries.vector, argument="ArrayInput"
-    )
+    return ValueType(check, lambda model, x, where: motions(model, x, count, where), vector, argument="ArrayInput")
 
 
 def _string(value: object, where: str, model: Elements) -> Iterator[Problem]:
@@ -244,20 +324,20 @@ moving = ValueType(formula(), lambda model, x, where: model.reader.read(x, where
 direction = ValueType(
     array(3, number, "numbers"),
     lambda model, x, where: unit_vector(x, where),
-    lambda x, where: file_entries.direction(x),
+    lambda x, where: short_direction(x),
     unnamed=True,
     argument="ArrayInput",
 )
 fixed_vector = ValueType(
     array(3, constant, "numbers or formulas"),
     lambda model, x, where: vector3(model.reader.constant, x, where),
-    file_entries.vector,
+    vector,
     argument="ArrayInput",
 )
 moving_vector = ValueType(
     array(3, moving, "numbers or formulas"),
     lambda model, x, where: vector3(model.reader.read, x, where),
-    file_entries.vector,
+    vector,
     unnamed=True,
     argument="ArrayInput",
 )
@@ -265,7 +345,7 @@ optional_point = optional(fixed_vector)
 two_points = ValueType(
     array(2, fixed_vector, "points"),
     points,
-    lambda x, where: [file_entries.vector(p, where) for p in x],
+    lambda x, where: [vector(p, where) for p in x],
     argument="ArrayInput",
 )
 body_name = replace(name)
@@ -310,7 +390,7 @@ def one_or_two(first: str, second: str) -> ValueType:
     return ValueType(
         lambda value, where, model: (both if isinstance(value, list) else constant)(value, where, model),
         read,
-        lambda pair, where: write_formula(pair[0], where) if pair[0] == pair[1] else file_entries.vector(pair, where),
+        lambda pair, where: write_formula(pair[0], where) if pair[0] == pair[1] else vector(pair, where),
         argument="Written | ArrayInput",
     )
 

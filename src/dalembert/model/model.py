@@ -20,9 +20,9 @@ from dalembert.model import constraints, contacts, joints, loads
 from dalembert.model.attitude import Rotation, roll_pitch_yaw, rotate_inertia
 from dalembert.model.description import FIELDS, Description, Elements
 from dalembert.model.elements import Body, Coordinate, Energies, Event, Limits, Parameter, Point, Rotor, Shape, Speed
+from dalembert.model.evaluation import Start, by_coordinate, coordinate_name, start_state
 from dalembert.model.evaluation import value as evaluate
 from dalembert.model.immutable import Frozen
-from dalembert.model.initial_state import Start, by_coordinate, coordinate_name, start_state
 from dalembert.model.joints.base import Joint, joints_of
 from dalembert.model.record import Record, builders
 from dalembert.model.solids import MassProperties, combine, solid

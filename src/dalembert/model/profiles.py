@@ -16,8 +16,7 @@ from dalembert.errors import InputError, short_repr, suggest_name
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.floats import number as as_number
 from dalembert.symbolic.lookup_tables import piecewise_cubic
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, Formula, number
+from dalembert.symbolic.symbols import TIME, Formula, Lowering, number
 
 ACCURACY = 1e-8
 _MIN_SAMPLES, _MAX_SAMPLES = 33, 16385  # of a function

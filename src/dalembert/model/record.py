@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transf
 
 from dalembert.arguments import joined, sections, validate_arguments
 from dalembert.errors import InputError
-from dalembert.model.file_entries import Element, Value
 from dalembert.model.keys import (
     REQUIRED,
     Check,
+    Element,
     Key,
     Keys,
+    Value,
     ValueType,
     body_name,
     constant_length,

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import dalembert as dl
-from dalembert.analysis.tracking import desired_motion
+from dalembert.analysis.controllers import desired_motion
 from dalembert.io import gallery
 from dalembert.model.description import Elements
 from dalembert.model.model import Model

@@ -13,7 +13,7 @@ import dalembert as dl
 from dalembert.api.constraint_space import ConstraintSpace
 from dalembert.api.equations import Equations
 from dalembert.api.load import Source
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.motion import Motion
 from dalembert.papers.mechanism import derivative, evaluate_motion
 from dalembert.papers.printed_values import Computed, printed
@@ -111,7 +111,7 @@ def residuals() -> Computed:
 def _states(model: Source) -> list[LagrangeState]:
     """Return random states that satisfy the constraints."""
     lagrange, dalembert = (dl.derive(model, key) for key in ("lagrange", "dalembert"))
-    found = random_states.consistent_states(dalembert.model, _STATES)
+    found = state_batch.consistent_states(dalembert.model, _STATES)
     states = []
     for q, qd in zip(found.q.T, found.qd.T, strict=True):
         qdd, lam = lagrange.accelerations(q, qd), lagrange.multipliers(q, qd)

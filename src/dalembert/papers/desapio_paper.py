@@ -15,7 +15,7 @@ from dalembert.api import load
 from dalembert.api.load import Source
 from dalembert.display.math.simplify import simplify
 from dalembert.formalisms import dalembert
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.state_batch import constraint_matrix, one_state
 from dalembert.mechanics.system import System
@@ -310,7 +310,7 @@ def _orders() -> Computed:
 def _errors(scheme: str, name: str, formalism: str, options: dict) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the errors of q for two step sizes, after 0.4 s and after one step, from a random consistent state."""
     equations = dl.derive(name, formalism)
-    state = random_states.consistent_states(equations.model, 1)
+    state = state_batch.consistent_states(equations.model, 1)
     q0, qd0 = state.q[:, 0], state.qd[:, 0]
 
     def error(duration: float, step: float) -> float:

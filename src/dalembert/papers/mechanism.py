@@ -15,7 +15,7 @@ from dalembert.mechanics.motion import Motion, move
 from dalembert.model.description import Elements
 from dalembert.model.evaluation import value as evaluate
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.frames import Pose
+from dalembert.symbolic.rotations import Pose
 
 
 def derivative(f: Callable[[float], np.ndarray], h: float = 1e-3) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import dalembert as dl
-from dalembert.mechanics import random_states
+from dalembert.mechanics import state_batch
 from dalembert.papers.mechanism import pose_bodies, relative_difference
 from dalembert.papers.printed_values import (
     ClaimResult,
@@ -55,7 +55,7 @@ def _reactions() -> ClaimResult:
     gaps = {}
     for name in EXAMPLES.values():
         phong, lagrange = (dl.derive(name, key) for key in ("phong", "lagrange"))
-        at = random_states.consistent_states(phong.model, 20)
+        at = state_batch.consistent_states(phong.model, 20)
         found, known = (each.reactions(at.q, at.qd, at.t) for each in (phong, lagrange))
         gaps[name] = relative_difference(found, known)
     differences = ", ".join(f"{name} {gap:.0e}" for name, gap in gaps.items())

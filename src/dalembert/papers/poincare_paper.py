@@ -12,8 +12,8 @@ from scipy.linalg import null_space
 
 import dalembert as dl
 from dalembert.api.equations import Equations
-from dalembert.mechanics import random_states
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics import state_batch
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.motion import move
 from dalembert.model.description import Elements
 from dalembert.papers.mechanism import derivative, relative_difference
@@ -49,7 +49,7 @@ def recipe() -> Recipe:
 def _against_newton_euler(name: str) -> ClaimResult:
     """Compare accelerations with the Newton–Euler equations of the bodies at random states."""
     poincare, newton_euler = (dl.derive(name, key) for key in ("poincare", "newton_euler"))
-    at = random_states.consistent_states(poincare.model, _STATES)
+    at = state_batch.consistent_states(poincare.model, _STATES)
     found, known = (each.accelerations(at.q, at.qd, at.t) for each in (poincare, newton_euler))
     gap, facts = relative_difference(found, known), poincare.workspace.facts
     sizes = f"{name}, {len(facts.levels.names)} constraints of rank {len(facts.rows)}"
@@ -101,7 +101,7 @@ class QuasiVelocityState:
 
 def _at_states(model: Elements, evaluate: Callable[..., _Value]) -> list[_Value]:
     """Evaluate a function of both equations, q, q̇ and t at random consistent states."""
-    found = random_states.consistent_states(model, _STATES)
+    found = state_batch.consistent_states(model, _STATES)
     equations = dl.derive(model, "poincare"), dl.derive(model, "lagrange")
     return [evaluate(*equations, *state) for state in zip(found.q.T, found.qd.T, found.t, strict=True)]
 

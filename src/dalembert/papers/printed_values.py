@@ -182,9 +182,9 @@ class Figure:
 
     def draw(self) -> Drawing:
         """Draw the figure with matplotlib."""
-        from dalembert.papers import drawing
+        from dalembert.papers import page
 
-        return drawing.of_figure(self)
+        return page.draw_figure(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figure as a JSON-compatible dict, without its points."""

@@ -14,9 +14,8 @@ import numpy as np
 
 from dalembert.codegen.linear_algebra import solve
 from dalembert.errors import InconsistentStateError, InputError, NotApplicableError, SingularError, suggest_name
-from dalembert.mechanics import random_states, rank
-from dalembert.mechanics.constraint_levels import Constraints
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics import rank, state_batch
+from dalembert.mechanics.constraint_levels import Constraints, with_contacts
 from dalembert.mechanics.state_batch import States, constraints_at, dimensionless
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.joints.base import ConstraintRow
@@ -275,7 +274,7 @@ def generic_rank(plan: TreePlan) -> int | None:
     """The rank of the constraints at generic states of the model, None if no states can be found; cached."""
     if plan not in _RANKS:
         try:
-            found = random_states.consistent_states(with_contacts(plan.tree.model), _STATES)
+            found = state_batch.consistent_states(with_contacts(plan.tree.model), _STATES)
         except InconsistentStateError:
             return _RANKS.setdefault(plan, None)
         s = numbers(to_speeds(plan.tree, FLOATS, list(found.q), list(found.qd)), _STATES)

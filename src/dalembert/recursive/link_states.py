@@ -34,8 +34,8 @@ from dalembert.recursive._transforms import (
 from dalembert.recursive.joint_speeds import part_rates, to_rates, to_second_rates
 from dalembert.recursive.tree import JointMotionFormulas, Link, Tree
 from dalembert.symbolic.algebra_base import Algebra, Array, Parameters, Scalar, Scalars, matrix, vector, zeros
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import about_axis, sine_and_cosine, skew
+from dalembert.symbolic.symbols import Lowering
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dalembert.mechanics.applied_forces import NON_IDEAL, applied_forces, non_ideal_forces, working_forces
+from dalembert.mechanics.energies import NON_IDEAL, applied_forces, non_ideal_forces, working_forces
 from dalembert.mechanics.motion import Motion, move
 from dalembert.model.description import Elements
 from dalembert.model.joints.base import JointMotion

@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 import symengine as se
 
-from dalembert.mechanics.contact_constraints import loop_rows
+from dalembert.mechanics.constraint_levels import loop_rows
 from dalembert.mechanics.system import System
 from dalembert.model.elements import Body
 from dalembert.recursive.joint_speeds import to_speed_forces, to_speed_rates, to_speeds

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from dalembert.arguments import as_finite_array
 from dalembert.errors import InconsistentStateError, InputError, SingularError
-from dalembert.mechanics.constraint_levels import Levels, levels
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import Levels, levels, with_contacts
 from dalembert.mechanics.state_batch import row_sizes
 from dalembert.model.description import Description, Elements
 from dalembert.model.scales import Scales, scales_of

@@ -28,8 +28,7 @@ from dalembert.recursive.traced import TINY, task_program
 from dalembert.recursive.tree import Link, Tree
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, to_numeric
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import coordinate
+from dalembert.symbolic.symbols import Lowering, coordinate
 
 ROLLED = ("inverse", "forward", "bias", "gravity")  # the tasks with a rolled version
 

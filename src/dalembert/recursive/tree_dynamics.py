@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from dalembert.errors import SingularError
 from dalembert.mechanics.constraint_levels import levels
-from dalembert.mechanics.singular_inertia import singular_coordinates
+from dalembert.mechanics.facts import singular_coordinates
 from dalembert.model.description import Elements
 from dalembert.recursive import _hybrid, composite_inertia, constraint_batch, forward, inverse, link_states
 from dalembert.recursive.constraint_batch import ConstraintBatch, rows_of

@@ -25,7 +25,7 @@ from dalembert.simulation._complementarity import OPEN, ContactMode, Contacts, p
 from dalembert.simulation._crossings import EventFunction
 from dalembert.simulation._sliding_mode import SlidingKernel
 from dalembert.simulation.constraint_manifold import ClosedContactManifold
-from dalembert.simulation.run_records import Impulse
+from dalembert.simulation.trajectory_data import Impulse
 from dalembert.symbolic.algebra_base import stack, vector
 
 if TYPE_CHECKING:

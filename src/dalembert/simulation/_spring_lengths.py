@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.codegen.function import CompiledFunction, compile_function
 from dalembert.errors import InputError
-from dalembert.mechanics.applied_forces import point_to_point_loads
+from dalembert.mechanics.energies import point_to_point_loads
 from dalembert.mechanics.system import System
 from dalembert.model.loads.base import Span
 from dalembert.symbolic.algebra_base import stack, vector

@@ -22,7 +22,7 @@ import numpy as np
 from dalembert.errors import SimulationError
 from dalembert.mechanics.system import System
 from dalembert.simulation.observables import Observed
-from dalembert.simulation.run_records import Impulse
+from dalembert.simulation.trajectory_data import Impulse
 from dalembert.symbolic.algebra_base import Array, stack, vector
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from dalembert.arguments import as_finite_array
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.description import Description
 from dalembert.model.discontinuities import MAX_FROZEN_POINTS, time_kinks
-from dalembert.model.initial_state import Start, start_state
+from dalembert.model.evaluation import Start, start_state
 from dalembert.model.integrator_names import AUTO, require_method
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation import constraint_manifold
@@ -34,8 +34,8 @@ from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import INTEGRATORS, find
 from dalembert.simulation.mode_changes import mode_manager_of
 from dalembert.simulation.partition import Partition, RunSegment
-from dalembert.simulation.run_records import EventRecord, Impulse
 from dalembert.simulation.segment_problem import SegmentProblems, has_series
+from dalembert.simulation.trajectory_data import EventRecord, Impulse
 
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations

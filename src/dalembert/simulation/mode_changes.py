@@ -23,12 +23,11 @@ from dalembert.simulation import constraint_manifold
 from dalembert.simulation._complementarity import ContactMode
 from dalembert.simulation._crossings import Crossings, EventFunction
 from dalembert.simulation._rigid_contacts import FASTER, ContactEvent, RigidContacts, accumulation
-from dalembert.simulation._sliding_mode import SlidingKernel
-from dalembert.simulation._switching_surfaces import SAME_INSTANT, SwitchingSurfaces
+from dalembert.simulation._sliding_mode import SAME_INSTANT, SlidingKernel, SwitchingSurfaces
 from dalembert.simulation._velocity_jumps import Kink, VelocityJump
 from dalembert.simulation.integrators.base import Termination
-from dalembert.simulation.run_records import EventRecord
 from dalembert.simulation.step_monitors import StateMechanics
+from dalembert.simulation.trajectory_data import EventRecord
 from dalembert.simulation.workspace import Workspace
 
 if TYPE_CHECKING:

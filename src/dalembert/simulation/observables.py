@@ -22,9 +22,8 @@ from dalembert.model.description import Elements
 from dalembert.model.loads.joint_torque import JointTorque
 from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.symbols import TIME, SymbolKind
+from dalembert.symbolic.symbols import TIME, Lowering, SymbolKind
 
 
 @dataclass(frozen=True)

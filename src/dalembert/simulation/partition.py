@@ -17,14 +17,12 @@ import numpy as np
 
 from dalembert.codegen.function import CompiledFunction
 from dalembert.errors import SimulationError
-from dalembert.formalisms.shared.about import Velocities
-from dalembert.mechanics.facts import PartitionChoice
+from dalembert.formalisms.shared.quantities import Velocities
+from dalembert.mechanics.facts import PartitionChoice, reciprocal_condition
 from dalembert.mechanics.generalized_speeds import best_coordinates, best_speeds, completeness, speed_map, speed_rows
 from dalembert.mechanics.rank import best_rows, singular_value
-from dalembert.mechanics.singular_inertia import reciprocal_condition
 from dalembert.model.immutable import Frozen, FrozenValue
-from dalembert.simulation._chart_maps import Chart, Sequences, joined_charts
-from dalembert.simulation.chart_changes import SINGULAR, Charts
+from dalembert.simulation.chart_changes import SINGULAR, Chart, Charts, Sequences, joined_charts
 from dalembert.simulation.constraint_manifold import Independence
 from dalembert.simulation.integrators.base import Burst, Method, Solution, Step, StepMonitor
 from dalembert.simulation.integrators.interpolant import Polynomial
@@ -32,9 +30,8 @@ from dalembert.simulation.integrators.taylor import Taylor
 from dalembert.simulation.step_monitors import StateMechanics
 
 if TYPE_CHECKING:
-    from dalembert.simulation.bound_equations import BoundEquations
-    from dalembert.simulation.derivation import Derivation
-    from dalembert.simulation.run_records import EventRecord
+    from dalembert.simulation.bound_equations import BoundEquations, Derivation
+    from dalembert.simulation.trajectory_data import EventRecord
 
 _LOSS = 0.2  # a choice is replaced if its conditioning falls to this fraction of its initial value
 _BETTER = 2.5  # and another is better by this factor

@@ -9,13 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.codegen import heyoka_backend
-from dalembert.mechanics.singular_inertia import may_become_singular
+from dalembert.mechanics.facts import may_become_singular
 from dalembert.model.python_laws import Inputs
-from dalembert.simulation._branch_points import BranchPoints
+from dalembert.simulation._branch_points import BranchPoints, SingularInertia
 from dalembert.simulation._control_laws import Sampling
-from dalembert.simulation._coordinate_singularities import SingularInertia
 from dalembert.simulation._crossings import Crossings
-from dalembert.simulation._residual_forms import DaeFunctions, UnreducedFunctions
 from dalembert.simulation._sliding_mode import SlidingKernel
 from dalembert.simulation._zero_lengths import ZeroLengths
 from dalembert.simulation.bound_equations import BoundEquations
@@ -32,7 +30,7 @@ from dalembert.simulation.integrators.base import (
 )
 from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.partition import Partition
-from dalembert.simulation.right_hand_side import RightHandSide
+from dalembert.simulation.right_hand_side import DaeFunctions, RightHandSide, UnreducedFunctions
 from dalembert.simulation.step_monitors import StateMechanics
 from dalembert.symbolic.symbols import SymbolKind
 

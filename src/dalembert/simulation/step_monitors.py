@@ -12,7 +12,7 @@ from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.codegen.function import CompiledFunction
 from dalembert.errors import SimulationError
 from dalembert.formalisms import catalog
-from dalembert.formalisms.shared.about import Velocities
+from dalembert.formalisms.shared.quantities import Velocities
 from dalembert.mechanics import newton, rank
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation import constraint_manifold

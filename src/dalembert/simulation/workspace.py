@@ -16,12 +16,11 @@ from dalembert.codegen.function import CompiledFunction, choose_engine, compile_
 from dalembert.codegen.program import program_of
 from dalembert.errors import InputError, suggest_name
 from dalembert.formalisms import catalog
-from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.common_quantities import free_equations, rheonomic_energy
 from dalembert.formalisms.shared.linear_form import LinearForm, fused
-from dalembert.formalisms.shared.quantities import Derived
-from dalembert.mechanics.applied_forces import non_ideal_forces
-from dalembert.mechanics.contact_constraints import constraint_wrenches, with_contacts
+from dalembert.formalisms.shared.quantities import About, Derived
+from dalembert.mechanics.constraint_levels import constraint_wrenches, with_contacts
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.facts import Facts, PartitionChoice, facts_of
 from dalembert.mechanics.joint_reactions import JointReactions, undetermined_joints
 from dalembert.mechanics.system import System, system_of

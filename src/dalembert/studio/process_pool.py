@@ -21,7 +21,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
-from dalembert.analysis.worker_process import CLOSED, WorkerProcess, limit_resources, peak_memory
+from dalembert.analysis.worker_pool import CLOSED, WorkerProcess, limit_resources, peak_memory
 from dalembert.errors import DalembertError, InputError, ModelError
 from dalembert.studio import tasks
 from dalembert.studio.folder import Folder

@@ -19,11 +19,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from dalembert.api import load
 from dalembert.errors import ComputationError, DalembertError, InputError
 from dalembert.io import gallery
-from dalembert.io.toml_source import read_text
+from dalembert.io.toml_reader import read_text
 from dalembert.io.toml_writer import to_toml
-from dalembert.studio.app import Options, Studio
+from dalembert.studio.app import MAX_HEAD, Options, Studio
 from dalembert.studio.folder import Folder
-from dalembert.studio.guard import MAX_HEAD
 from dalembert.studio.payload import MAX_STRING
 from dalembert.studio.process_pool import error_data
 from dalembert.studio.protocol import MAX_MESSAGE

@@ -1,7 +1,7 @@
 """Factor sums and products so that they need fewer operations.
 
 A sum is a set of terms, a term is a number times factors, and a factor is a symbol, a function or another sum. Each of the
-three steps is greedy and deterministic, since ties are decided by residues (`dalembert.symbolic._function_identity`), which
+three steps is greedy and deterministic, since ties are decided by residues (`dalembert.symbolic.graph`), which
 depend only on content:
 
 1. equal terms are collected, and the factor shared by most terms is factored out: x y + x z = x (y + z), repeatedly;
@@ -23,7 +23,7 @@ from heapq import heapify, heappop, heappush
 from math import prod
 from typing import TypeAlias
 
-from dalembert.symbolic._function_identity import Residues, magnitude, number_residue
+from dalembert.symbolic.graph import Residues, magnitude, number_residue
 from dalembert.symbolic.nodes import (
     ONE,
     Constant,

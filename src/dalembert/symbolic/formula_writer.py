@@ -11,9 +11,8 @@ from symengine.lib.symengine_wrapper import BooleanFalse, BooleanTrue, Constant,
 
 from dalembert.errors import FormulaError
 from dalembert.symbolic.lookup_tables import split_interpolation
-from dalembert.symbolic.lower import NAMES
 from dalembert.symbolic.parser import MAX_COPYING, MAX_LENGTH
-from dalembert.symbolic.symbols import Formula, SymbolKind, absolute, fold, kind_of, maximum, minimum, signum
+from dalembert.symbolic.symbols import NAMES, Formula, SymbolKind, absolute, fold, kind_of, maximum, minimum, signum
 from dalembert.symbolic.sympy_bridge import to_sympy
 
 # precedence of the parts of an expression

@@ -119,7 +119,7 @@ def piecewise_cubic(times: np.ndarray, values: np.ndarray, second_derivatives: n
     """Piecewise cubic interpolation with these second derivatives at the points.
 
     >>> from dalembert.symbolic.floats import FLOATS
-    >>> from dalembert.symbolic.lower import Lowering
+    >>> from dalembert.symbolic.symbols import Lowering
     >>> t = np.array([0.0, 1.0, 3.0])
     >>> f = piecewise_cubic(t, t**3, 6 * t)
     >>> float(Lowering(FLOATS, {"t": 2.0})(f)), float(Lowering(FLOATS, {"t": 2.0})(se.diff(f, _TIME, _TIME)))

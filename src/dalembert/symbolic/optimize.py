@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dalembert.symbolic._function_identity import Residues, magnitude, merged
 from dalembert.symbolic._term_factoring import factor_terms
+from dalembert.symbolic.graph import Residues, magnitude, merged
 from dalembert.symbolic.nodes import Constant, Node, constant, ordered, rebuild_node, symbol
 from dalembert.symbolic.operations import value
 

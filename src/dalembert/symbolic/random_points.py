@@ -28,11 +28,10 @@ from dalembert.symbolic import prime_field
 from dalembert.symbolic.algebra_base import Operand
 from dalembert.symbolic.formula_writer import with_exact_numbers
 from dalembert.symbolic.graph import GRAPH
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import Constant, Node, Symbol, TableLeaf, factor, multiple_of_pi, node, ordered, symbol
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 from dalembert.symbolic.prime_field import EXACT, Circle, P, Residue, Undecidable, Value, narrow, root_of_number
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, Lowering
 
 Verdict = Literal["proved", "different", "undecided"]
 Line = tuple[str, Formula]  # a name and its definition, in evaluation order

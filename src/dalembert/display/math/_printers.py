@@ -12,7 +12,7 @@ from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
 
 from dalembert.display.math import symbol_names
-from dalembert.display.math.line_breaking import width
+from dalembert.display.math.latex import width
 from dalembert.display.math.symbol_names import PLAIN, Letters
 from dalembert.symbolic.symbols import SymbolKind
 

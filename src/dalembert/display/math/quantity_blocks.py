@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import symengine as se
 
-from dalembert.display.math import _intermediates, latex, line_breaking, symbol_names
+from dalembert.display.math import _intermediates, latex, symbol_names
 from dalembert.display.math import plain_text as text
+from dalembert.display.math.latex import LINE
 from dalembert.display.math.short_forms import (
     DisplayNotation,
     TooLong,
@@ -225,7 +226,7 @@ class Block(FrozenValue):
         """Return the equation letter = value in LaTeX for an aligned environment."""
         return " \\\\\n".join(self.lines())
 
-    def lines(self, limit: float = line_breaking.LINE) -> list[str]:
+    def lines(self, limit: float = LINE) -> list[str]:
         """Return its lines in LaTeX: a matrix if it fits into `limit` points, else nonzero entries, with line breaks."""
         if self.is_text:
             return [rf"{latex.escape(str(i + 1))} &: \text{{{latex.escape(x)}}}" for i, x in enumerate(self.entries)]
@@ -250,7 +251,7 @@ class Block(FrozenValue):
             for name, value in (*named, *parts)
             if value != 0
         ]
-        return line_breaking.broken(rows or [(self.latex, "0")], limit)
+        return latex.broken(rows or [(self.latex, "0")], limit)
 
     def _in_latex(self, value: object) -> str:
         return latex.expression(se.sympify(value), self.letters)
@@ -262,9 +263,9 @@ class Block(FrozenValue):
         rows = _rows(self.entries)
         cells = [[self._in_latex(x) for x in row] for row in rows]
         transposed = self.entries.ndim == 1 and len(cells) > 1
-        available = limit - line_breaking.width(letter) - 40
+        available = limit - latex.width(letter) - 40
         for table, mark in ([([[row[0] for row in cells]], r"^{\mathsf{T}}")] if transposed else []) + [(cells, "")]:
-            wide = sum(max(line_breaking.width(row[j], 1) + 10 for row in table) for j in range(len(table[0])))
+            wide = sum(max(latex.width(row[j], 1) + 10 for row in table) for j in range(len(table[0])))
             if len(table) <= _MAX_ROWS and len(table[0]) <= latex.MAX_COLUMNS and wide <= available:
                 return latex.brackets(table) + mark if rows.size != 1 else cells[0][0]
         return None
@@ -411,12 +412,12 @@ class DisplayedLaw(FrozenValue):
         """Formula in LaTeX."""
         return f"${latex.formula_to_latex(self.words, self.letters)}$"
 
-    def lines(self, limit: float = line_breaking.LINE) -> list[str]:
+    def lines(self, limit: float = LINE) -> list[str]:
         """Return its rows in LaTeX, aligned at the equals sign, with line breaks beyond `limit` points."""
         if self.is_long:
             return [rf"&\text{{{self._length}}}"]
         sides = ([latex.expression(x, self.letters) for x in side] for side in (self.left, self.right))
-        return line_breaking.broken(list(zip(*sides, strict=True)), limit)
+        return latex.broken(list(zip(*sides, strict=True)), limit)
 
     def to_latex(self) -> str:
         """Return the rows in LaTeX for an aligned environment."""

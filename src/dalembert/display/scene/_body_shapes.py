@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.display.scene import _primitives
+from dalembert.display.scene import _declared_shapes
 from dalembert.display.scene._declared_shapes import corners
 from dalembert.display.scene._layout import BodyLayout, Layout
 from dalembert.display.scene._tracks import Track
@@ -77,9 +77,9 @@ class Sketch:
         shapes += [replace(shape, opacity=0.45) for shape in solid] if shapes else solid
         shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]
         size = (1.4 * self.radius,)
-        shapes += [SceneShape("sphere", size, _primitives.JOINT, "body", foot) for foot in self.layout.feet[name]]
+        shapes += [SceneShape("sphere", size, _declared_shapes.JOINT, "body", foot) for foot in self.layout.feet[name]]
         if placed.mass > 0 and self._within(placed.center, shapes):
-            shapes.append(SceneShape("sphere", (0.55 * self.radius,), _primitives.CENTER, "center", placed.center))
+            shapes.append(SceneShape("sphere", (0.55 * self.radius,), _declared_shapes.CENTER, "center", placed.center))
         return shapes
 
     def _within(self, point: np.ndarray, shapes: list[SceneShape]) -> bool:
@@ -114,13 +114,13 @@ class Sketch:
             return []
         direction, travel = motion.before.R @ motion.along, self.travel[name, index]
         role = "ground" if placed.body.parent == WORLD else "joint"
-        color = _primitives.GROUND if role == "ground" else _primitives.JOINT
+        color = _declared_shapes.GROUND if role == "ground" else _declared_shapes.JOINT
         if self._telescopes(placed, travel):
             start, end = motion.before.p, motion.before.p + 0.62 * travel.low * direction
-            return [_primitives.rod(start, end, 1.5 * self.radius, color, role, "cylinder")]
+            return [_declared_shapes.rod(start, end, 1.5 * self.radius, color, role, "cylinder")]
         low, high = travel.low - 0.12 * self.unit, travel.high + 0.12 * self.unit
         a, b = motion.before.p + low * direction, motion.before.p + high * direction
-        return [_primitives.rod(a, b, 0.45 * self.radius, color, role, "cylinder")]
+        return [_declared_shapes.rod(a, b, 0.45 * self.radius, color, role, "cylinder")]
 
     def _telescopes(self, placed: BodyLayout, travel: Travel) -> bool:
         """True if the slide never reaches its zero position on the parent, as a rod in a barrel."""
@@ -140,7 +140,7 @@ class Sketch:
         along = np.cross(up, across)
         turn = np.column_stack([along, across, up])
         edges = np.array([0.3, 0.025, 0.12]) * self.unit
-        return [_primitives.box(at, turn, edges, _primitives.JOINT, "joint")]
+        return [_declared_shapes.box(at, turn, edges, _declared_shapes.JOINT, "joint")]
 
     # the body
 
@@ -156,13 +156,13 @@ class Sketch:
             done = shapes and (small or self._near(placed.center, origin))
             return shapes + ([] if done else self._leaf(placed, color))
         if len(ends) >= 2:
-            flat = _primitives.plate(np.array([origin, *ends]), 0.9 * self.radius, color)
+            flat = _declared_shapes.plate(np.array([origin, *ends]), 0.9 * self.radius, color)
             if flat is not None:
                 return [*shapes, flat]
         for end in ends:
             shapes += self._link(placed, origin, end, color)
         if self._outside(placed, [origin, *ends]) and edges.max() < 0.2 * self.unit:
-            shapes.append(_primitives.rod(origin, placed.center, 0.6 * self.radius, color))
+            shapes.append(_declared_shapes.rod(origin, placed.center, 0.6 * self.radius, color))
             shapes.append(SceneShape("sphere", (2.2 * self.radius,), color, "body", placed.center))
         return shapes
 
@@ -192,8 +192,11 @@ class Sketch:
         axis = placed.axis()
         corner = b if axis is None else a + ((b - a) @ axis) * axis
         if self._near(corner, a) or self._near(corner, b):
-            return [_primitives.rod(a, b, self.radius, color)]
-        return [_primitives.rod(a, corner, self.radius, color), _primitives.rod(corner, b, self.radius, color)]
+            return [_declared_shapes.rod(a, b, self.radius, color)]
+        return [
+            _declared_shapes.rod(a, corner, self.radius, color),
+            _declared_shapes.rod(corner, b, self.radius, color),
+        ]
 
     def _leaf(self, placed: BodyLayout, color: str) -> list[SceneShape]:
         """Return the shapes of the last body of a chain, from its mass center and inertia."""
@@ -206,21 +209,21 @@ class Sketch:
             return (
                 [ball]
                 if self._near(center, origin)
-                else [_primitives.rod(origin, center, 0.7 * self.radius, color), ball]
+                else [_declared_shapes.rod(origin, center, 0.7 * self.radius, color), ball]
             )
         order = np.argsort(edges)
         if edges[order[1]] < SLENDER * span:
             direction = axes[:, order[2]] * span / 2
             a, b = center - direction, center + direction
             near = a if np.linalg.norm(a - origin) < np.linalg.norm(b - origin) else b
-            rods = [_primitives.rod(a, b, self.radius, color)]
+            rods = [_declared_shapes.rod(a, b, self.radius, color)]
             between = np.linalg.norm(np.cross(direction, origin - center)) / np.linalg.norm(direction)
             beyond = np.linalg.norm(origin - center) > 1.05 * span / 2
             return rods + (
-                [_primitives.rod(origin, near, self.radius, color)] if between > 0.05 * span or beyond else []
+                [_declared_shapes.rod(origin, near, self.radius, color)] if between > 0.05 * span or beyond else []
             )
         inside = np.all(np.abs(axes.T @ (origin - center)) < 0.55 * np.maximum(edges, 2 * self.radius))
-        neck = [] if inside else [_primitives.rod(origin, center, self.radius, color)]
+        neck = [] if inside else [_declared_shapes.rod(origin, center, self.radius, color)]
         return [*self._block(placed, color), *neck]
 
     def _block(self, placed: BodyLayout, color: str) -> list[SceneShape]:
@@ -233,9 +236,9 @@ class Sketch:
             if len(placed.turns) > 2 or (spin is not None and np.linalg.norm(np.cross(spin, axis)) < 1e-6):
                 # the disk with the same inertia about its axis: r²/2 = a²/6
                 size = float(edges[order[2]] / np.sqrt(3)), max(float(edges[order[0]]), 0.8 * self.radius)
-                wheel = SceneShape("cylinder", size, color, "body", placed.center, _primitives.along(axis))
+                wheel = SceneShape("cylinder", size, color, "body", placed.center, _declared_shapes.along(axis))
                 return [wheel, *spokes(wheel)]
-        return [_primitives.box(placed.center, axes, np.maximum(edges, 0.8 * self.radius), color)]
+        return [_declared_shapes.box(placed.center, axes, np.maximum(edges, 0.8 * self.radius), color)]
 
     def _floating(self, placed: BodyLayout, ends: list[np.ndarray], color: str) -> list[SceneShape]:
         """Return the shapes of a body without a hinge: the box with its inertia, and arms to its child joints."""
@@ -244,7 +247,7 @@ class Sketch:
         flat = (
             None
             if self.normal is None or len(ends) < 3
-            else _primitives.plate(np.array(ends), 0.9 * self.radius, color)
+            else _declared_shapes.plate(np.array(ends), 0.9 * self.radius, color)
         )
         if flat is not None:
             return [flat]
@@ -252,12 +255,12 @@ class Sketch:
             shapes = [SceneShape("sphere", (3.2 * self.radius,), color, "body", placed.center)]
         elif np.sort(edges)[1] < SLENDER * edges.max():
             direction = axes[:, int(np.argmax(edges))] * edges.max() / 2
-            shapes = [_primitives.rod(placed.center - direction, placed.center + direction, self.radius, color)]
+            shapes = [_declared_shapes.rod(placed.center - direction, placed.center + direction, self.radius, color)]
         else:
             shapes = self._block(placed, color)
         for end in ends:
             if np.any(np.abs(axes.T @ (end - placed.center)) > 0.5 * edges + 0.5 * self.radius):
-                shapes.append(_primitives.rod(placed.center, end, 0.7 * self.radius, color))
+                shapes.append(_declared_shapes.rod(placed.center, end, 0.7 * self.radius, color))
         return shapes
 
     # joints
@@ -268,8 +271,12 @@ class Sketch:
             return []
         axis = placed.axis()
         if axis is None:
-            return [SceneShape("sphere", (1.9 * self.radius,), _primitives.JOINT, "joint", placed.joint_pose.p)]
-        return [_primitives.pin(placed.joint_pose.p, axis, 1.35 * self.radius, 3.4 * self.radius, _primitives.JOINT)]
+            return [SceneShape("sphere", (1.9 * self.radius,), _declared_shapes.JOINT, "joint", placed.joint_pose.p)]
+        return [
+            _declared_shapes.pin(
+                placed.joint_pose.p, axis, 1.35 * self.radius, 3.4 * self.radius, _declared_shapes.JOINT
+            )
+        ]
 
     def _loop_pins(self, name: str) -> list[SceneShape]:
         """Return the joints that close loops, on the second body."""
@@ -279,9 +286,11 @@ class Sketch:
                 at, about = self.layout.vector(loop.position), [step.about for step in loop.joint.steps]
                 if len(about) == 1 and about[0] is not None:
                     axis = self.layout.frame(loop.position, loop.rotation).R @ np.array(about[0], dtype=float)
-                    out.append(_primitives.pin(at, axis, 1.35 * self.radius, 3.4 * self.radius, _primitives.JOINT))
+                    out.append(
+                        _declared_shapes.pin(at, axis, 1.35 * self.radius, 3.4 * self.radius, _declared_shapes.JOINT)
+                    )
                 elif not any(step.along for step in loop.joint.steps):
-                    out.append(SceneShape("sphere", (1.7 * self.radius,), _primitives.JOINT, "joint", at))
+                    out.append(SceneShape("sphere", (1.7 * self.radius,), _declared_shapes.JOINT, "joint", at))
         return out
 
     def _wire(self, name: str, placed: BodyLayout) -> list[SceneShape]:
@@ -299,7 +308,7 @@ class Sketch:
         far = 3 * max(abs(self.travel[name, index].low), abs(self.travel[name, index].high), self.unit)
         direction = placed.joint_pose.R @ motion.along * far
         ends = placed.joint_pose.p - direction, placed.joint_pose.p + direction
-        return [_primitives.rod(*ends, 0.3 * self.radius, _primitives.GROUND, "ground", "cylinder")]
+        return [_declared_shapes.rod(*ends, 0.3 * self.radius, _declared_shapes.GROUND, "ground", "cylinder")]
 
     def _carriage(self, name: str, placed: BodyLayout, color: str) -> list[SceneShape]:
         """Return the carriage on a rail, or the rod in a barrel."""
@@ -313,14 +322,16 @@ class Sketch:
         if self._telescopes(placed, travel):
             back = travel.high - 0.6 * travel.low
             return [
-                _primitives.rod(placed.joint_pose.p - back * direction, placed.joint_pose.p, 0.9 * self.radius, color)
+                _declared_shapes.rod(
+                    placed.joint_pose.p - back * direction, placed.joint_pose.p, 0.9 * self.radius, color
+                )
             ]
         across = self.normal if self.normal is not None else None
-        turn = _primitives.along(direction)
+        turn = _declared_shapes.along(direction)
         if across is not None and abs(across @ direction) < 1e-9:
             turn = np.column_stack([np.cross(across, direction), across, direction])
         edges = np.array([5.0, 4.0, 8.0]) * self.radius
-        return [_primitives.box(placed.joint_pose.p, turn, edges, color)]
+        return [_declared_shapes.box(placed.joint_pose.p, turn, edges, color)]
 
 
 @dataclass(frozen=True)
@@ -352,7 +363,7 @@ def _of(layout: Layout, element: Contact | Load, body: str) -> Iterator[Round]:
     match element:
         case RollingDisk() | DiskOnPlane() if element.body == body:
             radius = layout.number(element.radius)
-            turn = _primitives.along(np.array(element.axis, dtype=float))
+            turn = _declared_shapes.along(np.array(element.axis, dtype=float))
             yield Round(True, layout.vector(element.center), turn, radius * np.array([1, 1, _DISK_THICKNESS / 2]))
         case RollingEllipsoid() | EllipsoidOnPlane() if element.body == body:
             pose = layout.frame(element.center, element.rotation)
@@ -375,7 +386,7 @@ def drawn(rounded: Round, color: str) -> list[SceneShape]:
     if rounded.disk:
         radius, thick = float(rounded.semi_axes[0]), float(2 * rounded.semi_axes[2])
         disk = SceneShape("disc", (radius, thick), color, "body", rounded.at, rounded.turn)
-        axle = _primitives.pin(rounded.at, rounded.turn[:, 2], 0.09 * radius, 3 * thick, _primitives.JOINT)
+        axle = _declared_shapes.pin(rounded.at, rounded.turn[:, 2], 0.09 * radius, 3 * thick, _declared_shapes.JOINT)
         return [disk, *spokes(disk), axle]
     a = rounded.semi_axes
     if np.ptp(a) < 1e-9 * a[0]:
@@ -388,8 +399,8 @@ def drawn(rounded: Round, color: str) -> list[SceneShape]:
     out = [solid]
     for k in range(3):
         points = np.roll(circle, k + 1, axis=1) * (1.004 * a)
-        shade = _primitives.CENTER if k == 0 else _primitives.darker(color)
-        out.append(_primitives.line(points @ rounded.turn.T + rounded.at, 0.02 * float(np.cbrt(a.prod())), shade))
+        shade = _declared_shapes.CENTER if k == 0 else _declared_shapes.darker(color)
+        out.append(_declared_shapes.line(points @ rounded.turn.T + rounded.at, 0.02 * float(np.cbrt(a.prod())), shade))
     return out
 
 
@@ -404,8 +415,8 @@ def spokes(wheel: SceneShape) -> list[SceneShape]:
         for k, direction in enumerate(directions):
             first = np.zeros(3) if k == 0 else -direction
             ends = np.array([first + lift, direction + lift]) @ wheel.turn.T + wheel.at
-            shade = _primitives.CENTER if k == 0 else _primitives.darker(wheel.color)
-            out.append(_primitives.line(ends, 0.03 * radius, shade))
+            shade = _declared_shapes.CENTER if k == 0 else _declared_shapes.darker(wheel.color)
+            out.append(_declared_shapes.line(ends, 0.03 * radius, shade))
     return out
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.display.scene import _primitives
+from dalembert.display.scene import _declared_shapes
 from dalembert.display.scene._body_shapes import Sketch
 from dalembert.display.scene._tracks import FixedShapes
 from dalembert.display.scene.scene_values import SceneShape, View
@@ -30,7 +30,7 @@ def shapes(
     for a, b in fixed.lines:
         beyond = 0.12 * sketch.unit * (b - a) / np.linalg.norm(b - a)
         rail = a - beyond, b + beyond, 0.45 * sketch.radius
-        found.append(_primitives.rod(*rail, _primitives.GROUND, "ground", "cylinder"))
+        found.append(_declared_shapes.rod(*rail, _declared_shapes.GROUND, "ground", "cylinder"))
     return [*found, *_boxes(sketch), *(floor.lines if floor else [])]
 
 
@@ -40,8 +40,8 @@ def _boxes(sketch: Sketch) -> list[SceneShape]:
     for load in sketch.layout.model.loads:
         if isinstance(load, SphereOnBox) and load.ground == WORLD:
             pose, size = sketch.layout.frame(load.position, load.rotation), sketch.layout.vector(load.size)
-            found[(load.position, load.rotation, load.size)] = _primitives.box(
-                pose.p, pose.R, size, _primitives.GROUND, "ground"
+            found[(load.position, load.rotation, load.size)] = _declared_shapes.box(
+                pose.p, pose.R, size, _declared_shapes.GROUND, "ground"
             )
     return list(found.values())
 
@@ -79,12 +79,12 @@ def _support(
     at = point - 2.2 * r * sketch.normal
     base = at - 3.4 * r * up
     corners = np.array([at + 0.5 * r * up, base - 2.2 * r * side, base + 2.2 * r * side])
-    foot = _primitives.plate(corners, 0.6 * r, _primitives.GROUND, "ground")
+    foot = _declared_shapes.plate(corners, 0.6 * r, _declared_shapes.GROUND, "ground")
     lines = [np.array([base - 3.2 * r * side, base + 3.2 * r * side])]
     lines += [
         np.array([base + k * r * side, base + (k - 0.8) * r * side - 0.9 * r * up]) for k in (-2.2, -0.8, 0.6, 2.0, 3.2)
     ]
-    hatch = [_primitives.line(points, 0.22 * r, _primitives.GROUND, "ground") for points in lines]
+    hatch = [_declared_shapes.line(points, 0.22 * r, _declared_shapes.GROUND, "ground") for points in lines]
     return [foot, *hatch] if foot is not None else hatch
 
 
@@ -93,12 +93,14 @@ def _foot(sketch: Sketch, up: np.ndarray, point: np.ndarray, axis: np.ndarray, l
     r, across = sketch.radius, abs(axis @ up) < 0.5
     low = point - (1.0 if across else 2.6) * r * up
     if across:
-        parts = [_primitives.pin(point, axis, 1.9 * r, 5.5 * r, _primitives.GROUND, "ground")]
+        parts = [_declared_shapes.pin(point, axis, 1.9 * r, 5.5 * r, _declared_shapes.GROUND, "ground")]
     else:
-        parts = [_primitives.rod(low, point - 0.6 * r * up, 2.4 * r, _primitives.GROUND, "ground", "cylinder")]
+        parts = [
+            _declared_shapes.rod(low, point - 0.6 * r * up, 2.4 * r, _declared_shapes.GROUND, "ground", "cylinder")
+        ]
     if level is not None and up @ low > level and (not across or _stands(sketch, up, point)):
         floor = low - (up @ low - level) * up
-        parts.append(_primitives.rod(floor, low, 1.5 * r, _primitives.GROUND, "ground", "cylinder"))
+        parts.append(_declared_shapes.rod(floor, low, 1.5 * r, _declared_shapes.GROUND, "ground", "cylinder"))
     return parts
 
 
@@ -136,7 +138,7 @@ def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
     up, level = touched or (view.up, float((view.up @ points).min()) - 0.5 * sketch.radius)
     if sketch.normal is not None:
         return _line(sketch, up, level, points)
-    turn = _primitives.along(up)
+    turn = _declared_shapes.along(up)
     flat = turn[:, :2].T @ points
     middle, half = (flat.min(axis=1) + flat.max(axis=1)) / 2, np.ptp(flat, axis=1) / 2
     reach = half + 0.25 * max(float(half.max()), sketch.unit)
@@ -148,7 +150,7 @@ def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
         for x in np.arange(low[axis], high[axis] + step / 2, step):
             ends = np.zeros((2, 3))
             ends[:, axis], ends[0, other], ends[1, other], ends[:, 2] = x, low[other], high[other], level
-            lines.append(_primitives.line(ends @ turn.T, 0.1 * sketch.radius, _primitives.GROUND, "ground"))
+            lines.append(_declared_shapes.line(ends @ turn.T, 0.1 * sketch.radius, _declared_shapes.GROUND, "ground"))
     return Floor(lines, level)
 
 
@@ -168,7 +170,7 @@ def _line(sketch: Sketch, up: np.ndarray, level: float, points: np.ndarray) -> F
         np.array([base + x * along, base + (x - 0.6 * step) * along - 0.6 * step * up])
         for x in np.arange(low, high, step)
     ]
-    return Floor([_primitives.line(each, 0.2 * r, _primitives.GROUND, "ground") for each in lines], level)
+    return Floor([_declared_shapes.line(each, 0.2 * r, _declared_shapes.GROUND, "ground") for each in lines], level)
 
 
 def _round_step(minimum: float, unit: float) -> float:

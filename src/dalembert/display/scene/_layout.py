@@ -21,9 +21,8 @@ from dalembert.model.loads.sphere_on_plane import SphereOnPlane
 from dalembert.model.loads.sphere_on_sphere import SphereOnSphere
 from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS, real
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import roll_pitch_yaw
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, Lowering
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import symengine as se
 
-from dalembert.display.scene import _primitives
+from dalembert.display.scene import _declared_shapes
 from dalembert.display.scene._layout import BodyLayout, Layout
 from dalembert.display.scene._wheels import prism
 from dalembert.display.scene.scene_values import Connector, PosesByBody, SceneShape, to_world
@@ -24,8 +24,7 @@ from dalembert.model.contacts.point_on_surface import OnSurfaces, PointOnCurve
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, to_numeric
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, Formula, coordinate
+from dalembert.symbolic.symbols import TIME, Formula, Lowering, coordinate
 
 _STEP, _MARGIN = 0.012, 0.35  # of the travel of a point: step along a curve, and length drawn beyond it
 _MAX_POINTS = 2000  # of a curve in each direction
@@ -46,11 +45,13 @@ class Track:
     def line(self, width: float) -> SceneShape:
         """Return the curve as a line."""
         role = "ground" if self.body == WORLD else "joint"
-        return _primitives.line(self.points, width, _primitives.GROUND if role == "ground" else _primitives.JOINT, role)
+        return _declared_shapes.line(
+            self.points, width, _declared_shapes.GROUND if role == "ground" else _declared_shapes.JOINT, role
+        )
 
     def plate(self, thick: float, color: str, axis: np.ndarray) -> SceneShape:
         """Return the inside of a closed curve in a plane normal to an axis: a cam."""
-        middle, turn = self.points[:-1].mean(axis=0), _primitives.along(axis)
+        middle, turn = self.points[:-1].mean(axis=0), _declared_shapes.along(axis)
         rim = (self.points[:-1] - middle) @ turn[:, :2]
         return prism(1e-3 * rim, rim, thick, color, middle, turn, closed=True)
 
@@ -176,7 +177,9 @@ def strings(layout: Layout) -> Iterator[Connector]:
             middle = _middle(constraint.phi, particle.names)
             if middle is not None:
                 ends = layout.vector(middle), particle.placed.center
-                yield Connector(constraint.name, "rope", (WORLD, particle.placed.body.name), ends, _primitives.CORD)
+                yield Connector(
+                    constraint.name, "rope", (WORLD, particle.placed.body.name), ends, _declared_shapes.CORD
+                )
 
 
 def _wires(layout: Layout) -> Iterator[Connector]:
@@ -190,7 +193,9 @@ def _wires(layout: Layout) -> Iterator[Connector]:
             slopes = [se.diff(phi, x) for x in q]
             linear = not set(q) & set().union(*(slope.free_symbols for slope in slopes))
             if TIME in phi.free_symbols and linear and se.expand(phi - slopes[0] * q[0] - slopes[1] * q[1]) == 0:
-                yield Connector(constraint.name, "rope", (WORLD, name), (np.zeros(3), placed.center), _primitives.CORD)
+                yield Connector(
+                    constraint.name, "rope", (WORLD, name), (np.zeros(3), placed.center), _declared_shapes.CORD
+                )
 
 
 @dataclass(frozen=True)

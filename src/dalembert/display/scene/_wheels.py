@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.display.scene import _primitives
+from dalembert.display.scene import _declared_shapes
 from dalembert.display.scene._layout import BodyLayout, Layout
 from dalembert.display.scene.scene_values import Connector, SceneShape
 from dalembert.model.contacts.belt import Belt
@@ -101,7 +101,7 @@ class Wheels:
     ) -> Wheel:
         """Return a wheel about an axis of the parent."""
         back = placed.pose.inverse
-        at, turn = back.of(center), _primitives.along(back.R @ axis)
+        at, turn = back.of(center), _declared_shapes.along(back.R @ axis)
         made = Wheel(placed.body.name, radius, at, turn, teeth, phase, inside, level)
         self.wheels.setdefault(made.body, []).append(made)
         return made
@@ -185,7 +185,7 @@ class Wheels:
             out = lean * ahead + side * np.sqrt(1 - lean**2) * up
             parent = one.body.parent
             ends = p + radii[0] * out, p + across + second * out
-            self.belts.append(Connector(belt.name, "belt", (parent, parent), ends, _primitives.CORD))
+            self.belts.append(Connector(belt.name, "belt", (parent, parent), ends, _declared_shapes.CORD))
 
     # shapes
 
@@ -207,7 +207,7 @@ def _teeth(ratio: float) -> int:
 def _angle(placed: BodyLayout, direction: np.ndarray, axis: np.ndarray) -> float:
     """Return the angle of a direction of the parent about the axis of a wheel."""
     back = placed.pose.R.T
-    x, y, _ = _primitives.along(back @ axis).T @ (back @ direction)
+    x, y, _ = _declared_shapes.along(back @ axis).T @ (back @ direction)
     return float(np.arctan2(y, x))
 
 

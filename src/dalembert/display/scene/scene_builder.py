@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.display.math.symbol_names import for_text
-from dalembert.display.scene import _camera, _ground, _primitives
+from dalembert.display.scene import _declared_shapes, _ground
 from dalembert.display.scene import _tracks as tracks
 from dalembert.display.scene._body_shapes import Sketch, Travel
-from dalembert.display.scene._camera import normal_of
 from dalembert.display.scene._declared_shapes import corners, declared_shapes
-from dalembert.display.scene._layout import Layout
+from dalembert.display.scene._layout import FramePose, Layout
 from dalembert.display.scene._tracks import Track, tracks_of
 from dalembert.display.scene.recorded_motion import recorded_of
 from dalembert.display.scene.scene_values import (
@@ -33,7 +32,7 @@ from dalembert.display.scene.scene_values import (
 from dalembert.display.units import Units
 from dalembert.errors import InputError
 from dalembert.mechanics import assembly
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.mechanics.motion import values
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.contacts.distance import Distance
@@ -44,10 +43,138 @@ from dalembert.model.loads.base import Between
 from dalembert.model.scales import rotational_coordinates, scales_of
 from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Lowering
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory_data import TrajectoryData
+
+
+ANGLE = np.radians(32.0)  # vertical field of view
+_FILL = 0.9  # filled fraction of the image
+_FOLLOW_DISTANCE = 5.0  # travel in lengths of the mechanism above which the camera follows
+_STRAIGHT = 1e-9
+
+
+def fitted(
+    clouds: dict[str, np.ndarray], poses: PosesByBody, gravity: np.ndarray, normal: np.ndarray | None, unit: float
+) -> View:
+    """Return the view of points (3, k, samples) of every body; `poses` are the poses of the bodies at the samples."""
+    all_points = np.concatenate(list(clouds.values()), axis=1)
+    bodies = [name for name in clouds if name != WORLD]
+    moving = np.concatenate([clouds[name] for name in bodies], axis=1)
+    apart = moving - moving.mean(axis=1, keepdims=True)
+    spread = max(2 * float(np.linalg.norm(apart, axis=0).max()), unit)
+    travelled = float(np.linalg.norm(np.ptp(moving, axis=(1, 2))))
+    follow = bodies[0] if travelled > _FOLLOW_DISTANCE * spread else None
+    if follow is not None:
+        origin = poses[follow][1][:, None]
+        all_points = moving - origin + origin[:, :, :1]
+    up = upwards(gravity, normal)
+    toward = normal if normal is not None else oblique(up)
+    right = np.cross(up, toward)
+    axes = np.array([right / np.linalg.norm(right), np.cross(toward, right / np.linalg.norm(right)), toward])
+    in_view_axes = axes @ all_points.reshape(3, -1)
+    middle = (in_view_axes.min(axis=1) + in_view_axes.max(axis=1)) / 2
+    distance = _distance(in_view_axes - middle[:, None], normal is not None, unit)
+    if normal is None:  # perspective enlarges near objects, which shifts the center of the image
+        for _ in range(3):
+            near = distance / np.maximum(distance - in_view_axes[2] + middle[2], 0.02 * distance)
+            projected = (in_view_axes[:2] - middle[:2, None]) * near
+            middle[:2] += (projected.min(axis=1) + projected.max(axis=1)) / 2
+            distance = _distance(in_view_axes - middle[:, None], False, unit)
+    target = axes.T @ middle
+    size = 2 * distance * float(np.tan(ANGLE / 2))
+    return View(up, normal is not None, target + distance * toward, target, size, unit, follow)
+
+
+def _distance(in_view_axes: np.ndarray, planar: bool, unit: float) -> float:
+    """Return the camera distance at which all points (right, up, toward) are in the image."""
+    slope = _FILL * np.tan(ANGLE / 2)
+    toward = np.zeros(in_view_axes.shape[1]) if planar else in_view_axes[2]
+    return max(float((np.abs(in_view_axes[:2]).max(axis=0) / slope + toward).max()), unit / 2 / slope)
+
+
+def upwards(gravity: np.ndarray, normal: np.ndarray | None) -> np.ndarray:
+    """Return the up direction: against gravity; if gravity is normal to the view plane, along y, z or x."""
+    up = 0.0 - gravity
+    if normal is not None:
+        up = up - (up @ normal) * normal
+    size = np.linalg.norm(up)
+    if size > 1e-6 * max(np.linalg.norm(gravity), 1e-300):
+        return up / size + 0.0  # turns -0.0 into 0.0
+    if normal is None:
+        return np.array([0.0, 0.0, 1.0])
+    for axis in np.eye(3)[[1, 2, 0]]:
+        up = axis - (axis @ normal) * normal
+        if np.linalg.norm(up) > 0.5:
+            return up / np.linalg.norm(up)
+    return np.array([0.0, 1.0, 0.0])
+
+
+def oblique(up: np.ndarray) -> np.ndarray:
+    """Return the viewing direction from the front, right and above."""
+    k = int(np.argmax(np.abs(up)))
+    right = np.eye(3)[(k + 1) % 3]
+    right = right - (right @ up) * up
+    right = right / np.linalg.norm(right)
+    front = np.cross(right, up)
+    direction = 0.55 * right + front + 0.5 * up
+    return direction / np.linalg.norm(direction)
+
+
+def normal_of(layout: Layout) -> np.ndarray | None:
+    """Return the normal of the plane in which all bodies move, in world axes; None if there is none."""
+    turns, slides, constant = _directions(layout)
+    if not constant:
+        return None
+    for turn in turns[:1]:
+        across = all(abs(turn @ slide) < _STRAIGHT for slide in slides)
+        alike = all(np.linalg.norm(np.cross(turn, other)) < _STRAIGHT for other in turns)
+        return _forward(turn) if across and alike else None
+    if not slides:
+        return None
+    return _normal_of_slides(layout, slides)
+
+
+def _directions(layout: Layout) -> tuple[list[np.ndarray], list[np.ndarray], bool]:
+    """Return all rotation axes and slide directions of joints in the initial state, and whether every motion has one."""
+    turns, slides = list[np.ndarray](), list[np.ndarray]()
+    for placed in layout.placed.values():
+        parent = layout.poses[placed.body.parent] if placed.body.parent != WORLD else FramePose()
+        for motion in placed.motions:
+            R = parent.R @ motion.before.R
+            if motion.about is None and motion.along is None:
+                return [], [], False
+            if motion.about is not None:
+                turns.append(R @ motion.about)
+            if motion.along is not None:
+                slides.append(R @ motion.along)
+                if motion.about is not None:  # a screw
+                    return [], [], False
+    return turns, slides, True
+
+
+def _normal_of_slides(layout: Layout, slides: list[np.ndarray]) -> np.ndarray | None:
+    """Return the plane of the slides, for models without rotations; for one slide, a plane that contains gravity."""
+    _, sizes, axes = np.linalg.svd(np.array(slides))
+    if len(sizes) > 2 and sizes[2] > _STRAIGHT:
+        return None
+    if len(sizes) > 1 and sizes[1] > _STRAIGHT:
+        return _forward(np.cross(axes[0], axes[1]))
+    direction = axes[0]
+    gravity = layout.vector(layout.model.gravity)
+    across = np.cross(direction, gravity)
+    if np.linalg.norm(across) < _STRAIGHT:
+        across = np.cross(direction, np.eye(3)[int(np.argmin(np.abs(direction)))])
+    return _forward(across / np.linalg.norm(across))
+
+
+def _forward(n: np.ndarray) -> np.ndarray:
+    """Return the one of ±n that points toward the viewer: +z or +x, but −y, so that x is to the right."""
+    k = int(np.argmax(np.abs(n)))
+    toward = -1.0 if k == 1 else 1.0
+    return n * np.sign(n[k]) * toward + 0.0
+
 
 _VIEW_SAMPLES = 120  # of a run
 _CLOSED = 1e-6
@@ -141,7 +268,7 @@ class _SceneBuilder:
         for name, placed in self.layout.placed.items():
             points[name] = np.array([placed.joint_pose.p, placed.center, *self.layout.ends[name]])
         clouds = self._clouds(points)
-        return _camera.fitted(clouds, self.poses, self.gravity, self.normal, unit).size
+        return fitted(clouds, self.poses, self.gravity, self.normal, unit).size
 
     def _clouds(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Transform points by body to world axes, without bodies beyond their limits."""
@@ -167,7 +294,7 @@ class _SceneBuilder:
         drawings, notes = self.drawings
         shapes: dict[str, list[SceneShape]] = {WORLD: list(drawings.get(WORLD, []))}
         for k, name in enumerate(names):
-            color = _primitives.of_body(k, len(names))
+            color = _declared_shapes.of_body(k, len(names))
             shapes[name] = [] if self._covered(name) else self.sketch.body(name, color, self.cams.get(name))
             shapes[name] += drawings.get(name, [])
         for name, placed in self.layout.placed.items():
@@ -234,7 +361,7 @@ class _SceneBuilder:
         clouds = self._clouds(points)
         if self.normal is None and WORLD in clouds and np.any(self.gravity):
             # supports extend down to the lowest point
-            up = _camera.upwards(self.gravity, None)
+            up = upwards(self.gravity, None)
             heights = {name: np.einsum("x,xik->ik", up, cloud) for name, cloud in clouds.items()}
             below = heights[WORLD] - min(float(each.min()) for each in heights.values())
             clouds[WORLD] = np.concatenate([clouds[WORLD], clouds[WORLD] - up[:, None, None] * below], axis=1)
@@ -253,7 +380,7 @@ class _SceneBuilder:
 
     @cached_property
     def view(self) -> View:
-        return _camera.fitted(self.clouds, self.poses, self.gravity, self.normal, self.sketch.unit)
+        return fitted(self.clouds, self.poses, self.gravity, self.normal, self.sketch.unit)
 
     @property
     def scene(self) -> Scene:
@@ -328,7 +455,7 @@ class _SceneBuilder:
                 tip = points[distance > distance.max() - 0.06 * self.sketch.unit].mean(axis=0)
             marks = [] if floating or self._covered(name) else self.drawings[0].get(name, [])
             tip = marks[0].at if len(marks) == 1 else tip
-            out.append(Trail(name, tip, _primitives.of_body(k, len(names)), self._trail_duration(name, tip)))
+            out.append(Trail(name, tip, _declared_shapes.of_body(k, len(names)), self._trail_duration(name, tip)))
         carried = [trail for trail in out if layout.placed[trail.body].floats and trail.body in looped]
         return tuple((carried or out)[:_TRAILS])
 
@@ -347,5 +474,7 @@ class _SceneBuilder:
         for element in (*self.declared.loads, *self.declared.contacts):
             if isinstance(element, Between | Distance):
                 first, second = (self.layout.vector(point) for point in element.points)
-                out.append(Connector(element.name, element.kind, element.bodies, (first, second), _primitives.CORD))
+                out.append(
+                    Connector(element.name, element.kind, element.bodies, (first, second), _declared_shapes.CORD)
+                )
         return (*out, *self.sketch.wheels.belts, *tracks.strings(self.layout))

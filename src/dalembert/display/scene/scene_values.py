@@ -20,9 +20,9 @@ from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.motion import Motion, move_symbols
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, choose, stack
-from dalembert.symbolic.frames import quaternion
 from dalembert.symbolic.lookup_tables import LookupTable
 from dalembert.symbolic.operations import OPERATIONS
+from dalembert.symbolic.rotations import quaternion
 
 FORMAT = 1
 PosesByBody = dict[str, tuple[np.ndarray, np.ndarray]]  # rotations (3, 3, batch) and positions (3, batch) by body

@@ -14,17 +14,17 @@ import numpy as np
 
 from dalembert.formalisms.shared.linear_form import AccelerationRows, LinearForm, Solver, constrained, in_velocities
 from dalembert.formalisms.shared.quantities import Definitions, Sides
-from dalembert.mechanics.applied_forces import (
+from dalembert.mechanics.energies import (
     active_forces,
     applied_forces,
     generalized_forces,
+    kinetic,
     non_ideal_forces,
+    potential,
     working_forces,
 )
-from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.generalized_speeds import Speeds, invert, speed_map
-from dalembert.mechanics.motion import MovingBody
-from dalembert.mechanics.resolved_velocities import velocities
+from dalembert.mechanics.motion import MovingBody, velocities
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, Scalar, identity, matrix, stack, vector, zeros
 from dalembert.symbolic.elimination import ldl_solve, lu_solve

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.facts import Facts
 from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System, combined

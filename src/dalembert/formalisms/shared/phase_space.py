@@ -23,15 +23,13 @@ import numpy as np
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.formalisms.shared.quantities import Definitions
 from dalembert.formalisms.shared.solvers import inverse_mass
-from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
-from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.energies import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.mechanics.motion import values
 from dalembert.mechanics.system import System, system_of
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, identity, stack, vector, zeros
 from dalembert.symbolic.elimination import PivotOrder, ldl, ldl_apply, lu_solve
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import node, numbers_in, ordered
-from dalembert.symbolic.symbols import SymbolKind, momentum
+from dalembert.symbolic.symbols import Lowering, SymbolKind, momentum
 
 _STATES = 4
 _MAX_ROUNDS = 5  # of secondary constraints

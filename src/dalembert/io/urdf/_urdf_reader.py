@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dalembert.io.toml_source import Table, TooManyProblems, failure
+from dalembert.io.toml_reader import Table, TooManyProblems, failure
 from dalembert.io.urdf._link_tree import (
     LinkWithJoint,
     Tree,

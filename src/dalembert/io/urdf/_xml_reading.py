@@ -17,7 +17,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.sax import make_parser
 
 from dalembert.errors import ModelFileError, Problem, suggest_name
-from dalembert.io.toml_source import ProblemList, decode, failure, read_text, shortened_line
+from dalembert.io.toml_reader import ProblemList, decode, failure, read_text, shortened_line
 from dalembert.model.keys import quote
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.rotations import roll_pitch_yaw

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.io.toml_source import TooManyProblems
+from dalembert.io.toml_reader import TooManyProblems
 from dalembert.io.urdf._xml_reading import Element, Numbers3, UrdfOrigin, UrdfReading, hint, shortened_name
 from dalembert.model.joints import JOINTS
 from dalembert.model.keys import quote

@@ -23,8 +23,8 @@ from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Limits, Shape
 from dalembert.model.evaluation import at_start, value
-from dalembert.model.file_entries import unsupported_in_urdf
 from dalembert.model.joints.base import Joint
+from dalembert.model.keys import unsupported_in_urdf
 from dalembert.model.loads.base import InJoint
 from dalembert.model.values import WORLD
 from dalembert.symbolic.symbols import TIME, Formula, coordinate

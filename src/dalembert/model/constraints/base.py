@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import Table
-from dalembert.model.file_entries import vector
-from dalembert.model.keys import ValueType, array, constant, name, string
+from dalembert.model.keys import ValueType, array, constant, name, string, vector
 from dalembert.model.record import Named, argument, record
 from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.symbols import Formula, Written

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from dalembert.errors import InputError, Problem, suggest_name
 from dalembert.model.constraints.base import FormulaConstraint, Gains, read_gains, two_gains
 from dalembert.model.evaluation import Table, constraint_problems, open_rate
-from dalembert.model.file_entries import Element, omit_default
-from dalembert.model.formulas import TimeLaw
 from dalembert.model.keys import (
     MAX_FILE_ROWS,
+    Element,
     Key,
     Keys,
     ValueType,
@@ -20,11 +19,13 @@ from dalembert.model.keys import (
     name,
     number,
     of_time,
+    omit_default,
     position,
     problem_of,
     table,
 )
 from dalembert.model.record import argument, builder_of, record
+from dalembert.model.values import TimeLaw
 from dalembert.symbolic.formula_writer import write_formula
 from dalembert.symbolic.lookup_tables import cubic_points
 from dalembert.symbolic.symbols import TIME, Formula, Written, coordinate

@@ -10,9 +10,8 @@ from dalembert.model.attitude import PLACEMENT, Rotation, placement
 from dalembert.model.check_elements import unknown
 from dalembert.model.constraints.base import Constraint, Gains, read_gains, two_gains
 from dalembert.model.evaluation import Table
-from dalembert.model.file_entries import Element, placement_entries, vector
 from dalembert.model.joints.base import Joint, joints_of
-from dalembert.model.keys import Key, name, string, two_bodies
+from dalembert.model.keys import Element, Key, name, placement_entries, string, two_bodies, vector
 from dalembert.model.record import builder_of, record
 from dalembert.model.values import WORLD, ZERO, ArrayInput, Vector3, pair
 from dalembert.symbolic.symbols import Formula

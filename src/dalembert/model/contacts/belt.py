@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, short_repr
 from dalembert.model.contacts.coupling import LinearCoupling
-from dalembert.model.file_entries import vector
-from dalembert.model.keys import ValueType, array, constant, switch
+from dalembert.model.keys import ValueType, array, constant, switch, vector
 from dalembert.model.record import argument, record
 from dalembert.model.values import is_sequence
 from dalembert.symbolic.symbols import Formula

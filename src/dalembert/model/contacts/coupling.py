@@ -11,8 +11,16 @@ import symengine as se
 from dalembert.errors import InputError, Problem
 from dalembert.model.contacts.base import ConstraintAction, Formulas, PositionContact
 from dalembert.model.evaluation import Table, value
-from dalembert.model.file_entries import vector
-from dalembert.model.keys import ValueType, constant, index_list, many, optional_constant, several_bodies, two_bodies
+from dalembert.model.keys import (
+    ValueType,
+    constant,
+    index_list,
+    many,
+    optional_constant,
+    several_bodies,
+    two_bodies,
+    vector,
+)
 from dalembert.model.loads.base import LoadKinematics
 from dalembert.model.record import Arguments, argument, record
 from dalembert.model.reference_model import ReferencePoses

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import symengine as se
 
 from dalembert.errors import InputError, Problem, short_repr
-from dalembert.model import file_entries
+from dalembert.model import keys
 from dalembert.model.contacts.base import BetweenPoints, ConstraintAction, Formulas, reaction_pair
 from dalembert.model.evaluation import Table
 from dalembert.model.immutable import Frozen
@@ -21,8 +21,7 @@ from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import is_sequence
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
 from dalembert.symbolic.formula_writer import write_formula
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import Formula, Written, coordinate
+from dalembert.symbolic.symbols import Formula, Lowering, Written, coordinate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -48,7 +47,7 @@ def _two(model: Elements, formula: object, where: str) -> tuple[Formula, ...]:
 
 _check = readable("a formula of x, y and z in quotation marks", _read)
 _surface = ValueType(_check, _read, write_formula)
-_curve = ValueType(array(2, _check, "formulas of x, y and z"), _two, file_entries.vector, argument="ArrayInput")
+_curve = ValueType(array(2, _check, "formulas of x, y and z"), _two, keys.vector, argument="ArrayInput")
 
 
 @record

@@ -24,8 +24,7 @@ from symengine import Integer
 
 from dalembert.errors import InputError, short_repr
 from dalembert.model.attitude import rotation_of
-from dalembert.model.file_entries import Element, Urdf, Value, placement_entries, without_none
-from dalembert.model.keys import entries, fixed_vector
+from dalembert.model.keys import Element, Urdf, Value, entries, fixed_vector, placement_entries, without_none
 from dalembert.model.record import Record, argument, record
 from dalembert.model.reference_model import ReferenceFrame
 from dalembert.model.values import ZERO, UnitVector, Vector3, is_sequence

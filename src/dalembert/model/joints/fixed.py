@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from symengine import Integer, sympify
 
 from dalembert.errors import InputError
-from dalembert.model.file_entries import Urdf
 from dalembert.model.joints.base import HERE, ConstraintRow, InverseJoint, Joint, Rows, same_orientation, together
+from dalembert.model.keys import Urdf
 from dalembert.model.record import record
 from dalembert.model.reference_model import ReferenceFrame, axes_difference, offset
 from dalembert.model.values import Vector3

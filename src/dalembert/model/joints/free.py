@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from dalembert.model import file_entries
+from dalembert.model import keys
 from dalembert.model.attitude import Rotation, placement
-from dalembert.model.file_entries import Element, Urdf
 from dalembert.model.joints.base import HERE, ConstraintRow, Joint, MotionAxes, Rows
 from dalembert.model.joints.spherical import ATTITUDE, Quaternion, Spherical, attitude
-from dalembert.model.keys import Key, moves
+from dalembert.model.keys import Element, Key, Urdf, moves
 from dalembert.model.record import builder_of, record
 from dalembert.model.reference_model import ReferenceFrame
 from dalembert.model.values import ZERO, ArrayInput, motions
@@ -80,7 +79,7 @@ class Free(Joint):
         return replace(self, displacement=tuple(values[:3]), attitude=self.attitude.with_values(values[3:]))
 
     def written(self, where: str) -> Element:
-        kind, moves = {"type": self.kind}, {"displacement": file_entries.vector(self.displacement, where)}
+        kind, moves = {"type": self.kind}, {"displacement": keys.vector(self.displacement, where)}
         return {**kind, **moves, **self.attitude.written(where), **kind}
 
     def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.model.file_entries import Urdf
 from dalembert.model.joints.base import (
     HERE,
     ConstraintRow,
@@ -18,7 +17,7 @@ from dalembert.model.joints.base import (
 )
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
-from dalembert.model.keys import direction, moves, position
+from dalembert.model.keys import Urdf, direction, moves, position
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import ReferenceFrame, offset, parallel, rotation_about, scaled_axis
 from dalembert.model.values import UnitVector

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.model.file_entries import Urdf
 from dalembert.model.joints.base import ConstraintRow, Joint, MotionAxes, Rows, on_line, same_orientation
-from dalembert.model.keys import direction, position
+from dalembert.model.keys import Urdf, direction, position
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import ReferenceFrame, axes_difference, cross_with_axis, offset, scaled_axis
 from dalembert.model.values import UnitVector

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InputError, suggest_name
-from dalembert.model import file_entries
+from dalembert.model import keys
 from dalembert.model.attitude import PLACEMENT, Rotation, placement
-from dalembert.model.file_entries import Element
 from dalembert.model.joints.base import HERE, ConstraintRow, InverseJoint, Joint, MotionAxes, Rows, together
-from dalembert.model.keys import Key, Keys, moves, name
+from dalembert.model.keys import Element, Key, Keys, moves, name
 from dalembert.model.record import argument, builder_of, record
 from dalembert.model.reference_model import ReferenceFrame, offset, rotation, rotation_about
 from dalembert.model.values import ZERO, ArrayInput, Vector3, motions
@@ -136,7 +135,7 @@ class Quaternion(AboutPoint):
         return Spherical(self.position, self.rotation, "xyz", HERE)
 
     def written(self, where: str) -> Element:
-        return {"type": "spherical", "quaternion": file_entries.vector(self.parts, where)}
+        return {"type": "spherical", "quaternion": keys.vector(self.parts, where)}
 
     def reference_pose(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         return zeros(3), rotation(values[0], vector(list(values[1:])))

@@ -14,8 +14,7 @@ from dalembert.model.reference_model import MotionProbe, ReferencePoses, Virtual
 from dalembert.model.values import is_sequence
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, scaled, vector
 from dalembert.symbolic.formula_writer import formula_string
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, Lowering
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model

@@ -20,10 +20,18 @@ import symengine as se
 from dalembert.errors import InputError, Problem
 from dalembert.model.elements import Parameter
 from dalembert.model.evaluation import value
-from dalembert.model.file_entries import unsupported_in_urdf
 from dalembert.model.immutable import map_formulas
 from dalembert.model.joints.base import JointMotion
-from dalembert.model.keys import CONSTANTS, body_name, constant_stiffness, integer, name, two_bodies, two_points
+from dalembert.model.keys import (
+    CONSTANTS,
+    body_name,
+    constant_stiffness,
+    integer,
+    name,
+    two_bodies,
+    two_points,
+    unsupported_in_urdf,
+)
 from dalembert.model.python_laws import DEFAULT_INPUT, Controller, Law, Timing, controller_of
 from dalembert.model.record import Named, argument, record
 from dalembert.model.reference_model import (
@@ -39,10 +47,8 @@ from dalembert.model.reference_model import (
 from dalembert.model.values import WORLD, ZERO, TwoPoints, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
 from dalembert.symbolic.formula_writer import formula_string
-from dalembert.symbolic.frames import Frame
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.rotations import Frame, cross
+from dalembert.symbolic.symbols import Formula, Lowering
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -18,19 +18,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InputError, Problem, short_repr
-from dalembert.model import file_entries
+from dalembert.model import keys
 from dalembert.model.attitude import roll_pitch_yaw, rotation_of
 from dalembert.model.evaluation import value
-from dalembert.model.file_entries import Value
-from dalembert.model.keys import ValueType, array, constant, invalid_value, two_bodies, two_points
+from dalembert.model.keys import Value, ValueType, array, constant, invalid_value, two_bodies, two_points
 from dalembert.model.loads.base import Applied, Load, LoadKinematics, Wrench, at_point, vector_of
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Derivatives, MotionProbe, ReferencePoses, VirtualWork, on_point
 from dalembert.model.values import WORLD, ZERO, Vector3, is_sequence, row_of
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, scaled, stack, vector, zeros
 from dalembert.symbolic.formula_writer import write_formula
-from dalembert.symbolic.frames import Frame
-from dalembert.symbolic.rotations import cross, skew
+from dalembert.symbolic.rotations import Frame, cross, skew
 from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
@@ -68,7 +66,7 @@ def _read(model: Elements, entries: object, where: str) -> Matrix6:
 def _write(entries: Matrix6, where: str) -> Value:
     if all(entry == 0 for i, row in enumerate(entries) for j, entry in enumerate(row) if i != j):
         return [write_formula(entries[i][i], where) for i in range(6)]
-    return [file_entries.vector(row, where) for row in entries]
+    return [keys.vector(row, where) for row in entries]
 
 
 def _read_rotations(model: Elements, entries: object, where: str) -> tuple[Vector3, Vector3]:

@@ -39,9 +39,8 @@ from dalembert.model.reference_model import Action, MotionProbe, ReferencePoses,
 from dalembert.model.scales import onset, slowest_slip
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.symbols import Formula, SymbolKind
+from dalembert.symbolic.symbols import Formula, Lowering, SymbolKind
 
 if TYPE_CHECKING:
     from dalembert.model.loads.base import LoadKinematics

@@ -41,8 +41,7 @@ from dalembert.model.reference_model import Derivatives, MotionProbe
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.formula_writer import formula_string
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import Formula, piecewise, signum
+from dalembert.symbolic.symbols import Formula, Lowering, piecewise, signum
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

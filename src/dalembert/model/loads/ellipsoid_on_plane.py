@@ -11,8 +11,7 @@ from __future__ import annotations
 from dalembert.errors import Problem
 from dalembert.model.attitude import rotation_of
 from dalembert.model.evaluation import Table, value
-from dalembert.model.file_entries import ORIGIN
-from dalembert.model.keys import direction, fixed_vector
+from dalembert.model.keys import ORIGIN, direction, fixed_vector
 from dalembert.model.loads.base import LoadKinematics, vector_of
 from dalembert.model.loads.contact_base import ContactGeometry, ContactLoad
 from dalembert.model.loads.sphere_on_plane import beside_normal

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.model.file_entries import Element
-from dalembert.model.keys import body_name, entries, moving_vector, optional_point
+from dalembert.model.keys import Element, body_name, entries, moving_vector, optional_point
 from dalembert.model.loads.base import Applied, AtPoint, LoadKinematics, add, at_point, by_law, vector_of
 from dalembert.model.loads.force_laws import describe_formulas, timed
 from dalembert.model.python_laws import Law, Timing

@@ -15,8 +15,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.errors import InputError, short_repr
-from dalembert.model.file_entries import Element, vector
-from dalembert.model.keys import MAX_FILE_ROWS, Check, Key, ValueType, array, constant, many, readable
+from dalembert.model.keys import MAX_FILE_ROWS, Check, Element, Key, ValueType, array, constant, many, readable, vector
 from dalembert.model.loads.base import Load
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Derivatives, MotionProbe
@@ -24,8 +23,7 @@ from dalembert.model.values import ArrayInput, Vector3, is_sequence, row_of
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.formula_writer import Knots, formula_string, knots, write_formula
 from dalembert.symbolic.lookup_tables import LookupTable, interpolation, table
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, Formula, Written, decimal
+from dalembert.symbolic.symbols import TIME, Formula, Lowering, Written, decimal
 from dalembert.symbolic.symbols import SymbolKind as Symbols
 from dalembert.symbolic.symengine_algebra import antiderivative
 

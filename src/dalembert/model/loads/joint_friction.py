@@ -15,15 +15,13 @@ import symengine as se
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
-from dalembert.model.file_entries import unsupported_in_urdf
-from dalembert.model.keys import Pair, constant, one_or_two, optional_constant
+from dalembert.model.keys import Pair, constant, one_or_two, optional_constant, unsupported_in_urdf
 from dalembert.model.loads.base import Applied, InJoint, LoadKinematics
 from dalembert.model.loads.force_laws import RATE, measure
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import MotionProbe, VirtualWork, product
 from dalembert.symbolic.formula_writer import formula_string
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import Formula, piecewise
+from dalembert.symbolic.symbols import Formula, Lowering, piecewise
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Self
 
-from dalembert.model.file_entries import unsupported_in_urdf
 from dalembert.model.immutable import Frozen
-from dalembert.model.keys import constant, constant_stiffness
+from dalembert.model.keys import constant, constant_stiffness, unsupported_in_urdf
 from dalembert.model.loads.base import Applied, InJoint, LoadKinematics
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import MotionProbe, VirtualWork, product

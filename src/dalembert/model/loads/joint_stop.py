@@ -13,8 +13,7 @@ from dalembert.model.loads.contact_laws import Walls
 from dalembert.model.record import Arguments, argument, builder_of, record
 from dalembert.model.reference_model import MotionProbe, VirtualWork, product
 from dalembert.symbolic.formula_writer import formula_string
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula, Lowering, Written
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model

@@ -10,8 +10,7 @@ from dalembert.model.loads.base import Applied, InJoint, LoadKinematics
 from dalembert.model.loads.force_laws import RATE, ByLaw, law, measure
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import MotionProbe, VirtualWork, product
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, Lowering
 
 POSITION = ("position", "angle")
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Self
 from dalembert.arguments import is_str_sequence
 from dalembert.errors import InputError, short_repr
 from dalembert.model.evaluation import value as evaluate
-from dalembert.model.file_entries import Element
-from dalembert.model.keys import Key, constant, entries, limit, moving
+from dalembert.model.keys import Element, Key, constant, entries, limit, moving
 from dalembert.model.loads.base import Applied, InJoint, LoadKinematics, add, controlled, new_name
 from dalembert.model.loads.force_laws import TIMES, curve, describe_formulas, increasing_times, opposite, rows, short
 from dalembert.model.python_laws import Law, Timing, controller_of

@@ -22,7 +22,7 @@ from dalembert.model.record import argument, record
 from dalembert.model.reference_model import ReferencePoses
 from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
-from dalembert.symbolic.frames import Frame
+from dalembert.symbolic.rotations import Frame
 from dalembert.symbolic.symbols import Formula, absolute, piecewise, signum
 
 _AXES = ("x", "y", "z")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dalembert.errors import Problem
-from dalembert.model import file_entries
+from dalembert.model import keys
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant_length, direction, fixed_vector
 from dalembert.model.loads.base import LoadKinematics, vector_of
@@ -14,7 +14,7 @@ from dalembert.model.values import WORLD, ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.symbols import Formula
 
-ORIGIN = file_entries.ORIGIN
+ORIGIN = keys.ORIGIN
 
 
 @record

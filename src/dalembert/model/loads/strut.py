@@ -9,8 +9,7 @@ from dalembert.model.loads.force_laws import RATE, ByLaw, law, measure
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Derivatives, MotionProbe
 from dalembert.symbolic.algebra_base import scaled
-from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, Lowering
 
 LENGTH = "length"
 

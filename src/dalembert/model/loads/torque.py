@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.model.file_entries import Element
-from dalembert.model.keys import body_name, entries, fixed_vector, moving_vector
+from dalembert.model.keys import Element, body_name, entries, fixed_vector, moving_vector
 from dalembert.model.loads.base import Applied, Load, LoadKinematics, Wrench, add, by_law, new_name, vector_of
 from dalembert.model.loads.force import Force
 from dalembert.model.loads.force_laws import TIMES, describe_formulas, increasing_times, rows, three_curves, timed

@@ -17,10 +17,10 @@ import numpy as np
 
 from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.errors import InputError, SimulationError
-from dalembert.simulation._residual_forms import DaeFunctions, UnreducedFunctions
 from dalembert.simulation.integrators.compiled_projection import ProjectionData
 from dalembert.simulation.integrators.explicit_steps import AcceptedSteps
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial, powers
+from dalembert.simulation.right_hand_side import DaeFunctions, UnreducedFunctions
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
 

@@ -23,7 +23,6 @@ from dalembert.studio.tasks import (
     glossary,
     robot_task,
     simulate_task,
-    sweep_task,
 )
 
 
@@ -58,7 +57,7 @@ TASKS: dict[str, Task] = {
     "equilibria": Task(equilibrium_task.equilibria),
     "modes": Task(equilibrium_task.modes),
     "mode": Task(equilibrium_task.mode),
-    "sweep": Task(sweep_task.sweep),
+    "sweep": Task(simulate_task.sweep),
     "read_table": Task(dh_grid.read_table, quick=True),
     "write_table": Task(dh_grid.write_table, quick=True),
     "robot": Task(robot_task.robot_properties, quick=True),

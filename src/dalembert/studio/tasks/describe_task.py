@@ -11,8 +11,8 @@ import symengine as se
 import dalembert as dl
 from dalembert.analysis.model_summary import ModelSummary, summarize
 from dalembert.api.equation_display import DerivationDisplay
-from dalembert.display.math import html, latex, line_breaking
-from dalembert.display.math.line_breaking import LINE
+from dalembert.display.math import html, latex
+from dalembert.display.math.latex import LINE
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.errors import DalembertError, ModelError, Problem
@@ -20,7 +20,7 @@ from dalembert.evidence import report
 from dalembert.evidence.report import ReportSection
 from dalembert.formalisms import catalog
 from dalembert.io.file_formats import READERS, loads, read
-from dalembert.io.toml_source import read_text
+from dalembert.io.toml_reader import read_text
 from dalembert.io.toml_writer import to_toml
 from dalembert.mechanics.assembly import assemble_model
 from dalembert.model.description import Description
@@ -168,9 +168,7 @@ def _speeds(known: ModelSummary) -> Iterator[ReportSection]:
     else:
         words = "As declared."
     pairs = zip(facts.speed_names, facts.speeds, strict=True)
-    lines = line_breaking.broken(
-        [(latex.expression(se.Symbol(u)), latex.expression(formula)) for u, formula in pairs], 300
-    )
+    lines = latex.broken([(latex.expression(se.Symbol(u)), latex.expression(formula)) for u, formula in pairs], 300)
     yield ReportSection("speeds", "Speeds", f"<p>{words}</p>\n{html.equations(_MAP, '(3)', lines)}")
 
 

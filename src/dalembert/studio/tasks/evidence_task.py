@@ -7,7 +7,7 @@ from dataclasses import replace
 import dalembert as dl
 from dalembert.evidence.agreement import Agreement
 from dalembert.formalisms import catalog
-from dalembert.formalisms.shared.about import FACTS
+from dalembert.formalisms.shared.quantities import FACTS
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Payload, ReportProgress
 from dalembert.studio.tasks.describe_task import description_of

@@ -20,7 +20,7 @@ from dalembert.io import toml_reader
 from dalembert.model.keys import Keys
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Payload, ReportProgress
-from dalembert.studio.tasks import element_defaults
+from dalembert.studio.tasks import forms
 from dalembert.studio.tasks.forms import HEAD, NAMED, SHORT, TABLES, form_of, split, toml_value
 from dalembert.studio.tasks.message_lines import value_offsets
 
@@ -164,7 +164,7 @@ def _set_type(text: str, key_path: KeyPath, kind: str) -> tuple[str, KeyPath]:
         raise InputError(f"there is no joint of type '{kind[:40]}'.")
     free, made = _free_coordinates(text)
     old = _inside(tomllib.loads(text), key_path[:-1])
-    new = element_defaults.joint(kind, old, free, loop=loop)
+    new = forms.joint(kind, old, free, loop=loop)
     for name in made:
         text = _with_entry(text, "coordinates", name, "{}")
     tree = tomlkit.parse(text)
@@ -179,11 +179,11 @@ def _set_type(text: str, key_path: KeyPath, kind: str) -> tuple[str, KeyPath]:
 
 def _free_coordinates(text: str) -> tuple[Iterator[str], list[str]]:
     """Return an iterator of new coordinate names, and the list of those already used."""
-    taken, made = element_defaults.names_in(tomllib.loads(text)), []
+    taken, made = forms.names_in(tomllib.loads(text)), []
 
     def names() -> Iterator[str]:
         while True:
-            made.append(element_defaults.new_name("q", {*taken, *made}))
+            made.append(forms.new_name("q", {*taken, *made}))
             yield made[-1]
 
     return names(), made
@@ -243,12 +243,12 @@ def _add(text: str, payload: Payload) -> tuple[str, KeyPath]:
     kind = payload.choice("kind", ("parameters", "coordinates", *known))
     data = tomllib.loads(text)
     if kind in NAMED:
-        name = element_defaults.new_name("p" if kind == "parameters" else "q", element_defaults.names_in(data))
+        name = forms.new_name("p" if kind == "parameters" else "q", forms.names_in(data))
         return _with_entry(text, kind, name, "{ value = 1 }" if kind == "parameters" else "{}"), [kind, name]
     if kind in data and not isinstance(data[kind], list):
         raise InputError(f"[{kind}] is not an array of elements. Write its header with double brackets: [[{kind}]].")
     free, made = _free_coordinates(text)
-    values = element_defaults.element(kind, data, free)
+    values = forms.element(kind, data, free)
     for name in made:
         text = _with_entry(text, "coordinates", name, "{}")
     block = [f"[[{kind}]]", *(f"{key} = {toml_value(value)}" for key, value in values.items())]

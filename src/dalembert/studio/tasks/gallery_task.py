@@ -13,15 +13,14 @@ import numpy as np
 from dalembert.api import load
 from dalembert.codegen import disk_cache
 from dalembert.display.scene.scene_builder import scene_of
-from dalembert.display.video import Video
-from dalembert.display.webpage import markdown
+from dalembert.display.video import Video, markdown
 from dalembert.errors import InputError
 from dalembert.io import gallery
 from dalembert.io.toml_writer import to_toml
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Payload, ReportProgress
-from dalembert.studio.tasks import element_defaults
+from dalembert.studio.tasks import forms
 
 _PICTURE = "picture"  # kind of cached pictures
 _PIXELS = 300  # each side
@@ -65,7 +64,7 @@ def _title(name: str) -> str:
 
 def examples(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:
     """Return all examples with their titles, and the source of an empty model."""
-    return {"examples": _all(), "tags": list(_TAGS), "empty": element_defaults.EMPTY}
+    return {"examples": _all(), "tags": list(_TAGS), "empty": forms.EMPTY}
 
 
 def example(payload: Payload, folder: Folder, progress: ReportProgress) -> Answer:

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 import dalembert as dl
-from dalembert.analysis.tracking import joint_of
+from dalembert.analysis.controllers import joint_of
 from dalembert.api.trajectory import Trajectory
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.scene.scene_values import Forms
 from dalembert.errors import DalembertError, InputError
-from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.constraint_levels import with_contacts
 from dalembert.mechanics.rank import numeric_rank
 from dalembert.model.description import Elements
 from dalembert.model.model import Model

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.sweeps._sweep_lanes import LaneRuns, Starts, keeps_structure, run_lanes
-from dalembert.analysis.sweeps.sweep_spec import Observer, SweepSpec
+from dalembert.analysis._sweep_lanes import LaneRuns, Starts, keeps_structure, run_lanes
+from dalembert.analysis.sweep_spec import Observer, SweepSpec
 from dalembert.api.equations import Equations
 from dalembert.api.recording import Recording
-from dalembert.api.run_checks import CHECK, MAX_SAMPLES, check_run, runs_to_check, spread
+from dalembert.api.simulate import CHECK, MAX_SAMPLES, check_run, runs_to_check, spread
 from dalembert.api.trajectory import Trajectory
 from dalembert.errors import DalembertError
 from dalembert.simulation.constraint_manifold import are_consistent
@@ -119,7 +119,7 @@ class _Chunk:
     def _check_lanes(
         self, runs: np.ndarray, lanes: LaneRuns, along: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     ) -> None:
-        """Note the checks of `run_checks` that fail; constraints are projected, or a run has not finished in its lane."""
+        """Note the checks of `api.simulate` that fail; constraints are projected, or a run has not finished in its lane."""
         count, which = len(self._times), spread(len(self._times), MAX_SAMPLES)
         t, y, qd, values = (
             part.reshape(*part.shape[:-1], len(runs), count)[..., which].reshape(*part.shape[:-1], -1) for part in along

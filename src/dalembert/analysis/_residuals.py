@@ -24,7 +24,7 @@ from dalembert.codegen.program_derivatives import jacobian_vector
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.formalisms.shared.common_quantities import reaction_residual
 from dalembert.mechanics import rank
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.facts import Facts
 from dalembert.mechanics.generalized_speeds import speed_map
 from dalembert.mechanics.system import System

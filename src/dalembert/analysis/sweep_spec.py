@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkabl
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.sweeps._sweep_lanes import reason_to_run_alone
+from dalembert.analysis._sweep_lanes import reason_to_run_alone
 from dalembert.api.equations import Equations
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import as_finite_array, is_integer, is_real

@@ -1,1 +1,0 @@
-"""Linearization on the constraints: residuals and their derivatives, independent states, steady motions, eigenvalues."""
