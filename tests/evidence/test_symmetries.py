@@ -125,8 +125,8 @@ def test_a_free_body_in_quaternions_has_the_rotations_of_space_and_of_its_equal_
 def test_brackets_are_those_of_so3():
     """[ξ_i, ξ_j] by SymPy, from the printed components."""
     found = symmetries(particle("space", ["x", "y", "z"], KEPLER))
-    q = sp.symbols("x y z")
-    fields = [sp.Matrix([sp.sympify(g.components.get(str(x), "0")) for x in q]) for g in found.generators]
+    q = [sp.Symbol(name) for name in "xyz"]
+    fields = [sp.Matrix([[sp.sympify(g.components.get(str(x), "0"))] for x in q]) for g in found.generators]
     for i, j in ((0, 1), (0, 2), (1, 2)):
         bracket = fields[j].jacobian(q) * fields[i] - fields[i].jacobian(q) * fields[j]
         terms = found.brackets[i, j]
@@ -143,9 +143,9 @@ def test_translations_are_the_commuting_set_of_the_plane():
 
 def test_a_momentum_is_written_as_a_person_would():
     (angular,) = symmetries(particle("plane", ["x", "y"], "-1/sqrt(x**2 + y**2)")).generators
-    x, y, u, w = sp.symbols("x y dot(x) dot(y)")
-    written = angular.momentum.replace("dot(x)", "u").replace("dot(y)", "w")
-    assert sp.expand(sp.sympify(written, {"x": x, "y": y, "u": u, "w": w}) - (x * w - y * u)) == 0
+    x, y, u, w = (sp.Symbol(name) for name in "xyuw")
+    written = sp.sympify(angular.momentum.replace("dot(x)", "u").replace("dot(y)", "w"))
+    assert sp.expand(written - (x * w - y * u)) == 0
     assert r"\dot{x}" in angular.latex
     assert (angular.A, angular.b) == (((0, -1), (1, 0)), (Fraction(0), Fraction(0)))
 
