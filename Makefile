@@ -1,4 +1,5 @@
-# Every target first creates a virtual environment in .venv with all it needs.
+# Every target first creates a virtual environment in .venv with all it needs: .venv/runtime marks the package and what it imports,
+# .venv/installed also the tools of developers.
 PYTHON ?= python3
 BIN := .venv/bin
 # the tests start many Python processes: write bytecode even if the environment turns it off
@@ -10,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: .venv/installed ## compare the formulations on a cart with a double pendulum; plots in out/cart-pendulum
+demo: .venv/runtime ## compare the formulations on a cart with a double pendulum; plots in out/cart-pendulum
 	$(BIN)/dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum
 
 test: .venv/installed ## run all checks and all tests except the nightly ones
@@ -62,10 +63,16 @@ bench-robots: .venv/installed ## measure recursive dynamics against Pinocchio (i
 	$(BIN)/python -m pip install --quiet --group robots
 	$(BIN)/python benchmarks/recursive.py --plot out/recursive
 
-.venv/installed: pyproject.toml hatch_build.py $(wildcard viewer/* viewer/src/* viewer/src/*/* viewer/src/*/*/*)
+# modules are compiled to bytecode when they are first imported: compiling all of them takes longer than the demo
+.venv/runtime: pyproject.toml hatch_build.py $(wildcard viewer/* viewer/src/* viewer/src/*/* viewer/src/*/*/*)
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet --no-compile --editable .
+	touch $@
+
+# groups of dependencies need pip 25.1
+.venv/installed: .venv/runtime
+	$(BIN)/python -m pip install --quiet --no-compile --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --no-compile --group dev
 	touch $@
 
 clean: ## remove the environment and everything that was built

@@ -1,10 +1,10 @@
-"""The engine on seven models, compared with heyoka's compiled functions and SymPy's lambdify.
+"""The engine on seven models, compared with SymPy's lambdify.
 
     python benchmarks/engine.py [--models three-bodies four-bar ...] [--formalism kane] [--all] [--json]
 
 For each model: derivation, first compilation and loading of machine code from disk, nanoseconds per state for one call
 from Python, for a batch on one thread and on two, and the operations of one evaluation. Every model has processes and a
-folder of machine code of its own. heyoka compiles the same program; SymPy's lambdify runs if `peers.py` has the model.
+folder of machine code of its own. SymPy's lambdify runs if `peers.py` has the model.
 With --all, every applicable formalism is derived and compiled, and the slowest is reported.
 """
 
@@ -23,10 +23,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from measure import TimeLimit, in_new_process, timed
+from measure import in_new_process, timed
 
 MODELS = ("cart-pendulum", "three-bodies", "satellite-boom", "four-bar", "3-rrr", "stewart-platform", "kuka-kr5")
-BATCH, SEED, LIMIT = 100_000, 5, 120.0
+BATCH, SEED = 100_000, 5
 
 Row = dict[str, Any]
 
@@ -68,32 +68,6 @@ def states(eom: Any, program: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(y[:, None] + noise), values
 
 
-def heyoka(name: str, formalism: str) -> Row:
-    """The same program through heyoka's cfunc."""
-    os.environ["DALEMBERT_CACHE"] = ""
-    import heyoka as hy
-
-    import dalembert as dl
-    from dalembert.codegen.heyoka_backend import expressions
-
-    hy.set_logger_level_critical()
-    with tempfile.TemporaryDirectory() as folder:
-        hy.llvm_state.set_diskcache_path(folder)
-        eom = dl.derive(name, formalism)
-        program = eom.kernel.program
-        symbols = [hy.expression(f"x{i}") for i in range(len(program.inputs))]
-        parameters = [hy.par[i] for i in range(len(program.parameters))]
-        function, took = timed(lambda: hy.cfunc(expressions(program, symbols + parameters), vars=symbols))
-        inputs, constants = states(eom, program)
-        single, used = np.ascontiguousarray(inputs[:, 0]), function.nparams
-        spread = np.ascontiguousarray(np.repeat(constants[:used, None], BATCH, axis=1))
-        return {
-            "compile": took.cpu,
-            "one": per_call(lambda: function(single, pars=constants[:used])),
-            "batch": per_call(lambda: function(inputs, pars=spread)) / BATCH,
-        }
-
-
 def sympy(name: str) -> Row:
     """Kane's equations of SymPy, lambdified with cse and solved by NumPy."""
     import dalembert as dl
@@ -131,17 +105,13 @@ def per_call(work: Callable[[], Any]) -> float:
 
 
 def measured(name: str, formalism: str) -> dict[str, Row]:
-    """One model: ours, heyoka's and, if available, SymPy's."""
+    """One model: ours and, if available, SymPy's."""
     import peers
 
     with tempfile.TemporaryDirectory(prefix="dalembert-benchmark-") as cache:
         found = in_new_process(ours, name, formalism, cache)
         again = in_new_process(ours, name, formalism, cache, True)
     out = {"ours": found | {"cached": again["compile"]}}
-    try:
-        out["heyoka"] = in_new_process(heyoka, name, formalism, limit=LIMIT)
-    except TimeLimit:
-        out["heyoka"] = {"limit": LIMIT}
     if name in peers.MODELS:
         out["sympy"] = in_new_process(sympy, name)
     return out
@@ -186,17 +156,9 @@ def show(found: dict[str, dict[str, Row]], formalism: str, worst: dict[str, tupl
     console.print(table)
     for name, (key, row) in worst.items():
         console.print(f"{name}: slowest to derive and compile is {key}, {row['derive']:.2f} + {row['compile']:.2f} s.")
-    for name, rows in found.items():
-        if "batch" in rows.get("heyoka", {}):
-            console.print(
-                f"{name}: heyoka / ours: batch {rows['heyoka']['batch'] / rows['ours']['batch']:.2f}, "
-                f"compile {rows['heyoka']['compile'] / rows['ours']['compile']:.1f}"
-            )
 
 
 def _cells(row: Row) -> list[str]:
-    if "limit" in row:
-        return ["", f"> {row['limit']:.0f}", "", "", "", "", "", ""]
     units = (("derive", 1.0, 3), ("compile", 1.0, 3), ("cached", 1.0, 3), ("lanes", 1.0, 3), ("one", 1e6, 2))
     cells = [f"{row[part] * unit:.{digits}f}" if part in row else "" for part, unit, digits in units]
     cells += [f"{row[part] * 1e9:.0f}" if part in row else "" for part in ("batch", "threads")]
@@ -204,7 +166,7 @@ def _cells(row: Row) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The engine against heyoka's cfunc and SymPy's lambdify.")
+    parser = argparse.ArgumentParser(description="The engine against SymPy's lambdify.")
     parser.add_argument("--models", nargs="+", default=list(MODELS), help="gallery names")
     parser.add_argument("--formalism", default="kane")
     parser.add_argument("--all", action="store_true", help="also derive and compile by every formalism")

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,9 +37,9 @@ Row = dict[str, Any]
 
 
 def urdf_of(name: str) -> str:
-    """The robot in URDF; <mimic> is deleted, since only a finger of the gripper has it."""
+    """The robot in URDF."""
     if name in robots.ROBOTS:
-        return re.sub(r"<mimic[^>]*/>", "", robots.path_of(name).read_text())
+        return robots.path_of(name).read_text()
     import dalembert as dl
     from dalembert.io.urdf.urdf_writer import to_urdf
 
@@ -71,19 +70,14 @@ class Arm:
     theirs: Any
     body: str
     frame: int
-    indices: list[int]  # of Pinocchio's coordinates among ours
+    indices: dict[int, int]  # from Pinocchio's joints, without mimic joints, to our coordinates
     limits: np.ndarray  # (2, n) of our coordinates, ± half a turn without limits
     poses: list[Any]
 
     def their_q(self, q: np.ndarray) -> np.ndarray:
         """Our coordinates in Pinocchio's convention: continuous joints are (cos, sin) there."""
-        parts = [q[at] for at in self.indices]
-        return np.concatenate(
-            [
-                [np.cos(x), np.sin(x)] if joint.nq == 2 else [x]
-                for joint, x in zip(list(self.theirs.joints)[1:], parts, strict=True)
-            ]
-        )
+        parts = [(self.theirs.joints[joint], q[at]) for joint, at in self.indices.items()]
+        return np.concatenate([[np.cos(x), np.sin(x)] if joint.nq == 2 else [x] for joint, x in parts])
 
     def pose(self, q: np.ndarray) -> Any:
         """The pose of the body by Pinocchio."""
@@ -106,9 +100,9 @@ def arm_of(name: str, count: int) -> Arm:
     from dalembert.io.urdf._urdf_reader import loads_urdf
 
     urdf, body = urdf_of(name), ARMS[name]
-    ours, theirs = loads_urdf(urdf, name), pin.buildModelFromXML(urdf)
-    names = ours.coordinate_names
-    indices = [names.index(label) for label in list(theirs.names)[1:]]
+    ours, theirs = loads_urdf(urdf, name), pin.buildModelFromXML(urdf, mimic=True)
+    names, joints = ours.coordinate_names, list(theirs.joints)[1:]
+    indices = {joint.id: names.index(theirs.names[joint.id]) for joint in joints if joint.nv}
     lower, upper = limits_of(ours)
     low, high = np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
     arm = Arm(ours, theirs, body, theirs.getFrameId(body), indices, np.array([low, high]), [])
@@ -159,7 +153,7 @@ def solved_by_toolbox(arm: Arm, method: str, poses: Sequence[Any]) -> tuple[floa
     frame = arm.theirs.frames[arm.frame]
     chain, indices, parts = list(arm.theirs.supports[frame.parentJoint])[1:], [], []
     for joint in chain:
-        indices.append(arm.indices[joint - 1])
+        indices.append(arm.indices[joint])
         turn = getattr(rtb.ET, "R" + arm.theirs.joints[joint].shortname()[-1].lower())
         parts += [rtb.ET.SE3(arm.theirs.jointPlacements[joint].homogeneous), turn(qlim=arm.limits[:, indices[-1]])]
     ets, solved = rtb.ETS([*parts, rtb.ET.SE3(frame.placement.homogeneous)]), []

@@ -33,6 +33,10 @@ class TimeLimit(Exception):
     """The time limit was exceeded."""
 
 
+class ProcessEnded(Exception):
+    """The process ended without a result."""
+
+
 def in_new_process(work: Callable[..., Any], *arguments: Any, limit: float | None = None) -> Any:
     """The result of `work` in a new process; raises TimeLimit after `limit` seconds and ends the process."""
     context = mp.get_context("spawn")
@@ -45,7 +49,8 @@ def in_new_process(work: Callable[..., Any], *arguments: Any, limit: float | Non
             raise TimeLimit
         result = receiving.recv()
     except EOFError:
-        raise RuntimeError(f"the process of {work.__name__} ended without a result") from None
+        process.join()
+        raise ProcessEnded(f"its process ended without a result, with code {process.exitcode}") from None
     finally:
         process.kill()
         process.join()

@@ -3,14 +3,17 @@
     python benchmarks/recursive.py [--robots ur5 talos+free chain-100 ...] [--tasks forward ...] [--json] [--plot FOLDER]
 
 For each mechanism and task: nanoseconds per state of a batch, microseconds of one call from Python, seconds to the first batch
-with nothing on disk and with machine code on disk. Results are compared before any time is taken. Pinocchio runs batches by
-`rneaInParallel` and `abaInParallel` with one thread, and by a loop of calls from Python where it has no such function. Each
-mechanism and task has processes of its own. Needs pin and example-robot-data: `make bench-robots`.
+with nothing on disk and with machine code on disk. A batch is measured with its arrays in the cache, as far as they fit, and
+from memory: many batches in turn, of more than the cache in total, as in a loop over new states. Results are compared before any
+time is taken. Pinocchio runs batches by `rneaInParallel` and `abaInParallel` with one thread, and by a loop of calls from Python
+where it has no such function. Its `aba` does not support mimic joints; there `crba`, `nle` and NumPy's `solve` are its forward
+dynamics. Each mechanism and task has processes of its own. Needs pin and example-robot-data: `make bench-robots`.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import json
 import os
@@ -35,9 +38,11 @@ BATCH, LONG_BATCH, LOOP = 4096, 512, 64  # states: of robots, of long chains, an
 AGREED = 1e-8  # relative; a larger difference is an error
 LIMIT, MEMORY = 120.0, 4.0  # seconds and GB of one process
 ROUNDS, LEAST = 7, 0.01  # seconds of a round
+BEYOND = 256 * 2**20  # bytes of the batches that are measured from memory, several times the cache
+FEWEST, TURNS = 4, 3  # batches from memory, and how often all are run
 TARGETS = {  # Pinocchio over ours in batches, for at most so many speeds
-    "inverse": ((18, 50), (60, 35), (10_000, 16)),
-    "forward": ((18, 50), (60, 35), (10_000, 12)),
+    "inverse": ((9, 40), (60, 25), (10_000, 16)),
+    "forward": ((9, 50), (60, 25), (10_000, 12)),
     "mass_matrix": ((10_000, 20),),
     "derivatives": ((10_000, 10),),
 }
@@ -65,13 +70,10 @@ def measured(name: str, task: str, cache: str, quick: bool, memory: float, max_s
         return {"compile": first.cpu}
     row: Row = {"speeds": speeds, "states": count, "compile": first.cpu, "operations": _operations(handle, task)}
     row |= {"deviations": list(pair.deviations)}
-    if pair.followers and task in ("forward", "derivatives"):
+    if pair.followers and task == "derivatives":
         took, alone = raced([batch, one])
-        return row | {
-            "batch": took / count,
-            "one": alone,
-            "note": "Pinocchio's aba does not know joints that mimic others",
-        }
+        note = "Pinocchio has no derivatives of forward dynamics with mimic joints"
+        return row | {"batch": took / count, "one": alone, "note": note}
     try:
         their_batch, their_one, their_count = _theirs(pair, task, x)
     except MemoryError:
@@ -82,7 +84,34 @@ def measured(name: str, task: str, cache: str, quick: bool, memory: float, max_s
     if not row["error"] < AGREED:
         raise RuntimeError(f"{name}, {task}: the results differ by {row['error']:.1e}. Expected at most {AGREED:.0e}.")
     took, alone, theirs, their_alone = raced([batch, one, their_batch, their_one])
-    return row | {"batch": took / count, "one": alone, "pin_batch": theirs / their_count, "pin_one": their_alone}
+    row |= {"batch": took / count, "one": alone, "pin_batch": theirs / their_count, "pin_one": their_alone}
+    if task in ("inverse", "forward"):
+        pool = max(FEWEST, BEYOND // (8 * count * (len(x.q) + 3 * len(x.s))))
+        works = [
+            [part(copied(x)) for _ in range(pool)]
+            for part in (lambda y: _ours(handle, task, y)[0], lambda y: _theirs(pair, task, y)[0])
+        ]
+        row |= dict(zip(("memory", "pin_memory"), (took / count for took in in_turn(works)), strict=True))
+    return row
+
+
+def copied(x: robots.States) -> robots.States:
+    """The same states in other arrays."""
+    return dataclasses.replace(x, **{name: np.copy(y, "K") for name, y in vars(x).items() if isinstance(y, np.ndarray)})
+
+
+def in_turn(works: list[list[Work]]) -> list[float]:
+    """CPU seconds of one call of each list, whose calls need different data; the least of several short stretches."""
+    best = [np.inf] * len(works)
+    stretch = 4
+    for _ in range(TURNS):
+        for first in range(0, len(works[0]) - stretch + 1, stretch):
+            for i, each in enumerate(works):
+                begun = time.thread_time()
+                for work in each[first : first + stretch]:
+                    work()
+                best[i] = min(best[i], (time.thread_time() - begun) / stretch)
+    return best
 
 
 def _ours(handle: Any, task: str, x: robots.States) -> tuple[Work, Work]:
@@ -103,12 +132,22 @@ def _theirs(pair: robots.Pair, task: str, x: robots.States) -> tuple[Work, Work,
     last = x.their_a if task == "inverse" else x.their_tau
     single = {"inverse": "rnea", "forward": "aba", "mass_matrix": "crba", "derivatives": "computeABADerivatives"}[task]
     function, inputs = getattr(pin, single), (x.their_q,) if task == "mass_matrix" else (x.their_q, x.their_v, last)
+    if pair.followers and task == "forward":
+        function = _solved
     alone = [[np.array(y[:, k]) for y in inputs] for k in range(LOOP)]
-    if task in ("mass_matrix", "derivatives"):
+    if function is _solved or task in ("mass_matrix", "derivatives"):
         return lambda: [function(model, data, *y) for y in alone], lambda: function(model, data, *alone[0]), LOOP
     pool, many = pin.ModelPool(model, 1), getattr(pin, f"{single}InParallel")
     out = np.zeros(x.their_v.shape, order="F")
     return lambda: many(1, pool, *inputs, out), lambda: function(model, data, *alone[0]), x.q.shape[1]
+
+
+def _solved(model: Any, data: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Forward dynamics by Pinocchio's mass matrix, of which `crba` writes the upper triangle, and bias."""
+    import pinocchio as pin
+
+    M = np.triu(pin.crba(model, data, q))
+    return np.linalg.solve(M + np.triu(M, 1).T, tau - pin.nle(model, data, q, v))
 
 
 def _difference(pair: robots.Pair, task: str, x: robots.States, found: Any) -> float:
@@ -124,8 +163,9 @@ def _difference(pair: robots.Pair, task: str, x: robots.States, found: Any) -> f
         if task == "inverse":
             both = [(turn @ (pair.spread.T @ found)[:, k], pin.rnea(model, data, q, v, a))]
         elif task == "forward":
-            drift = pair.to_theirs(x.sd, x.turns)[:, k] - a  # no joint mimics another here
-            both = [(turn @ found[pair.columns, k] - drift, pin.aba(model, data, q, v, tau))]
+            drift = pair.leading(x.sd, x.turns)[:, k] - a
+            known = _solved if pair.followers else pin.aba
+            both = [(turn @ found[pair.columns, k] - drift, known(model, data, q, v, tau))]
         elif task == "mass_matrix":
             M = np.triu(pin.crba(model, data, q))
             both = [(turn @ pair.spread.T @ found[:, :, k] @ pair.spread @ turn.T, M + np.triu(M, 1).T)]
@@ -213,7 +253,17 @@ def show(found: dict[str, dict[str, Row]], peak_rate: float) -> None:
     """Print all mechanisms and tasks."""
     table = Table(title="Recursive dynamics, one thread", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("mechanism\n  task", no_wrap=True)
-    headings = ("batch\nns", "Pinocchio\nns", "ratio\n", "target\n", "call\nµs", "Pinocchio\nµs", "ratio\n")
+    headings = (
+        "batch\nns",
+        "Pinocchio\nns",
+        "ratio\n",
+        "target\n",
+        "memory\nns",
+        "ratio\n",
+        "call\nµs",
+        "Pinocchio\nµs",
+        "ratio\n",
+    )
     for heading in (*headings, "first\ns", "cached\ns", "oper-\nations", "peak\n%", "differ-\nence"):
         table.add_column(heading, justify="right", no_wrap=True)
     notes, deviations = [], dict[str, None]()
@@ -226,7 +276,7 @@ def show(found: dict[str, dict[str, Row]], peak_rate: float) -> None:
             deviations |= {f"{name}: {words}": None for words in row.get("deviations", ())}
             if "batch" in row:
                 table.add_row(f"  {task}", *_cells(task, row, peak_rate))
-    console = Console(width=130)
+    console = Console(width=145)
     console.print(table)
     for note in [*(f"* {words}" for words in deviations), *notes]:
         console.print(note)
@@ -246,6 +296,7 @@ def _cells(task: str, row: Row, peak_rate: float) -> list[str]:
         ratio("batch"),
         str(target(task, row["speeds"])),
     ]
+    cells += [formatted("memory", 1e9, 0), ratio("memory")]
     cells += [formatted("one", 1e6, 2), formatted("pin_one", 1e6, 2), ratio("one")]
     cells += [formatted("compile", 1, 2), formatted("cached", 1, 3), str(row["operations"])]
     used = row["operations"] / (row["batch"] * 1e9) / peak_rate

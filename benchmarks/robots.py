@@ -1,8 +1,8 @@
 """Robots and chains in Pinocchio and in dalembert, with the same random states for both.
 
 Pinocchio and dalembert differ in three respects: continuous joints are (cos, sin) in Pinocchio; the linear velocity of a
-floating base is in axes of the base there, in world axes here; and mimic joints have no speed there, while here they have
-one and a constraint.
+floating base is in axes of the base there, in world axes here; and mimic joints have no coordinate and no speed there, while here
+they have both, tied to those of their leaders.
 
 Robots are read without changes except for those in `deviations`.
 """
@@ -29,13 +29,12 @@ ROBOTS = {
 }
 CHAINS = ("chain-100", "chain-300", "chain-1000")
 FREE = "+free"  # suffix of a robot's name: floating base
-APART = "-without-mimic"  # suffix of a robot's name: mimic joints are independent
 SEED = 7
 
 
 def names() -> list[str]:
     """All available mechanisms."""
-    return [*ROBOTS, f"panda{APART}", *(f"{name}{FREE}" for name in ROBOTS), *CHAINS]
+    return [*ROBOTS, *(f"{name}{FREE}" for name in ROBOTS), *CHAINS]
 
 
 def missing() -> str:
@@ -150,6 +149,11 @@ class Pair:
         """Velocities or accelerations of Pinocchio as ours."""
         return self.spread @ (rows if turns is None else _base(turns, rows))
 
+    def leading(self, rows: np.ndarray, turns: np.ndarray | None) -> np.ndarray:
+        """Velocities or accelerations of ours as Pinocchio's, without mimic joints."""
+        rows = rows[self.columns]
+        return rows if turns is None else _base(turns.transpose(0, 2, 1), rows)
+
     def to_theirs(self, rows: np.ndarray, turns: np.ndarray | None) -> np.ndarray:
         """Forces of ours as Pinocchio's."""
         rows = self.spread.T @ rows
@@ -172,16 +176,14 @@ def _robot(name: str) -> Pair:
     import dalembert as dl
     from dalembert.io.urdf._urdf_reader import loads_urdf
 
-    base, floating = name.removesuffix(FREE).removesuffix(APART), name.endswith(FREE)
-    path = path_of(base)
+    floating, path = name.endswith(FREE), path_of(name.removesuffix(FREE))
     urdf = path.read_text()
-    if apart := APART in name:
-        urdf = re.sub(r"<mimic[^>]*/>", "", urdf)
     model = loads_urdf(urdf, str(path), floating=floating, merge_fixed=True, friction=False)
     root, mimics = [pin.JointModelFreeFlyer()] if floating else [], _has_mimics(urdf)
     theirs = pin.buildModelFromXML(urdf, *root, mimic=True) if mimics else pin.buildModelFromXML(urdf, *root)
-    notes = ["dalembert has a speed and a constraint for every mimic joint"] if mimics else []
-    notes += ["<mimic> deleted, mimic joints are independent"] if apart else []
+    notes = (
+        ["dalembert also has the forces, accelerations and rows of the mass matrix of mimic joints"] if mimics else []
+    )
     notes += _left_out(urdf, theirs)
     theirs.armature = 0 * theirs.armature
     speeds = dl.dynamics(model).speed_names

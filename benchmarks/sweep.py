@@ -41,10 +41,28 @@ from dalembert.analysis.sweep_spec import Points, SweepSpec
 MODEL, DURATION, SAMPLES, CHUNK = "cart-pendulum", 10.0, 51, 1000
 VARY = {"l": (0.15, 0.25), "m2": (0.4, 0.6)}
 OBSERVE = ["max(x)", "final(energy)"]
+POSTURE = (0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7, 0.02, 0.02)  # of the Panda, which falls from there
+PANDA = {"panda_joint2": (-0.8, -0.2), "panda_joint4": (-2.3, -1.7)}
 TOLERANCE = 1e-10
 FEW_TIMERS = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms"}
 _COMPARED = ("CPU s per chunk", "wall s per chunk")
 _IDLE = 5.0  # seconds during which an idle cluster is observed
+
+
+def swept_panda(runs: int, **more: Any) -> Any:
+    """The Panda of example-robot-data with its mimic joint and joint friction, for 1 s."""
+    import robots
+
+    model = dl.load(robots.path_of("panda")).copy().start(list(POSTURE), [0.0] * len(POSTURE))
+    options = {"samples": "sobol", "runs": runs, "duration": 1.0, "times": 11, "chunk": CHUNK, **more}
+    return dl.sweep(model, PANDA, observe=["max(panda_joint4)", "final(energy)"], **options)
+
+
+def panda(runs: int, count: int) -> dict[str, float]:
+    """A sweep of the Panda: the first one, with derivation and machine code, and a large one."""
+    first = measure_time(lambda: swept_panda(2, workers=1))[0]
+    used, wall = measure_time(lambda: swept_panda(runs, workers=count))
+    return {"s once": first, "runs": runs, "CPU s": used, "wall s": wall, "ms of CPU per run": used / runs * 1e3}
 
 
 def swept(runs: int, **more: Any) -> Any:
@@ -301,6 +319,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, nargs="*", default=[1000, 10_000, 100_000])
     parser.add_argument("--alone", type=int, default=20)
     parser.add_argument("--peer", type=int, default=8)
+    parser.add_argument("--panda", type=int, default=0, metavar="RUNS", help="also a sweep of the Panda")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--simulated", type=int, nargs="*", default=[100, 1000])
     parser.add_argument("--dask", type=int, nargs="?", const=20, default=0, metavar="CHUNKS")
@@ -311,6 +330,8 @@ def main() -> None:
     per_run = (
         out["sweeps"][-1]["wall s"] / options.runs[-1] if options.runs else math.nan
     )  # s per run, all cores, start included
+    if options.panda:
+        out["panda"] = panda(options.panda, options.workers)
     if options.alone:
         took, wall = alone(options.alone)
         out["one by one"] = {

@@ -1,5 +1,6 @@
 """Shared fixtures: random models, nightly selection, cleared caches."""
 
+import gc
 import itertools
 import os
 from collections.abc import Callable
@@ -32,6 +33,11 @@ PART = os.environ.get("NIGHTLY_PART", "all")
 
 def pytest_report_header():
     return "all nightly tests" if PART == "all" else f"nightly tests: part {PART} of 0 to {PARTS - 1}"
+
+
+def pytest_collection_finish():
+    """Exclude the collected tests and the imported modules from garbage collections, which would visit them again and again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -190,3 +190,39 @@ def test_redundant_arms_have_no_branches_and_results_can_be_pickled(arm: dl.Mode
 def test_wrong_targets_raise(arm: dl.Model, arguments: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         dl.inverse_kinematics(arm, **arguments)
+
+
+def gripper() -> dl.Model:
+    """An arm of three joints with two fingers, of which the second mimics the first."""
+    model = dl.Model("gripper").coordinates("a", "b", "c", "left", "right")
+    for name, parent in zip("abc", ("world", "a", "b"), strict=True):
+        place = (0 if parent == "world" else 0.5, 0, 0)
+        model.body(
+            name, parent=parent, joint=model.revolute((0, 0, 1), name, position=place), mass=1, center=(0.2, 0, 0)
+        )
+    for name, side in (("left", 1), ("right", -1)):
+        model.body(name, parent="c", joint=model.prismatic((0, side, 0), name, position=(0.3, 0, 0)), mass=0.1)
+    return model.holonomic("right - left", name="mimic")
+
+
+def test_ties_that_do_not_affect_the_target_cost_nothing() -> None:
+    """The search with the tie takes the steps of the search without it."""
+    tied, free = gripper(), gripper()
+    free.holonomic_constraints = ()
+    target = [0.7, 0.6, 0.0]
+    found, other = (dl.inverse_kinematics(model, "c", target) for model in (tied, free))
+    assert found.converged
+    assert np.array_equal(found.q, other.q)
+    assert found.manipulability == other.manipulability
+
+
+def test_ties_of_the_target_are_satisfied_and_violated_ones_solved() -> None:
+    found = dl.inverse_kinematics(gripper(), "right", [0.7, 0.6, 0.0])
+    assert found.converged
+    assert found.q[3] == pytest.approx(found.q[4], abs=1e-10)
+    start = {"left": 0.1, "right": 0.3}
+    found = dl.inverse_kinematics(gripper(), "c", [0.7, 0.6, 0.0], q0=start)
+    assert found.converged
+    assert found.q[3] == pytest.approx(found.q[4], abs=1e-10)
+    found = dl.inverse_kinematics(gripper(), "c", [0.7, 0.6, 0.0], q0=start, fixed=["left", "right"])
+    assert not found.converged

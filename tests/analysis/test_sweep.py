@@ -26,6 +26,14 @@ def test_the_period_of_a_small_pendulum_grows_with_the_root_of_its_length():
     assert found["angle"].dims == ("l", "time")
 
 
+def test_a_model_without_parameters_runs_in_lanes():
+    model = dl.Model("free fall", gravity=(0, 0, -10)).coordinate("z", start=1.0)
+    model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=1)
+    found = dl.sweep(model, {"z": [1.0, 2.0], "dot(z)": [0.0, 3.0]}, observe="final(z)", duration=1.0, times=3)
+    np.testing.assert_allclose(found["final(z)"], [[-4, -1], [-3, 0]], atol=1e-9)
+    assert found.attrs["lanes"] == "yes"
+
+
 def test_energy_is_conserved_and_the_top_speed_is_that_of_the_fall():
     angles = [0.3, 1.0, 2.5]
     found = dl.sweep(

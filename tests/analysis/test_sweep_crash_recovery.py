@@ -38,7 +38,7 @@ def children(parent):
     listing = subprocess.run(
         ["ps", "-ww", "--ppid", str(parent), "-o", "pid=,args="], capture_output=True, text=True, check=False
     )
-    return [int(line.split()[0]) for line in listing.stdout.splitlines() if "sweeps.worker_pool" in line]
+    return [int(line.split()[0]) for line in listing.stdout.splitlines() if "analysis.worker_pool" in line]
 
 
 def lines(folder):

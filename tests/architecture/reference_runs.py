@@ -22,7 +22,7 @@ import numpy as np
 import dalembert as dl
 
 BASELINE = Path(__file__).with_name("identical_runs.json")
-LIBRARIES = ("numpy", "scipy", "symengine", "llvmlite", "heyoka")
+LIBRARIES = ("numpy", "scipy", "symengine", "llvmlite")
 QUANTITIES = ("t", "q", "qd", "qdd", "kinetic", "potential", "energy", "energy_error", "multipliers", "reactions")
 # quantities with a relative error: not times, which are inputs, nor energies, which may start at zero
 NUMBERS = ("q", "qd", "qdd", "kinetic", "potential", "multipliers", "reactions")

@@ -21,8 +21,6 @@ COMPARISON = "bits" if SAME else "tolerance"
 
 @pytest.mark.parametrize("name", [pytest.param(name, id=f"{name}-{COMPARISON}") for name in CASES])
 def test_run_results_agree_with_the_baseline(name: str) -> None:
-    if name.endswith("taylor"):
-        pytest.importorskip("heyoka")
     case = CASES[name]
     found, expected = reference_runs.record(case), BASELINE.runs[name]
     assert found.keys() == expected.keys()

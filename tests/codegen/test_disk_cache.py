@@ -46,6 +46,20 @@ def test_an_entry_is_found_under_its_key(folder):
     assert os.stat(folder).st_mode & 0o077 == 0
 
 
+def test_the_oldest_half_is_deleted_beyond_the_limit_of_files(folder, monkeypatch):
+    monkeypatch.setattr(disk_cache, "_MAX_FILES", 5)
+    digests = [f"{digit}{i}" for i, digit in enumerate("1234560")]
+    for age, digest in enumerate(digests[:-1]):
+        write_entry(digest, CODE, digest.encode())
+        (path,) = folder.glob(f"{digest}-*")
+        os.utime(path, (age, age))
+    write_entry(digests[0], TRACE, b"another type")
+    assert all(read_entry(digest, CODE) for digest in digests[:-1])  # files are counted at some keys only
+    write_entry(digests[-1], CODE, b"last")
+    assert [bool(read_entry(digest, CODE)) for digest in digests] == [False] * 3 + [True] * 4
+    assert read_entry(digests[0], TRACE) == b"another type"
+
+
 def test_two_valid_objects_swapped_on_disk_are_not_run(folder):
     """The wrong machine code would give wrong numbers, or crash the process."""
     first = multiple(3)(np.array([2.0]), np.zeros(0))

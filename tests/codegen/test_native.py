@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 
 import dalembert as dl
 from dalembert.codegen.function import NativeFunction, compile_function
-from dalembert.codegen.llvm._emit import MachineTarget, module_source
+from dalembert.codegen.llvm._emit import module_source
+from dalembert.codegen.llvm._library import MachineTarget
 from dalembert.codegen.llvm._machine_code import MachineCode, host_target
+from dalembert.codegen.llvm.native_entry import batch_call
 from dalembert.codegen.program import Program, program_of
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.graph import GRAPH
@@ -108,8 +111,74 @@ def test_code_is_freed_with_its_function():
     assert code() is None
 
 
+def checked_program(rows):
+    """Sums of neighbors among `rows` inputs with the time, which is not used, and x0 as validity check."""
+    x = GRAPH.symbols([f"x{i}" for i in range(rows)])
+    results = [GRAPH.sin(a) + a * b for a, b in zip(x, [*x[1:], x[0]], strict=True)]
+    return program_of([*results, x[0] * 1], [*(f"x{i}" for i in range(rows)), "t"])
+
+
+@pytest.mark.parametrize("rows", [3, 90])  # read in place, and through a tile
+@pytest.mark.parametrize("shift", [0, 1, 5])  # of the arrays in memory, in numbers
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 64, 67, 200])
+def test_a_batch_is_one_call_with_one_check(rows, shift, count):
+    function = NativeFunction(checked_program(rows))
+    code = function.native_batch
+    assert code is not None
+    call = batch_call(code, [rows], [rows])
+    x = np.empty((rows, count + 8))[:, shift : shift + count]
+    x[...] = RNG.uniform(-1, 1, x.shape)
+    padded = np.full(rows * count + 16, 7.0)
+    out = padded[8 - shift : 8 - shift + rows * count].reshape(rows, count)
+    single = np.stack([function(np.append(state, 0.0), np.zeros(0)) for state in x.T], axis=1)[:-1]
+    assert call(x, 0.0, out) is out
+    np.testing.assert_array_equal(out, single)
+    np.testing.assert_array_equal(call(x, 0.0), single)
+    assert np.count_nonzero(padded == 7.0) == 16
+    for k in {0, count // 2, count - 1}:
+        for bad in (1.5, -1.5, np.nan):
+            x[0, k], kept = bad, x[0, k]
+            assert call(x, 0.0) is None
+            assert not function.spread_checked([x, np.zeros((1, count))], out, threads=2)
+            x[0, k] = kept
+    assert function.spread_checked([x, np.zeros((1, count))], out, threads=2)
+    np.testing.assert_array_equal(out, single)
+
+
+@pytest.mark.parametrize("count", [20000, 20003])  # rows aligned to the vectors, and not
+def test_results_larger_than_the_cache_are_the_same(count):
+    function = NativeFunction(checked_program(90))
+    x = np.vstack([RNG.uniform(-1, 1, (90, count)), np.zeros((1, count))])
+    large = np.full((90, count + 8), 7.0)
+    assert function.spread_checked([x], large[:, :count], threads=2)
+    ends = range(0, count + 500, 500)
+    parts = [function(np.ascontiguousarray(x[:, a:b]), np.zeros(0)) for a, b in pairwise(ends)]
+    np.testing.assert_array_equal(large[:, :count], np.hstack(parts)[:-1])
+    assert (large[:, count:] == 7.0).all()
+
+
+def test_a_batch_call_declines_what_it_cannot_do():
+    function = NativeFunction(checked_program(3))  # owns the code
+    code = function.native_batch
+    assert code is not None
+    call, x = batch_call(code, [3], [3]), np.full((3, 20), 0.5)
+    out, locked = np.zeros((3, 20)), np.zeros((3, 20))
+    locked.flags.writeable = False
+    wrong = [x.tolist(), x[:2], x.T.copy().T, x.astype(np.float32), x[:, :0], x[0], None]
+    declined = [(a, 0.0) for a in wrong] + [(x, 0), (x, np.inf), (x, np.nan), (x,), (x, 0.0, out, out)]
+    declined += [(x, 0.0, each) for each in (x, x[::-1], out[:, ::2], out[:2], out.T, locked, out[0], "out")]
+    before = sys.getrefcount(out)
+    for arguments in declined:
+        assert call(*arguments) is None, arguments
+    assert (out == 0).all()
+    assert call(x, 0.0, out) is out
+    assert sys.getrefcount(out) == before
+    with_time = program_of([*GRAPH.symbols(["x", "t"]), GRAPH.symbols(["x"])[0]], ["x", "t"])
+    assert NativeFunction(with_time).native_batch is None
+
+
 @pytest.mark.parametrize("count", [1, 3, 4, 63, 64, 65, 131])
-def test_tiles_of_any_number_of_states_write_nothing_else(count):
+def test_batches_of_any_number_of_states_write_nothing_else(count):
     outputs, inputs, parameters = everything()
     function: Any = compile_function(GRAPH, inputs, outputs, parameters, "native")
     x = RNG.uniform(-3, 3, (2, count))

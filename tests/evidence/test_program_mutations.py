@@ -2,7 +2,7 @@
 
     optimization the nodes of `Kernel.program`: detected by `prove` (optimized = raw) and by `verify` (integrated right-hand side)
     lanes        the machine code of sweeps: detected by `verify` (SIMD lanes), or by the same run outside a sweep
-    Taylor       heyoka's expressions: detected by `verify` (Taylor program)
+    Taylor       the table of recurrences: detected by `verify` (Taylor program)
     events       roots, directions and times: detected by the closed form of the motion, and by the event's formula at its state
     contact      impulses and modes: detected by Newton's law of impact, the impulse-momentum theorem, Coulomb's law and the gap
 
@@ -18,7 +18,6 @@ import pytest
 
 import dalembert as dl
 from dalembert.analysis import _sweep_lanes as lanes
-from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import Program
 from dalembert.evidence.verification import ProgramChecks, VerificationTask, _finding, _states
@@ -159,7 +158,7 @@ def test_verify_and_prove_detect_a_rate_that_is_wrong_by_one_percent(monkeypatch
     assert "is not the function that was derived" in str(proof)
 
 
-# lanes and heyoka: each mutation changes one program only
+# lanes and series: each mutation changes one program only
 
 
 def with_wrong_number(program: Program) -> Program:
@@ -192,9 +191,9 @@ def rates_digest() -> str:
 
 
 @pytest.mark.parametrize("mutation", PROGRAM)
-def test_a_mutated_program_of_heyoka_is_detected_by_verify(monkeypatch, mutation):
-    right = heyoka_backend.expressions
-    monkeypatch.setattr(heyoka_backend, "expressions", lambda program, symbols: right(mutation(program), symbols))
+def test_a_mutated_taylor_series_is_detected_by_verify(monkeypatch, mutation):
+    right = right_hand_side.series_table
+    monkeypatch.setattr(right_hand_side, "series_table", lambda program: right(mutation(program)))
     assert differing_programs() == {TAYLOR}
 
 

@@ -7,7 +7,6 @@ import pytest
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.codegen import heyoka_backend
 from dalembert.errors import SingularError
 from dalembert.evidence import comparison, verification
 from dalembert.evidence.agreement import Agreement, Verdict
@@ -150,13 +149,6 @@ def test_programs_that_runs_integrate_have_separate_rows():
     assert set(agreement.to_dict()["programs"]) == set(agreement.programs)
     assert all(name in str(agreement) for name in agreement.programs)
     assert agreement.n_lineages == 4  # programs are not further lineages
-
-
-def test_row_without_heyoka_is_not_installed(monkeypatch):
-    monkeypatch.setattr(heyoka_backend, "is_installed", lambda: False)
-    row = dl.verify(dl.load("simple-pendulum"), states=3).programs["Taylor program"]
-    assert (row.status, row.compared) == ("not installed", False)
-    assert "heyoka" in (row.reason or "")
 
 
 def test_programs_of_switching_models_fix_their_conditions():

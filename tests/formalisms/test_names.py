@@ -8,7 +8,7 @@ from dalembert.errors import InputError
 from dalembert.model.model import Model
 
 KEYS = ("lagrange", "kane", "hamilton", "volterra_reduced")
-# internal names, and names of heyoka, SymEngine, SymPy and generated programs
+# internal names, and names of SymEngine, SymPy and generated programs
 OURS = (
     "work",
     "lam",

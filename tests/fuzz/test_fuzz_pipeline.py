@@ -32,7 +32,7 @@ def falling(force):
 
 
 def test_a_number_to_a_variable_power_is_printed_and_integrated():
-    """Regression: this was a RuntimeError of SymEngine in printing and a TypeError of heyoka in a run."""
+    """Regression: this was a RuntimeError of SymEngine in printing and a TypeError of `taylor` in a run."""
     eom = dl.derive(falling("asin((999999999999999999999999999999*1)**x)").start({"x": -1.0}, {"x": 0.0}))
     assert "999999999999999999999999999999^{x}" in eom.latex()
     assert eom.accelerations([-1.0], [0.0])[0] == pytest.approx(math.asin(999999999999999999999999999999**-1.0))

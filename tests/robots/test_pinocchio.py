@@ -4,12 +4,14 @@ The models are Pinocchio's own, read from URDF or built by its sample functions 
 both programs read. Random trees are in `test_random_trees`.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pinocchio_models import PARTS, condition, configuration_at, kind_of, make_possible, pin, random_states, rebuilt
 
+from dalembert.api.dynamics import dynamics
 from dalembert.io.urdf._urdf_reader import read_urdf
 from dalembert.recursive.constraint_batch import rows_of
 from dalembert.recursive.plan import plan_of
@@ -35,7 +37,7 @@ ROBOTS = {
     "baxter": "baxter_description/urdf/baxter.urdf",
     "pr2": "pr2_description/urdf/pr2.urdf",
 }
-# mimic joints are constraints here, but independent in Pinocchio
+# mimic joints are tied here, but independent in Pinocchio by default
 WITHOUT_MIMIC = [name for name in ROBOTS if name not in ("panda", "talos-full", "baxter", "pr2")]
 
 
@@ -151,6 +153,71 @@ def test_mimic_joints_agree_with_pinocchio(name):
         crba = np.triu(pin.crba(theirs, data, q))
         bent = np.linalg.solve(crba + np.triu(crba, 1).T, push[lead] - pin.nle(theirs, data, q, v))
         close(forward_dynamics(model, *motion[:2], push)[lead], bent)
+
+
+@pytest.mark.parametrize("name", ["panda", "baxter", "pr2"])
+def test_compiled_mimic_joints_agree_with_pinocchio(name):
+    """Substituted, with the reduced mass matrix Eᵀ M E and the forces Eᵀ τ of independent speeds."""
+    path, _ = read_by_pinocchio(name, "fixed")
+    theirs, model = pin.buildModelFromUrdf(str(path), mimic=True), read_urdf(path, friction=False)
+    data, known, n = theirs.createData(), dynamics(model), theirs.nv
+    joints = [joint for joint in list(theirs.joints)[1:] if joint.nv]
+    lead = [known.speed_names.index(f"dot({theirs.names[joint.id]})") for joint in joints]
+    E = known.speed_map @ np.linalg.inv(known.speed_map[lead])  # by Pinocchio's speeds
+    x, v, a, shock = np.random.default_rng(len(name)).uniform(-1, 1, (4, n, STATES))
+    q, s, sd = E @ x, E @ v, E @ a
+    assert "independent" in repr(known)
+    assert np.abs(rows_of(plan_of(model), q, s, s, np.zeros(STATES)).phi).max() < 1e-15  # no mimic joint has an offset
+    tau, M = known.inverse(q, s, sd, actuated=[known.speed_names[i] for i in lead]), known.mass_matrix(q)
+    push = np.zeros_like(s)
+    push[lead] = tau[lead] + shock * np.abs(tau[lead])
+    moved = known.forward(q, s, push)
+    for k in range(STATES):
+        at = np.concatenate([configuration_at(joint, x[joint.idx_v, k]) for joint in joints])
+        crba = np.triu(pin.crba(theirs, data, at))
+        crba = crba + np.triu(crba, 1).T
+        close(E.T @ M[:, :, k] @ E, crba)
+        close(tau[lead, k], pin.rnea(theirs, data, at, v[:, k], a[:, k]))
+        bent = np.linalg.solve(crba, push[lead, k] - pin.nle(theirs, data, at, v[:, k]))
+        close(moved[:, k], E @ bent, max(TOLERANCE, np.finfo(float).eps * condition(crba)))
+
+
+@pytest.mark.parametrize("name", ["ur5", "talos", "panda"])
+def test_external_wrenches_agree_with_fext_of_pinocchio(name):
+    """`fext` of rnea and aba is in axes of the joint, at its origin: the frame 'body' of a link on a joint."""
+    path, _ = read_by_pinocchio(name, "fixed")
+    theirs, model = pin.buildModelFromUrdf(str(path)), read_urdf(path, friction=False)
+    model.holonomic_constraints = ()
+    data, known, bodies = theirs.createData(), dynamics(model), {}
+    for body in model.bodies:
+        joint = theirs.frames[theirs.getFrameId(body.name)]
+        if np.allclose(joint.placement.homogeneous, np.eye(4), atol=1e-12) and joint.parentJoint:
+            bodies.setdefault(joint.parentJoint, body.name)
+    assert len(bodies) > 4
+    places = [model.coordinate_names.index(label) for label in list(theirs.names)[1:]]
+    rng = np.random.default_rng(len(name))
+    wrenches = {body: rng.uniform(-5, 5, (6, STATES)) for body in bodies.values()}
+    x, v, a = rng.uniform(-1, 1, (3, theirs.nv, STATES))
+    q, s, sd = (np.empty_like(x) for _ in range(3))
+    q[places], s[places], sd[places] = x, v, a
+    tau = known.inverse(q, s, sd, fext=wrenches, frame="body")
+    world = {}
+    for body, wrench in wrenches.items():
+        R = known.kinematics.pose(q, body).rotation
+        world[body] = np.concatenate([np.einsum("ijk,jk->ik", R, part) for part in (wrench[:3], wrench[3:])])
+    assert np.allclose(known.inverse(q, s, sd, fext=world), tau, rtol=1e-9, atol=1e-9)
+    moved, uncompiled = (
+        f(q, s, tau, fext=wrenches, frame="body") for f in (known.forward, partial(forward_dynamics, model))
+    )
+    for k in range(STATES):
+        at = np.concatenate([configuration_at(joint, x[joint.idx_v, k]) for joint in list(theirs.joints)[1:]])
+        fext = [
+            pin.Force(wrenches[bodies[i]][:, k]) if i in bodies else pin.Force.Zero() for i in range(theirs.njoints)
+        ]
+        close(tau[places, k], pin.rnea(theirs, data, at, v[:, k], a[:, k], fext))
+        bent = pin.aba(theirs, data, at, v[:, k], tau[places, k], fext)
+        close(moved[places, k], bent)
+        close(uncompiled[places, k], bent)
 
 
 @pytest.mark.parametrize("name", ["Manipulator", "Humanoid"])

@@ -154,17 +154,8 @@ def without(monkeypatch):
     return leave_out
 
 
-def test_native_engine_without_heyoka(cart, without):
-    without("heyoka")
-    eom = dl.derive(cart, "kane")
-    assert eom.engine == "native"
-    assert eom.simulate(0.1, samples=2).integrator == "dop853"
-    with pytest.raises(EngineError, match="the integrator 'taylor' needs heyoka"):
-        eom.simulate(0.1, integrator="taylor")
-
-
 def test_python_engine_without_llvm(cart, without):
-    without("llvmlite", "heyoka")
+    without("llvmlite")
     eom = dl.derive(cart, "kane")
     assert eom.engine == "python"
     assert eom.simulate(0.1, samples=2).integrator == "dop853"

@@ -121,10 +121,11 @@ class _Chunk:
     ) -> None:
         """Note the checks of `api.simulate` that fail; constraints are projected, or a run has not finished in its lane."""
         count, which = len(self._times), spread(len(self._times), MAX_SAMPLES)
-        t, y, qd, values = (
-            part.reshape(*part.shape[:-1], len(runs), count)[..., which].reshape(*part.shape[:-1], -1) for part in along
-        )
         n, size, shape = len(self._starts.q), self._eom.n_states, (len(runs), len(which))
+        t, y, qd, values = (
+            part.reshape(*part.shape[:-1], len(runs), count)[..., which].reshape(*part.shape[:-1], shape[0] * shape[1])
+            for part in along
+        )
         energies = self._eom.workspace.observables.energies(t, y[:n], qd, values)
         batch = EnergySamples(*(part.reshape(*part.shape[:-1], *shape) for part in energies))
         allowed = np.array([lanes.accuracy.allowed(steps) for steps in lanes.steps.tolist()])

@@ -23,11 +23,10 @@ from dalembert.analysis._directional_derivatives import (
     pairs,
     with_time,
 )
-from dalembert.codegen import heyoka_backend
 from dalembert.codegen.compiled_loop import CallableProgram
 from dalembert.codegen.function import CompiledFunction, function_of, nodes
-from dalembert.codegen.heyoka_backend import TaylorMachine
 from dalembert.codegen.program import Program, nodes_of, program_of
+from dalembert.codegen.taylor_series import SeriesTable, series_table
 from dalembert.errors import NotApplicableError
 from dalembert.model.discontinuities import FrozenModel, freeze_conditions
 from dalembert.model.elements import Event
@@ -35,11 +34,11 @@ from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.constraint_manifold import onto_positions, onto_velocities
 from dalembert.simulation.integrators.base import (
     CompiledRates,
+    CompiledSeries,
     FirstOrderSystem,
     InitialValueProblem,
     Settings,
     StepParts,
-    TaylorIntegrator,
 )
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
@@ -53,7 +52,7 @@ from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
 from dalembert.symbolic.symbols import SymbolKind
 
-_MAX_TAYLOR_LINES = 1500  # lines of the expanded equations up to which taylor is the default: heyoka needs two seconds
+_MAX_TAYLOR_LINES = 1500  # lines of the expanded equations up to which taylor is the default
 _MAX_COMPILED_LINES = 20_000  # lines up to which other methods use them as machine code, compiled in about two seconds
 _SIMULTANEOUS = 1e-13  # relative to the time or the time scale of the model: closer events are simultaneous
 _TANGENTIAL = 1e-6  # relative to the sum of its terms: a rate of g below this is zero
@@ -102,16 +101,16 @@ class Variations:
         return cached
 
     @property
-    def machine(self) -> TaylorMachine:
-        """The factory of Taylor integrators."""
-        cached = self._cached("machine", lambda: TaylorMachine(self.expanded))
-        assert isinstance(cached, TaylorMachine)
+    def series(self) -> SeriesTable:
+        """The recurrences of the Taylor series of the expanded rates."""
+        cached = self._cached("series", lambda: series_table(self.expanded))
+        assert isinstance(cached, SeriesTable)
         return cached
 
     @property
     def has_series(self) -> bool:
         """True if `taylor` can integrate them."""
-        return self._kernel.fused and heyoka_backend.is_installed()
+        return self._kernel.fused
 
     @property
     def default_integrator(self) -> str:
@@ -235,11 +234,12 @@ class _System(FirstOrderSystem):
         """The expanded rates as machine code, if they are short."""
         return self._equations.machine_code(self._constants)
 
-    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> TaylorIntegrator | None:
-        """heyoka's integrator of the expanded rates."""
-        if not self._equations.has_series:
+    def taylor(self) -> CompiledSeries | None:
+        """The Taylor series of the expanded rates."""
+        equations = self._equations
+        if not equations.has_series:
             return None
-        return self._equations.machine.make(tolerance, self._constants, sizes)
+        return CompiledSeries(equations.series, self._constants)
 
 
 @dataclass(frozen=True)

@@ -243,6 +243,25 @@ class _Search:
         self.K = max([len(self.start), *many])
         self.targets = np.concatenate([each.numbers(self.K) for each in targets_by_body], axis=1)
         self.moving = self._moving(fixed)
+        rows = self._coupled_rows
+        if rows != self.task_kinematics.holonomic_rows:  # as of grippers that mimic, where the hand has a target
+            self.task_kinematics = task_kinematics_of(model.description, known, engine, rows)
+
+    @property
+    def _coupled_rows(self) -> tuple[int, ...]:
+        """The constraints that depend on moving coordinates, or are violated at the start."""
+        kinematics = self.task_kinematics
+        needed = kinematics.dependence[len(kinematics.rows) :, self.moving].any(axis=1) | self._violated
+        return tuple(row for row, yes in zip(kinematics.holonomic_rows, needed, strict=True) if yes)
+
+    @property
+    def _violated(self) -> np.ndarray:
+        """Mask of the constraints that are violated at the start."""
+        kinematics = self.task_kinematics
+        if not kinematics.holonomic_rows:
+            return np.zeros(0, dtype=bool)
+        phi = kinematics.evaluate(self.start.T, self.t).phi
+        return np.asarray((np.abs(phi) > TOLERANCE * kinematics.sizes).any(axis=0))
 
     def _moving(self, fixed: Sequence[str]) -> np.ndarray:
         """The coordinates that affect the target, without those in `fixed`."""
@@ -254,9 +273,7 @@ class _Search:
                 )
         rows = np.zeros(len(kinematics.dependence), dtype=bool)
         rows[: len(kinematics.rows)] = True
-        if len(kinematics.holonomic_rows):  # constraints that are violated at the start must be solved, too
-            phi = kinematics.evaluate(self.start.T, self.t).phi
-            rows[len(kinematics.rows) :] = (np.abs(phi) > TOLERANCE * kinematics.sizes).any(axis=0)
+        rows[len(kinematics.rows) :] = self._violated  # constraints that are violated at the start must be solved, too
         return kinematics.coupled_coordinates(rows) & np.array([name not in fixed for name in names], dtype=bool)
 
     @cached_property

@@ -200,14 +200,16 @@ def limits_of(model: Elements) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=64)
-def task_kinematics_of(declared: Description, targets: tuple[TargetKey, ...], engine: str | None) -> TaskKinematics:
-    """The program for a model and its targets, compiled once."""
+def task_kinematics_of(
+    declared: Description, targets: tuple[TargetKey, ...], engine: str | None, rows: tuple[int, ...] | None = None
+) -> TaskKinematics:
+    """The program for a model, its targets and its holonomic constraints, or some rows of them; compiled once."""
     declared.refuse_canonical("inverse_kinematics")
     declared.require_valid()
     model = with_contacts(declared)
     motion = move_symbols(model, GRAPH, model.parameter_values)
     known, scales = levels(model), scales_of(model)
-    holonomic = tuple(i for i in range(known.n_holonomic) if not known.servo[i])
+    holonomic = tuple(i for i in range(known.n_holonomic) if not known.servo[i]) if rows is None else rows
     constraints = Constraints(motion, known)
     parts: list[Array] = []
     for body, point, position, orientation in targets:

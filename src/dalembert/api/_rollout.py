@@ -15,8 +15,10 @@ from dalembert.errors import InputError, SimulationError, short_repr, suggest_na
 from dalembert.mechanics import newton
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constraint_batch import require_fulfilled, rows_of
+from dalembert.recursive.external_wrenches import Wrenches
 from dalembert.recursive.joint_speeds import to_rates, with_unit_quaternions
 from dalembert.recursive.plan import TreePlan, TreeState, read_array
+from dalembert.recursive.traced import Detail
 from dalembert.symbolic.floats import FLOATS, numbers
 
 Method = Literal["rk4", "semi_implicit"]
@@ -59,6 +61,7 @@ class RolloutStepper:
     dt: float
     friction: bool
     threads: int
+    wrenches: Wrenches | None = None  # constant, (6 × bodies, K)
 
     @property
     def plan(self) -> TreePlan:
@@ -80,7 +83,32 @@ class RolloutStepper:
         return Rollout(times, start.shaped(states[:n]), start.shaped(states[n:]))
 
     def require_start(self, start: TreeState, t: float) -> None:
-        """Check the initial states; a tree has no constraints."""
+        """Raise if initial states violate the constraints."""
+        if self.plan.constrained:
+            q = with_unit_quaternions(self.plan.tree, start.q)
+            rows = rows_of(self.plan, start.q, start.qd, start.s, start.t)
+            require_fulfilled(start, rows, self.accelerations(q, start.s, t))
+
+    def accelerations(self, q: np.ndarray, s: np.ndarray, t: float) -> np.ndarray:
+        """ṡ under the forces."""
+        tau = self.forces(t, q, s)
+        sd, valid = self._evaluated("forward", [q, s, tau], t)
+        return sd if valid else self._checked(q, s, tau, t)
+
+    def _evaluated(self, task: str, inputs: list[np.ndarray], t: float) -> tuple[np.ndarray, bool]:
+        """The results of a task with the external wrenches, and whether all are valid."""
+        if self.wrenches is None:
+            return self.calls[task, self.friction].evaluate_batch(inputs, t, None, self.threads)
+        detail = Detail(wrenches=self.wrenches.bodies, frame=self.wrenches.frame)
+        call = self.calls[task, self.friction, detail]
+        return call.evaluate_batch([*inputs, self.wrenches.values], t, None, self.threads)
+
+    def _checked(self, q: np.ndarray, s: np.ndarray, tau: np.ndarray, t: float) -> np.ndarray:
+        """ṡ by the checked recursion, which raises with the reason if states are invalid."""
+        model, known = self.plan.tree.model, self.wrenches
+        if known is None:
+            return walk.forward_dynamics(model, q, s, tau, t, friction=self.friction)
+        return walk.forward_dynamics(model, q, s, tau, t, friction=self.friction, fext=known.by_body, frame=known.frame)
 
     def _states(self, x: np.ndarray, t: float, steps: int, method: Method) -> Iterator[np.ndarray]:
         """Iterate over the states (q, s) after each step from x (n + n_speeds, K)."""
@@ -90,19 +118,19 @@ class RolloutStepper:
             yield x
 
     def _semi_implicit(self, x: np.ndarray, t: float) -> np.ndarray:
-        n, call = self.plan.tree.n, self.calls["semi_implicit", self.friction]
+        n = self.plan.tree.n
         tau = self.forces(t, x[:n], x[n:])
         step = np.full((1, x.shape[1]), self.dt)
-        found, valid = call.evaluate_batch([x[:n], x[n:], tau, step], t, None, self.threads)
+        found, valid = self._evaluated("semi_implicit", [x[:n], x[n:], tau, step], t)
         return found if valid else self._require_valid(found, x, tau, t)
 
     def _runge_kutta(self, base: np.ndarray, t: float) -> np.ndarray:
-        n, call, size = self.plan.tree.n, self.calls["stage", self.friction], len(base)
+        n, size = self.plan.tree.n, len(base)
         x, total, now = base, base, t
         for weight, ahead in RK4:
             tau = self.forces(now, x[:n], x[n:])
             weights = np.repeat([[weight * self.dt], [ahead * self.dt]], x.shape[1], axis=1)
-            found, valid = call.evaluate_batch([x[:n], x[n:], tau, base, total, weights], now, None, self.threads)
+            found, valid = self._evaluated("stage", [x[:n], x[n:], tau, base, total, weights], now)
             if not valid:
                 self._require_valid(found, x, tau, now)
             x, total, now = found[:size], found[size:], t + ahead * self.dt
@@ -111,7 +139,7 @@ class RolloutStepper:
     def _require_valid(self, found: np.ndarray, x: np.ndarray, tau: np.ndarray, t: float) -> np.ndarray:
         """Recompute flagged states with the checked recursion, which raises with the reason if they are invalid."""
         n = self.plan.tree.n
-        walk.forward_dynamics(self.plan.tree.model, x[:n], x[n:], tau, t, friction=self.friction)
+        self._checked(x[:n], x[n:], tau, t)
         return found
 
 
@@ -140,20 +168,11 @@ class ConstraintRows:
 class ConstrainedStepper(RolloutStepper):
     """Integration of states of a model with constraints."""
 
-    def require_start(self, start: TreeState, t: float) -> None:
-        """Raise if initial states violate the constraints."""
-        sd = self._slopes(np.concatenate([start.q, start.s]), t)[len(start.q) :]
-        require_fulfilled(start, rows_of(self.plan, start.q, start.qd, start.s, start.t), sd)
-
     def _slopes(self, x: np.ndarray, t: float) -> np.ndarray:
         """(q̇, ṡ) of states (q, s)."""
         tree = self.plan.tree
         q, s = with_unit_quaternions(tree, x)[: tree.n], x[tree.n :]
-        tau = self.forces(t, q, s)
-        sd, valid = self.calls["forward", self.friction].evaluate_batch([q, s, tau], t, None, self.threads)
-        if not valid:
-            sd = walk.forward_dynamics(tree.model, q, s, tau, t, friction=self.friction)
-        return np.concatenate([self._rates(q, s), sd])
+        return np.concatenate([self._rates(q, s), self.accelerations(q, s, t)])
 
     def _rates(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
         return numbers(to_rates(self.plan.tree, FLOATS, list(q), list(s)), q.shape[1])

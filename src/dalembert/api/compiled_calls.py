@@ -18,13 +18,16 @@ from dalembert.errors import InputError, short_repr
 from dalembert.model.description import Description
 from dalembert.model.immutable import FrozenValue
 from dalembert.recursive import tree_dynamics as walk
+from dalembert.recursive.constraint_batch import driven_speeds
 from dalembert.recursive.execution import (
     cached_record,
     choose_execution,
     compile_task,
     constrained_forward_function,
+    substitutes_ties,
     traced_task,
 )
+from dalembert.recursive.external_wrenches import ExternalWrenches, WrenchFrame, read_wrenches
 from dalembert.recursive.plan import TreePlan, TreeState, plan_of, read_array, read_speed_rates, read_state
 from dalembert.recursive.rolled_sweeps import Loops
 from dalembert.recursive.traced import TASKS, Detail, names_of
@@ -45,6 +48,16 @@ class Call:
     def single_state(self) -> FastCall | None:
         """The compiled call for one state, `single_state(q, s, ..., t)`, or None; see `codegen/llvm/native_entry`."""
         return _fast_call_of(self.function, self.sizes, self.shape)
+
+    @cached_property
+    def batch(self) -> FastCall:
+        """The compiled call for a batch, `batch(q, s, ..., t)` or with a result array; it returns None for what it cannot do."""
+        code = self.function.native_batch
+        if code is None:
+            return _always_none
+        from dalembert.codegen.llvm.native_entry import batch_call, is_possible
+
+        return batch_call(code, self.sizes, self.shape) if is_possible() else _always_none
 
     def evaluate_one(self, arguments: Sequence[object], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None if arrays are not doubles of the right shape, or the result is flagged."""
@@ -70,15 +83,18 @@ class Call:
         self, arguments: Sequence[np.ndarray], t: np.ndarray | float, out: np.ndarray | None, threads: int
     ) -> tuple[np.ndarray, bool]:
         """The results at many states, and whether all of them are valid."""
+        if threads == 1 and isinstance(t, float):
+            found = self.batch(*arguments, t) if out is None else self.batch(*arguments, t, out)
+            if found is not None:
+                return found, True
         count = arguments[0].shape[1]
         found = np.empty((*self.shape, count)) if out is None else out
         direct = found if found.flags.c_contiguous else np.empty(found.shape)
-        flags, time = np.empty((1, count)), np.reshape(t, (1, count)) if isinstance(t, np.ndarray) else _row(t, count)
-        self.function.spread([*arguments, time], [direct.reshape(self._rows, count), flags], threads)
+        time = np.reshape(t, (1, count)) if isinstance(t, np.ndarray) else _row(t, count)
+        valid = self.function.spread_checked([*arguments, time], direct.reshape(self._rows, count), threads)
         if direct is not found:
             found[...] = direct
-        highest, lowest = np.maximum.reduce(flags[0], initial=0.0), np.minimum.reduce(flags[0], initial=0.0)
-        return found, bool(highest <= 1 and lowest >= -1)
+        return found, valid
 
 
 @lru_cache(maxsize=2)
@@ -119,8 +135,10 @@ Key = tuple[str, bool] | tuple[str, bool, Detail]
 class CallFacts(NamedTuple):
     """Properties of a valid model that the calls need."""
 
-    constrained: bool  # there are constraints besides the joints
+    constrained: bool  # there are constraints besides the joints that are not substituted
     n_speeds: int
+    tied: bool  # there are constraints, which are substituted
+    driven: tuple[int, ...] | None  # with constraints, the speeds along which forces act by default; None: all of them
 
 
 class Calls(dict[Key, Call]):
@@ -144,7 +162,10 @@ class Calls(dict[Key, Call]):
 
         def found() -> Tuples:
             choose_execution(self.plan, "forward", self.execution, self.engine)
-            return self.plan.constrained, self.plan.tree.n_speeds
+            plan, tied = self.plan, substitutes_ties(self.plan, self.execution, self.engine)
+            driven = driven_speeds(plan, None) if plan.constrained else None
+            chosen = None if driven is None else tuple(driven)
+            return plan.constrained and not tied, plan.tree.n_speeds, tied, chosen
 
         return CallFacts(*cached_record(self.model, ("facts", self.engine, self.execution), found))
 
@@ -161,33 +182,54 @@ class Calls(dict[Key, Call]):
 
     def _record(self, task: str, friction: bool, detail: Detail) -> Tuples:
         """The sizes of the inputs of a task, the shape of its result, and its program."""
-        names, known = names_of(self.plan, detail.named), TASKS[task]
-        sizes = tuple(len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else [])))
+        names, known = names_of(self.plan, detail), TASKS[task]
+        more = [group for group in ("wrenches", "named") if getattr(detail, group)]
+        sizes = tuple(len(getattr(names, group)) for group in (*known.groups, *more))
         options = {"friction": friction, "detail": detail, "engine": self.engine, "execution": self.execution}
         program = traced_task(self.plan, task, **options)
         rolled = isinstance(program, Loops)
         return sizes, known.shape(names, detail), rolled, program.to_tuples() if rolled else program_to_tuples(program)
 
 
-class SingleStateCalls(dict[tuple[str, bool], FastCall]):
-    """Calls for one state by task and friction; they return None for other arguments, and if the result is flagged.
+SingleKey = tuple[str, bool] | tuple[str, bool, tuple[str, ...], WrenchFrame]
 
-    The call is compiled at the first call with a single state, so that batches do not compile it.
+
+class SingleStateCalls(dict[SingleKey, FastCall]):
+    """Calls for one state by task, friction, and bodies and frame of external wrenches, if any.
+
+    They return None for other arguments, and if the result is flagged. The call is compiled at the first call with a single
+    state, so that batches do not compile it.
     """
 
     def __init__(self, calls: Calls) -> None:
         super().__init__()
         self._calls = calls
 
-    def __missing__(self, key: tuple[str, bool]) -> FastCall:
+    def __missing__(self, key: SingleKey) -> FastCall:
+        call_key = key if len(key) == 2 else (*key[:2], Detail(wrenches=key[2], frame=key[3]))
+
         def compile_on_demand(*arguments: object) -> np.ndarray | None:
             if getattr(arguments[0], "ndim", 0) == 1:
-                self[key] = self._calls[key].single_state or _always_none
+                if len(key) == 4:
+                    read_wrenches(self._calls.model, dict.fromkeys(key[2], np.zeros(6)), key[3], ())
+                self[key] = self._calls[call_key].single_state or _always_none
             return None
 
-        unsupported = key[0] in ("inverse", "forward_derivatives") and self._calls.facts.constrained
+        facts = self._calls.facts
+        unsupported = facts.driven is not None if key[0] == "inverse" else facts.constrained
+        unsupported = unsupported and key[0] in ("inverse", "forward_derivatives")
         found = self[key] = _always_none if unsupported else compile_on_demand
         return found
+
+    def with_wrenches(
+        self, task: str, friction: bool, fext: ExternalWrenches, frame: WrenchFrame, *arguments: object
+    ) -> np.ndarray | None:
+        """The result of a task with external wrenches at one state; `arguments` end with the time."""
+        wrenches = list(fext.values()) if type(fext) is dict else []
+        if not wrenches or any(type(wrench) is not np.ndarray or wrench.shape != (6,) for wrench in wrenches):
+            return None
+        values = wrenches[0] if len(wrenches) == 1 else np.concatenate(wrenches)
+        return self[task, friction, tuple(fext), frame](*arguments[:-1], values, arguments[-1])
 
 
 def _always_none(*arguments: object) -> None:
@@ -250,7 +292,7 @@ class CompiledModel(FrozenValue):
         detail: Detail | None = None,
     ) -> np.ndarray:
         call = self._calls[task, friction] if detail is None else self._calls[task, friction, detail]
-        if isinstance(t, float):
+        if isinstance(t, float) and math.isfinite(t):
             if getattr(arguments[0], "ndim", 0) == 1:
                 if threads != 1:
                     require_threads(threads)
@@ -258,6 +300,15 @@ class CompiledModel(FrozenValue):
                     require_out(out, call.shape)
                 if (fast_result := call.evaluate_one(arguments, t, out)) is not None:
                     return fast_result
+            elif (
+                type(threads) is int
+                and threads == 1
+                and (
+                    (fast_result := call.batch(*arguments, t) if out is None else call.batch(*arguments, t, out))
+                    is not None
+                )
+            ):
+                return fast_result
             elif (arrays := call.batch_arrays(arguments)) is not None:
                 require_out(out, (*call.shape, arrays[0].shape[1]), arrays)
                 found, valid = call.evaluate_batch(arrays, t, out, require_threads(threads))
@@ -279,7 +330,9 @@ class CompiledModel(FrozenValue):
         groups = TASKS[task].groups
         state = read_state(self.plan, arguments[0], arguments[1] if "s" in groups else None, t)
         arrays = [state.q, *([state.s] if "s" in groups else []), *self._second_order_inputs(state, groups, arguments)]
-        arrays += [np.asarray(x).reshape(-1, state.K) for x in arguments[len(arrays) :]]  # parameters, or a point
+        arrays += [
+            np.asarray(x).reshape(-1, state.K) for x in arguments[len(arrays) :]
+        ]  # wrenches, parameters, a point
         found, valid = call.evaluate_batch(arrays, state.t, None, require_threads(threads))
         if not valid:
             if (recomputed := self._by_checked_recursion(task, arguments, t, friction, detail)) is not None:

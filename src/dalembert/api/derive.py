@@ -137,12 +137,15 @@ def derive(
 
 @documented
 def simulate(
-    model: Source, duration: float | None = None, *, formalism: str = "lagrange", **options: Any
+    model: Source, duration: float | None = None, *, formalism: str | None = None, **options: Any
 ) -> Trajectory:
     """Simulate a model from its initial state.
 
     Parameters
     ----------
+    formalism : str, optional
+        The key of the formalism; by default denoc for open trees of at least ten coordinates, else lagrange. Trees of more
+        than 60 coordinates are then evaluated by recursion.
     **options
         Options of `Equations.simulate`, such as `samples`, `integrator`, `q0` and `parameters`.
 
@@ -167,7 +170,24 @@ def simulate(
     >>> simulate("simple-pendulum", 1.0, samples=11).q.shape
     (1, 11)
     """
-    return derive(model, formalism).simulate(duration, **options)
+    known = description_of(model)
+    return derive(known, formalism or fastest_formalism(known)).simulate(duration, **options)
+
+
+_MIN_TREE = 10  # coordinates; below, the right-hand sides of denoc and lagrange take about the same time
+
+
+def fastest_formalism(model: Elements) -> str:
+    """The formalism with the fastest right-hand side: denoc for large open trees, else lagrange.
+
+    >>> from dalembert.io import gallery
+    >>> [fastest_formalism(gallery.load(name)) for name in ("four-bar", "kuka-kr5", "floating-arm-7-link")]
+    ['lagrange', 'lagrange', 'denoc']
+    """
+    closed = model.constraint_names or model.loops or model.canonical_constraints or model.rigid
+    other = model.energies is not None or model.events or model.controllers or model.non_ideal_forces
+    large = len(model.generalized_coordinates) >= _MIN_TREE
+    return "lagrange" if closed or other or not large else denoc.ABOUT.key
 
 
 def equations_of(

@@ -28,11 +28,12 @@ from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import equations_of_tree
 from dalembert.arguments import documented_class, is_real, is_str_sequence, validate_arguments
 from dalembert.codegen.function import choose_engine
-from dalembert.errors import InputError, short_repr, suggest_name
+from dalembert.errors import InputError, NotApplicableError, short_repr, suggest_name
 from dalembert.model.description import Elements
 from dalembert.model.discontinuities import refuse_time_kinks
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constraint_batch import named_speeds, require_tree
+from dalembert.recursive.external_wrenches import ExternalWrenches, Wrenches, WrenchFrame, read_wrenches
 from dalembert.recursive.plan import read_state
 from dalembert.recursive.traced import Detail
 from dalembert.tables import Table, Tabular
@@ -91,15 +92,52 @@ class Dynamics(Tabular, CompiledModel):
     def _constrained(self) -> bool:
         return self._calls.facts.constrained
 
+    @cached_property
+    def _tied(self) -> bool:
+        return self._calls.facts.tied
+
+    @cached_property
+    def independent_speeds(self) -> tuple[str, ...]:
+        """The names of the speeds s_u of `speed_map`: all speeds, or those that are not tied to others."""
+        ties = self.plan.ties
+        return self.speed_names if ties is None else tuple(self.speed_names[i] for i in ties.independent)
+
+    @cached_property
+    def speed_map(self) -> np.ndarray:
+        """E of s = E s_u for tied coordinates, such as those of mimic joints and gears; else the identity.
+
+        Velocities, forces and the mass matrix M have one entry for every declared speed. The motion depends on Eᵀ τ only, and
+        Eᵀ M E is the mass matrix of the independent speeds: that of Pinocchio with `mimic=True`.
+
+        >>> import dalembert as dl
+        >>> model = dl.Model("gripper").coordinates("a", "b").holonomic("b - a")
+        >>> _ = model.body("left", joint=model.prismatic((1, 0, 0), "a"), mass=1)
+        >>> _ = model.body("right", joint=model.prismatic((-1, 0, 0), "b"), mass=2)
+        >>> gripper = dl.dynamics(model)
+        >>> E, M = gripper.speed_map, gripper.mass_matrix([0.0, 0.0])
+        >>> gripper.independent_speeds, (E.T @ M @ E).tolist()
+        (('dot(b)',), [[3.0]])
+        >>> gripper.forward([0.0, 0.0], [0.0, 0.0], [6.0, 0.0])
+        array([2., 2.])
+        """
+        ties = self.plan.ties
+        found = np.eye(len(self.speed_names)) if ties is None else ties.E
+        found.flags.writeable = False
+        return found
+
     def tables(self) -> tuple[Table, ...]:
         """The names of the entries of velocities and forces, the type of the model and the engine."""
-        kind = "constrained" if self._constrained else "tree"
+        kind = self._kind
         rows = tuple((str(i), name) for i, name in enumerate(self.speed_names))
         return (Table(("entry", "speed"), rows, f"Dynamics of {self.model.name}: {kind}, engine {self.engine}"),)
 
     def __repr__(self) -> str:
-        kind = "constrained" if self._constrained else "tree"
-        return f"Dynamics('{self.model.name}', {len(self.speed_names)} speeds, {kind}, {self.engine})"
+        return f"Dynamics('{self.model.name}', {len(self.speed_names)} speeds, {self._kind}, {self.engine})"
+
+    @property
+    def _kind(self) -> str:
+        tied = f"tree, {len(self.independent_speeds)} independent"
+        return "constrained" if self._constrained else tied if self._tied else "tree"
 
     # dynamics
 
@@ -112,6 +150,8 @@ class Dynamics(Tabular, CompiledModel):
         *,
         friction: bool = False,
         actuated: Sequence[str] | None = None,
+        fext: ExternalWrenches | None = None,
+        frame: WrenchFrame = "world",
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
@@ -119,6 +159,13 @@ class Dynamics(Tabular, CompiledModel):
 
         The loads of the model are included; joint friction only with `friction`. For `actuated`, and for models with
         constraints, see `dl.inverse_dynamics`.
+
+        Parameters
+        ----------
+        fext : dict of str to array_like, shape (6,) or (6, batch), optional
+            External wrenches by body, in `frame`: the force, then the moment.
+        frame : {'world', 'body', 'mass_center'}, default 'world'
+            Axes and point of application of the wrenches, see `dl.inverse_dynamics`.
 
         Returns
         -------
@@ -131,13 +178,25 @@ class Dynamics(Tabular, CompiledModel):
         >>> dl.dynamics("simple-pendulum").inverse([0.0], [0.0], [0.0]).shape
         (1,)
         """
-        if out is None and actuated is None and (one := self._alone["inverse", friction](q, qd, qdd, t)) is not None:
-            return one
-        if self._constrained or actuated is not None:
-            require_threads(threads)
-            found = walk.inverse_dynamics(self.model, q, qd, qdd, t, friction=friction, actuated=actuated)
-            return write_to_out(found, out)
-        return self._run("inverse", (q, qd, qdd), t, friction, out, threads)
+        if out is None and actuated is None:
+            if fext is None:
+                one = self._alone["inverse", friction](q, qd, qdd, t)
+            else:
+                one = self._alone.with_wrenches("inverse", friction, fext, frame, q, qd, qdd, t)
+            if one is not None:
+                return one
+        wrenches = read_wrenches(self.model, fext, frame, _batch_shape(q))
+        chosen = self._calls.facts.driven if actuated is None else named_speeds(self.plan, actuated, "actuated")
+        if chosen is None:
+            return self._run("inverse", (q, qd, qdd, *_values(wrenches)), t, friction, out, threads, _detail(wrenches))
+        ties = self.plan.ties if self._tied else None
+        if chosen and ties is not None and ties.force_map(chosen) is not None:
+            detail = _detail(wrenches, actuated=tuple(chosen))
+            return self._run("inverse", (q, qd, qdd, *_values(wrenches)), t, friction, out, threads, detail)
+        require_threads(threads)
+        options = {"friction": friction, "actuated": actuated, "fext": fext, "frame": frame}
+        found = walk.inverse_dynamics(self.model, q, qd, qdd, t, **options)
+        return write_to_out(found, out)
 
     def forward(
         self,
@@ -147,6 +206,8 @@ class Dynamics(Tabular, CompiledModel):
         t: Numbers = 0.0,
         *,
         friction: bool = False,
+        fext: ExternalWrenches | None = None,
+        frame: WrenchFrame = "world",
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
@@ -154,6 +215,11 @@ class Dynamics(Tabular, CompiledModel):
 
         If `qd` contains quaternion rates the result is q̈, else the rates of the speeds. If the mass matrix is singular, the
         error names the speeds without inertia.
+
+        Parameters
+        ----------
+        fext : dict of str to array_like, shape (6,) or (6, batch), optional
+            External wrenches by body, in `frame`, as for `dl.inverse_dynamics`.
 
         Returns
         -------
@@ -163,14 +229,23 @@ class Dynamics(Tabular, CompiledModel):
         Examples
         --------
         >>> import dalembert as dl
-        >>> dl.dynamics("double-pendulum").forward([0.4, 1.1], [0.3, -0.2]).shape
+        >>> arm = dl.dynamics("double-pendulum")
+        >>> arm.forward([0.4, 1.1], [0.3, -0.2]).shape
+        (2,)
+        >>> arm.forward([0.4, 1.1], [0.3, -0.2], fext={"lower": (0, 5, 0, 0, 0, 0)}).shape
         (2,)
         """
         if tau is None:
             tau = self._zeros(q)
-        if out is None and (one := self._alone["forward", friction](q, qd, tau, t)) is not None:
-            return one
-        return self._run("forward", (q, qd, tau), t, friction, out, threads)
+        if out is None:
+            if fext is None:
+                one = self._alone["forward", friction](q, qd, tau, t)
+            else:
+                one = self._alone.with_wrenches("forward", friction, fext, frame, q, qd, tau, t)
+            if one is not None:
+                return one
+        wrenches = read_wrenches(self.model, fext, frame, _batch_shape(q))
+        return self._run("forward", (q, qd, tau, *_values(wrenches)), t, friction, out, threads, _detail(wrenches))
 
     def hybrid(
         self,
@@ -339,6 +414,8 @@ class Dynamics(Tabular, CompiledModel):
         of: Literal["forward", "inverse"] = "forward",
         parameters: Sequence[str] = (),
         friction: bool = False,
+        fext: ExternalWrenches | None = None,
+        frame: WrenchFrame = "world",
         out: Out = None,
         threads: int = 1,
     ) -> Derivatives:
@@ -354,6 +431,8 @@ class Dynamics(Tabular, CompiledModel):
             Differentiate forward dynamics (accelerations) or inverse dynamics (forces).
         parameters : sequence of str, default ()
             Names of parameters for `by_parameters`.
+        fext : dict of str to array_like, shape (6,) or (6, batch), optional
+            External wrenches by body, as for `dl.inverse_dynamics`, with constant components in `frame`.
 
         Returns
         -------
@@ -378,17 +457,21 @@ class Dynamics(Tabular, CompiledModel):
             raise InputError(f"derivatives, parameters: got {short_repr(parameters)}. Expected a list of str.")
         task = f"{of}_derivatives"
         last = self._zeros(q) if inputs is None else inputs
-        if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
+        simple = out is None and not parameters and fext is None
+        if simple and (one := self._alone[task, friction](q, qd, last, t)) is not None:
             return _derivative_blocks(one)
-        if of == "forward" and self._calls.facts.constrained:
-            require_tree(self.plan, "derivatives of forward dynamics")
+        if of == "forward":
+            if self._constrained:
+                require_tree(self.plan, "derivatives of forward dynamics")
+            self._refuse_parameters_of_ties(parameters)
         known = self.model.parameter_values
         for name in parameters:
             if name not in known:
                 raise InputError(f"derivatives: there is no parameter '{name}'. {suggest_name(name, known)}")
         values = [repeat_for_batch(np.array([known[name] for name in parameters]), q)] if parameters else []
-        detail = Detail(named=tuple(parameters)) if parameters else None
-        return _derivative_blocks(self._run(task, (q, qd, last, *values), t, friction, out, threads, detail))
+        wrenches = read_wrenches(self.model, fext, frame, _batch_shape(q))
+        arguments, detail = (q, qd, last, *_values(wrenches), *values), _detail(wrenches, named=tuple(parameters))
+        return _derivative_blocks(self._run(task, arguments, t, friction, out, threads, detail))
 
     def rollout(
         self,
@@ -402,6 +485,8 @@ class Dynamics(Tabular, CompiledModel):
         method: Method = "rk4",
         every: int = 1,
         friction: bool = False,
+        fext: ExternalWrenches | None = None,
+        frame: WrenchFrame = "world",
         threads: int = 1,
     ) -> Rollout:
         """Integrate many initial states at once with a fixed step size.
@@ -423,6 +508,8 @@ class Dynamics(Tabular, CompiledModel):
             Classical Runge–Kutta method, or symplectic Euler, which limits energy drift.
         every : int, default 1
             Record the initial states and every `every`-th step.
+        fext : dict of str to array_like, shape (6,) or (6, batch), optional
+            External wrenches by body, as for `dl.inverse_dynamics`, with constant components in `frame`.
 
         Returns
         -------
@@ -449,7 +536,8 @@ class Dynamics(Tabular, CompiledModel):
         start = read_state(self.plan, q, qd, _finite_number(t, "t"))
         refuse_time_kinks(self.model, "rollout", float(t), float(t) + _finite_number(dt, "dt") * steps)
         forces = force_function(start, tau)
-        arguments = self._calls, forces, _finite_number(dt, "dt"), friction, require_threads(threads)
+        wrenches = read_wrenches(self.model, fext, frame, (start.K,))
+        arguments = self._calls, forces, _finite_number(dt, "dt"), friction, require_threads(threads), wrenches
         stepper = ConstrainedStepper(*arguments) if self._constrained else RolloutStepper(*arguments)
         return stepper.rollout(start, float(t), steps, every, method)
 
@@ -484,6 +572,14 @@ class Dynamics(Tabular, CompiledModel):
         equations = equations_of_tree(self.model, self.engine, self.execution, friction=friction)
         return equations.simulate(duration, **options)
 
+    def _refuse_parameters_of_ties(self, parameters: Sequence[str]) -> None:
+        ties = self.plan.ties if parameters and self._tied else None
+        if ties is not None and (found := ties.parameters & {*parameters}):
+            raise NotApplicableError(
+                f"derivatives of forward dynamics: parameter '{min(found)}' is a factor between tied coordinates of model "
+                f"'{self.model.name}'. Expected parameters of bodies, joints or loads. Use finite differences."
+            )
+
     def _zeros(self, q: Numbers) -> np.ndarray:
         n, batch = self._calls.facts.n_speeds, batch_of(q)
         return np.zeros(n) if batch is None else _shared_zeros(n, batch)
@@ -517,7 +613,13 @@ class Dynamics(Tabular, CompiledModel):
     ) -> np.ndarray | None:
         if task not in _CHECKED_RECURSIONS:
             return None
-        chosen = {"prescribed": [self.speed_names[i] for i in detail.prescribed]} if detail else {}
+        chosen = dict[str, object]()
+        if detail and (detail.actuated or task == "hybrid"):
+            speeds = detail.actuated or detail.prescribed
+            chosen["prescribed" if task == "hybrid" else "actuated"] = [self.speed_names[i] for i in speeds]
+        if detail and detail.wrenches:
+            wrenches, arguments = Wrenches(detail.wrenches, detail.frame, np.asarray(arguments[-1])), arguments[:-1]
+            chosen |= {"fext": wrenches.by_body, "frame": wrenches.frame}
         return np.stack(_CHECKED_RECURSIONS[task](self.model, *arguments, t, friction=friction, **chosen))
 
 
@@ -569,6 +671,22 @@ _CHECKED_RECURSIONS = {
 def _derivative_blocks(found: np.ndarray) -> Derivatives:
     n = len(found)
     return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
+
+
+def _batch_shape(q: Numbers) -> tuple[int, ...]:
+    count = batch_of(q)
+    return () if count is None else (count,)
+
+
+def _detail(wrenches: Wrenches | None, *, named: tuple[str, ...] = (), actuated: tuple[int, ...] = ()) -> Detail | None:
+    """The options of a task; None for the plain task."""
+    if wrenches is None:
+        return Detail(named=named, actuated=actuated) if named or actuated else None
+    return Detail(named=named, actuated=actuated, wrenches=wrenches.bodies, frame=wrenches.frame)
+
+
+def _values(wrenches: Wrenches | None) -> tuple[np.ndarray, ...]:
+    return () if wrenches is None else (wrenches.values,)
 
 
 def _finite_number(number: float, name: str) -> float:

@@ -428,8 +428,8 @@ class Equations(SymbolicEquations):
     def simulate(self, duration: float | None = None, **options: Unpack[SimulationOptions]) -> Trajectory:
         """Simulate from an initial state, by default that of the model.
 
-        `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, collocation (for phong; constraints not differentiated),
-        algorithm3, algorithm4 or algorithm5.
+        `integrator` is auto (default), taylor, dop853, rk45, rk4, radau, ida, collocation (for phong; constraints not
+        differentiated), algorithm3, algorithm4 or algorithm5.
 
         Returns
         -------

@@ -27,7 +27,6 @@ from dalembert.simulation.observables import Observed, load_forces
 from dalembert.simulation.partition import RunSegment, work_along
 from dalembert.simulation.trajectory_data import (
     MAX_BODIES,
-    BodyMotion,
     EventRecord,
     Impulse,
     Segment,
@@ -43,10 +42,9 @@ _NODES = 49  # interpolation nodes of a step in other variables than the initial
 
 
 def columns(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """q, v, t and the constants along a segment."""
-    n, size, t = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.t
-    y, known = part.solution.y, part.constants
-    return y[:n], y[n:size], t, known if known.ndim == 2 else np.repeat(known[:, None], len(t), axis=1)
+    """q, v, t and the constants along a segment, (constants,) or (constants, samples) if they change."""
+    n, size, y = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.y
+    return y[:n], y[n:size], part.solution.t, part.constants
 
 
 def regular_columns(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -57,6 +55,11 @@ def regular_columns(part: RunSegment) -> tuple[np.ndarray, np.ndarray, np.ndarra
     kernel, values = part.equations.kernel, known[: len(part.equations.values)]
     q, t = part.equations.workspace.lengths.separated(q, kernel.velocities(np.concatenate([q, v]), t, known), t, values)
     return q, v, t, known
+
+
+def _repeated(values: np.ndarray, count: int) -> np.ndarray:
+    """Values (m,) or (m, count) as (m, count)."""
+    return values if values.ndim == 2 else np.repeat(values[:, None], count, axis=1)
 
 
 def _velocities(part: RunSegment) -> np.ndarray:
@@ -90,9 +93,7 @@ class Recording(FrozenValue):
     def trajectory(self, notes: tuple[str, ...] = ()) -> Trajectory:
         """The run as a `Trajectory`, with additional notes."""
         with interpreting_long_programs(), np.errstate(all="ignore"):  # singular states have values that are not finite
-            return Trajectory(
-                **self._identity, **self._motion, **self._balance, **self._constraints, **self._ending(notes)
-            )
+            return Trajectory(**self._identity, **self._states_and_names, **self._quantities, **self._ending(notes))
 
     @property
     def _identity(self) -> Fields:
@@ -110,44 +111,41 @@ class Recording(FrozenValue):
         }
 
     @property
-    def _motion(self) -> Fields:
-        records_bodies = len(self.equations.model.bodies) <= MAX_BODIES
-        record = records_bodies or not self.equations.loaded_model(self.initial_equations.model).loads
+    def _states_and_names(self) -> Fields:
+        """The integrated states, and names."""
+        known = self.equations
         return {
-            **{name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "v")},
-            "velocities_are_rates": self.equations.about.velocities.are_rates,
+            **{name: getattr(self, name) for name in ("t", "q", "v")},
+            "velocities_are_rates": known.about.velocities.are_rates,
             "speed_names": self.speed_names,
             "speed_formulas": self.speed_formulas,
             "inputs": self.inputs,
-            **(self.body_data if records_bodies else {}),
-            "loads": Frozen(self.load_forces) if record else None,
-            "efforts": Frozen(self.drives) if record else None,
-        }
-
-    @property
-    def _balance(self) -> Fields:
-        observed = self.observed
-        names = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")
-        return {
-            **{name: getattr(observed, name) for name in names},
-            "balance": observed.jacobi - sum(self._work_of_elements.values()),
-            "work": self.work,
-            "powers": Frozen(self.powers),
             "ignorable": self.ignorable,
+            "constraint_names": known.constraint_names,
+            "servo": self.servo,
         }
 
     @property
-    def _constraints(self) -> Fields:
-        violation, names, positions = self.violation
+    def _quantities(self) -> Fields:
+        """The fields that are evaluated from the states."""
+        observed, (violation, names, positions) = self.observed, self.violation
+        named = ("qd", "qdd", "work", "multipliers", "reactions", "ideal_reactions")
+        energies = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")
+        records_bodies = len(self.equations.model.bodies) <= MAX_BODIES
+        with_bodies = records_bodies and bool(self.equations.model.bodies)
+        record = records_bodies or not self.equations.loaded_model(self.initial_equations.model).loads
         return {
-            "constraint_names": self.equations.constraint_names,
-            "servo": self.servo,
-            "multipliers": self.multipliers,
-            "reactions": self.reactions,
-            "ideal_reactions": self.ideal_reactions,
+            **{name: getattr(self, name) for name in named},
+            **{name: getattr(observed, name) for name in energies},
+            "balance": observed.jacobi - sum(self._work_of_elements.values()),
+            "powers": Frozen(self.powers),
             "violation": violation,
             "violation_names": names,
             "position_rows": positions,
+            "bodies": body_motion(self._samples) if with_bodies else None,
+            "joints": self.joints if with_bodies else None,
+            "loads": Frozen(self.load_forces) if record else None,
+            "efforts": Frozen(self.drives) if record else None,
         }
 
     def _ending(self, notes: tuple[str, ...]) -> Fields:
@@ -181,7 +179,7 @@ class Recording(FrozenValue):
         if self.conditional_equations is None and not self.equations.model.controllers:
             return self.equations.values
         count = len(self.initial_equations.values)
-        return self._joined_along(lambda part: columns(part)[3][:count])
+        return self._joined_along(lambda part: _repeated(part.constants[:count], len(part.solution.t)))
 
     @property
     def changed_charts(self) -> bool:
@@ -193,8 +191,8 @@ class Recording(FrozenValue):
         return self.initial_equations if part.chart is None else part.equations
 
     def _values_along(self, part: RunSegment) -> np.ndarray:
-        """The values of the parameters along a segment, (parameters, samples)."""
-        return columns(part)[3][: len(self.initial_equations.values)]
+        """The values of the parameters along a segment, (parameters,) or (parameters, samples)."""
+        return part.constants[: len(self.initial_equations.values)]
 
     def _joined_along(self, values: Callable[[RunSegment], np.ndarray]) -> np.ndarray:
         return joined_arrays([values(part) for part in self.parts])
@@ -308,7 +306,7 @@ class Recording(FrozenValue):
     @property
     def speed_formulas(self) -> tuple[str, ...]:
         """The speeds as formulas of the velocities."""
-        return tuple(map(str, self.equations.workspace.facts.speeds))
+        return self.equations.workspace.facts.speed_formulas
 
     @property
     def ignorable(self) -> tuple[int, ...]:
@@ -437,13 +435,6 @@ class Recording(FrozenValue):
             return joined_arrays(self._multipliers)
         _, _, A, _ = self.initial_equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.values)
         return smallest_multipliers(self.equations.workspace.facts, A, self._user_forces(self._ideal_parts))
-
-    @cached_property
-    def body_data(self) -> dict[str, BodyMotion | JointForces | None]:
-        """The motions of bodies and the joint reactions; empty without bodies."""
-        if not self.equations.model.bodies:
-            return {}
-        return {"bodies": body_motion(self._samples), "joints": self.joints}
 
     @property
     def _samples(self) -> list[RunSamples]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class TreeEquations(Equations):
     @cached_property
     def rates(self) -> Rates:
         """ẏ of states y = (q, s, work), compiled."""
-        return Rates(calls_of(self.model.with_parameters(self.changes), self.engine, self.execution), self.friction)
+        return rates_of(self.model.with_parameters(self.changes), self.engine, self.execution, self.friction)
 
     @property
     def plan(self) -> TreePlan:
@@ -255,6 +255,12 @@ class Rates:
         return np.concatenate([scales.positions, speeds, work])
 
 
+@lru_cache(maxsize=64)
+def rates_of(model: Description, engine: str, execution: str | None, friction: bool) -> Rates:
+    """The rates of a tree, shared by all equations of the same model."""
+    return Rates(calls_of(model, engine, execution), friction)
+
+
 @dataclass(frozen=True, repr=False)
 class TreeRecording(Recording):
     """Recording of the motion of a tree: `v` are its speeds, which equal q̇ except for quaternions.
@@ -412,7 +418,7 @@ def run_tree(equations: TreeEquations, task: RunOptions) -> Trajectory:
     used = time.process_time() - begun
     tolerance = stepper.tolerance if stepper.capabilities.adaptive else None
     recording = TreeRecording(equations, (RunSegment(equations, found, _NONE),), name, used)
-    return recording.trajectory(check_tree_run(recording, Accuracy(tolerance, projected=True)))
+    return recording.trajectory((*equations.notes, *check_tree_run(recording, Accuracy(tolerance, projected=True))))
 
 
 def _gimbal_stop(

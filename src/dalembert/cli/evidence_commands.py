@@ -57,7 +57,7 @@ def symmetries(arguments: Namespace) -> int:
 
 
 _AGREEMENT_STYLES = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out": "yellow"}
-_AGREEMENT_STYLES |= {"not installed": "yellow", "not used": "dim"}
+_AGREEMENT_STYLES |= {"not used": "dim"}
 
 
 def verify(arguments: Namespace) -> int:

@@ -38,7 +38,7 @@ def call(one: int | LoopFunction, x: np.ndarray, p: np.ndarray, tables: np.ndarr
 def call_many(
     many: int | LoopFunction, layout: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray, count: int
 ) -> None:
-    """Run a function of many states on arrays whose layout is listed, as `codegen/llvm/_tiles` expects it."""
+    """Run a function of many states on arrays whose layout is listed, as `codegen/llvm/_batch_loop` expects it."""
     assert callable(many)
     many(layout, p, tables, out, 0, count, count)
 
@@ -123,10 +123,13 @@ class CompiledSolver:
 
 
 class CompiledLoop:
-    """A compiled loop; machine code is generated at the first call with each combination of argument types."""
+    """A compiled loop; machine code is generated at the first call with each combination of argument types.
 
-    def __init__(self, loop: LoopFunction) -> None:
-        self._loop = loop
+    `vectorize` is for loops over arrays in which most of the time is spent; they compile four times slower.
+    """
+
+    def __init__(self, loop: LoopFunction, *, vectorize: bool = False) -> None:
+        self._loop, self._vectorize = loop, vectorize
         self._codes: dict[tuple[Kind, ...], _Code] = {}
         self._last: dict[int, tuple[object, Kind, list[object]]] = {}  # records of the last call, with types and words
 
@@ -135,7 +138,7 @@ class CompiledLoop:
         kinds, words = zip(*(self._read(i, each) for i, each in enumerate(arguments)), strict=True)
         code = self._codes.get(kinds)
         if code is None:
-            code = self._codes[kinds] = _Code(self._loop, kinds)
+            code = self._codes[kinds] = _Code(self._loop, kinds, self._vectorize)
         return code(word for part in words for word in part)
 
     def _read(self, index: int, argument: object) -> tuple[Kind, list[object]]:
@@ -154,14 +157,12 @@ class CompiledLoop:
 class _Code:
     """The machine code of a loop for one combination of argument types."""
 
-    def __init__(self, loop: LoopFunction, kinds: tuple[Kind, ...]) -> None:
-        from dalembert.codegen.llvm._machine_code import load_functions
+    def __init__(self, loop: LoopFunction, kinds: tuple[Kind, ...], vectorize: bool) -> None:
+        from dalembert.codegen.llvm._machine_code import FULL, SCALAR
         from dalembert.codegen.llvm._value_types import codes_of, to_python
-        from dalembert.codegen.llvm.loop_statements import ENTRY, LoopModule
+        from dalembert.codegen.llvm.loop_statements import load_loop
 
-        module = LoopModule(call)
-        result = module.entry(loop, kinds)
-        (address,) = load_functions(str(module.module), ENTRY, optimize=True)
+        address, result = load_loop(loop, kinds, FULL if vectorize else SCALAR)
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(address)
         self._packer = struct.Struct("=" + "".join(map(codes_of, kinds)))
         self._result, self._found = result, struct.Struct("=" + codes_of(result))

@@ -34,6 +34,7 @@ from dalembert.symbolic.lookup_tables import LookupTable
 CODE, TRACE = "o", "trace"  # file types: machine code; traced programs
 _FORMAT = 2  # file format; part of the file names, so that versions of the package do not overwrite each other's files
 _MAX_FILES = 4000  # per file type
+_COUNTED = "0"  # files are counted when a key begins with this digit: counting takes milliseconds, and keys are hashes
 _CHECKSUM_BYTES = 32
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _REPORTED: set[tuple[Path, str]] = set()  # folders and reasons already reported
@@ -129,14 +130,16 @@ def write_entry(digest: str, kind: str, data: bytes) -> None:
         except OSError:
             os.unlink(name)
             raise
-        _prune(folder, kind)
+        if digest.startswith(_COUNTED):
+            _prune(folder, kind)
 
 
 def _prune(folder: Path, kind: str) -> None:
     """Remove the older half of the files of a type if there are too many."""
-    files = list(folder.glob(f"*.{kind}"))
-    if len(files) > _MAX_FILES:
-        for old in sorted(files, key=lambda each: each.stat().st_mtime)[: len(files) // 2]:
+    names = [name for name in os.listdir(folder) if name.endswith(f".{kind}")]
+    if len(names) > _MAX_FILES:
+        files = sorted(map(folder.joinpath, names), key=lambda each: each.stat().st_mtime)
+        for old in files[: len(files) // 2]:
             old.unlink(missing_ok=True)
 
 

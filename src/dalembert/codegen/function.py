@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from threading import local
@@ -90,9 +91,21 @@ class CompiledFunction(ABC):
         for rows, end in zip(outputs, ends, strict=True):
             rows[...] = found[end - len(rows) : end]
 
+    def spread_checked(self, inputs: Sequence[np.ndarray], result: np.ndarray, threads: int = 1) -> bool:
+        """`spread` all outputs except the last, a validity check: whether it is at most 1 in size at every state."""
+        flags = np.empty((1, result.shape[1]))
+        self.spread(inputs, [result, flags], threads)
+        highest, lowest = np.maximum.reduce(flags[0], initial=0.0), np.minimum.reduce(flags[0], initial=0.0)
+        return bool(highest <= 1 and lowest >= -1)
+
     @property
     def native(self) -> Native | None:
         """The machine code; None for other engines."""
+        return None
+
+    @property
+    def native_batch(self) -> Native | None:
+        """The machine code for many states that reports a failed check; None if there is none, or the last input matters."""
         return None
 
 
@@ -273,10 +286,10 @@ class NativeFunction(MachineFunction):
     def _many(self) -> MachineCode:
         return self._code(many=True)
 
-    def _code(self, many: bool) -> MachineCode:
+    def _code(self, many: bool, checked: bool = False) -> MachineCode:
         from dalembert.codegen.llvm._machine_code import MachineCode, host_target
 
-        return MachineCode(self._program, host_target(many=many, single=self._single))
+        return MachineCode(self._program, replace(host_target(many=many, single=self._single), checked=checked))
 
     @cached_property
     def _interpreted(self) -> PythonFunction:
@@ -298,11 +311,6 @@ class NativeFunction(MachineFunction):
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
         """Evaluate a batch from rows into rows, in place."""
         arrays, count = [*inputs, *outputs], outputs[0].shape[1]
-        if count and self._listed is not None:
-            layout = np.empty(3 * len(arrays), np.int64)
-            if begin := self._listed(layout, *arrays):
-                self._on_rows(begin, len(inputs), 0, count, threads)  # no parameters
-                return
         copies = [a if self._is_ready(a) else np.ascontiguousarray(a, self._dtype) for a in arrays]
         if count:
             layout = _layout(copies)
@@ -311,16 +319,33 @@ class NativeFunction(MachineFunction):
             if found is not rows:
                 rows[...] = found
 
-    def _on_rows(self, layout: int, inputs: int, p: int, count: int, threads: int) -> None:
-        """Run the code for many on arrays whose layout is listed at an address, with parameters at the address p."""
-        _shared(self._many, (layout, p, self._tables_at, layout + 24 * inputs), count, threads, self.min_arguments)
+    def spread_checked(self, inputs: Sequence[np.ndarray], result: np.ndarray, threads: int = 1) -> bool:
+        """Evaluate a batch from rows into rows, in place; the code reports one failed check for all states."""
+        failed, count = np.zeros((1, 1)), result.shape[1]
+        if self._single or not all(map(self._is_ready, (*inputs, result))):
+            return super().spread_checked(inputs, result, threads)
+        if count:
+            layout = _layout([*inputs, result, failed])
+            self._on_rows(layout.ctypes.data, len(inputs), 0, count, threads, self._checked)
+        return bool(failed[0, 0] == 0)
+
+    def _on_rows(
+        self, layout: int, inputs: int, p: int, count: int, threads: int, code: MachineCode | None = None
+    ) -> None:
+        """Run code for many on arrays whose layout is listed at an address, with parameters at the address p."""
+        addresses = (layout, p, self._tables_at, layout + 24 * inputs)
+        _shared(code or self._many, addresses, count, threads, self.min_arguments)
 
     @cached_property
-    def _listed(self) -> Callable[..., int | None] | None:
-        """The function that lists the layout of arrays of doubles; None if NumPy's array structs cannot be read."""
-        from dalembert.codegen.llvm.native_entry import is_possible, listed
+    def _checked(self) -> MachineCode:
+        return self._code(many=True, checked=True)
 
-        return listed() if is_possible() and not self._single else None
+    @property
+    def native_batch(self) -> Native | None:
+        """The code for many states that reports a failed check; None if the last input, the time, matters."""
+        last = len(self._program.inputs) - 1
+        matters = last in self._program.outputs or any(last in operands for _, operands in self._program.lines)
+        return None if self._single or matters else Native(self._checked.address, self._tables)
 
     @cached_property
     def with_varying_parameters(self) -> NativeFunction:

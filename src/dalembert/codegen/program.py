@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import marshal
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -130,6 +131,54 @@ def program_of(outputs: Sequence[Node] | np.ndarray, inputs: Sequence[str], para
             index[y] = first + len(lines) - 1
     floats, contents = tuple(map(float.fromhex, numbers)), tuple(y.value for y in tables)
     return Program(tuple(inputs), tuple(parameters), floats, contents, tuple(lines), tuple(index[y] for y in outputs))
+
+
+def compact_order(needed: Mapping[int, Sequence[int]]) -> list[int]:
+    """Topological order of values with few live values: first those that free others, the most recent of them first.
+
+    `needed` maps each value to the values that it needs; values without an entry are always available.
+
+    >>> compact_order({1: (0,), 2: (0,), 3: (1,), 4: (2,), 5: (3, 4)})
+    [1, 3, 2, 4, 5]
+    """
+    arguments = {y: [a for a in dict.fromkeys(operands) if a in needed] for y, operands in needed.items()}
+    waiting = {y: len(operands) for y, operands in arguments.items()}
+    users: dict[int, list[int]] = defaultdict(list)
+    for y, operands in arguments.items():
+        for a in operands:
+            users[a].append(y)
+    left = {a: len(each) for a, each in users.items()}
+    piles: dict[int, list[int]] = defaultdict(list)  # candidates, by the number of registers that they free
+    order: list[int] = []
+
+    def freed(y: int) -> int:
+        return sum(left[a] == 1 for a in arguments[y]) - (y in left)
+
+    def is_outdated(y: int, count: int) -> bool:
+        return waiting[y] < 0 or freed(y) != count
+
+    for y in reversed(arguments):
+        if not waiting[y]:
+            piles[freed(y)].append(y)
+    while len(order) < len(arguments):
+        for count in sorted(piles, reverse=True):
+            while piles[count] and is_outdated(piles[count][-1], count):
+                piles[count].pop()
+        y = piles[max(count for count, pile in piles.items() if pile)].pop()
+        order.append(y)
+        waiting[y] = -1
+        ready: list[int] = []
+        for a in arguments[y]:
+            left[a] -= 1
+            if left[a] == 1:
+                ready += [user for user in users[a] if waiting[user] == 0]
+        for user in users[y] if y in left else ():
+            waiting[user] -= 1
+            if not waiting[user]:
+                ready.append(user)
+        for each in ready:
+            piles[freed(each)].append(each)
+    return order
 
 
 class Slots:

@@ -2,7 +2,7 @@
 
 - the integrated right-hand side: the machine code for one state that the compiled integrators call, or the Python function;
 - SIMD lanes: the machine code with one state per lane that sweeps use, in full and in partial tiles;
-- the Taylor program: heyoka's integrator itself; its first-order Taylor coefficients at a state are ẏ.
+- the Taylor program: the recurrences that `taylor` integrates; their coefficients of order 1 are ẏ.
 
 ẏ is compared with the velocities of the state, with the reference accelerations of all formulations, q̈ = W v̇ + b, and with the
 powers of loads and constraints at these.
@@ -18,8 +18,8 @@ import numpy as np
 
 from dalembert.api.equations import Equations
 from dalembert.api.tree_equations import TreeEquations
-from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
+from dalembert.codegen.taylor_series import rates_of_series
 from dalembert.errors import EngineError
 from dalembert.evidence.agreement import (
     Reference,
@@ -34,10 +34,9 @@ from dalembert.mechanics.state_batch import States
 from dalembert.mechanics.system import System
 from dalembert.recursive.plan import read_state
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.integrators.taylor import unusual_sizes
 from dalembert.simulation.mode_changes import mode_manager_of
 from dalembert.simulation.right_hand_side import RightHandSide, stacked
-from dalembert.simulation.segment_problem import has_series, typical_sizes
+from dalembert.simulation.segment_problem import has_series
 from dalembert.symbolic.algebra_base import Array, zeros
 from dalembert.symbolic.nodes import Node, node, ordered, symbol
 from dalembert.symbolic.operations import exact
@@ -54,7 +53,6 @@ from dalembert.symbolic.prime_field import (
 )
 from dalembert.symbolic.random_points import NoRoot, RandomPoint, Root, root_beyond
 
-_TINY_STEP = 1e-300  # s, a step taken only for its coefficients
 NUMERICALLY_SOLVED = "runs solve these equations numerically at every step: there is no optimized program"
 _MAX_TRIALS = 20_000
 _PARTIAL_FUNCTIONS = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))
@@ -62,10 +60,6 @@ _PARTIAL_FUNCTIONS = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "a
 
 class NotRun(Exception):
     """No run uses such a program here; the message is the reason."""
-
-
-class NotInstalled(NotRun):
-    """The library that runs the program is not installed."""
 
 
 @dataclass(frozen=True)
@@ -134,35 +128,16 @@ def lane_rates(batch: Batch) -> np.ndarray:
 
 
 def taylor_rates(batch: Batch) -> np.ndarray:
-    """Return ẏ (states, K) by heyoka: the right-hand sides of its integrator, compiled as a function.
-
-    For the reference formulation the integrator itself is evaluated: its first-order Taylor coefficients are ẏ.
-    """
-    if not heyoka_backend.is_installed():
-        raise NotInstalled("heyoka is not installed: runs use dop853")
+    """Return ẏ (states, K) from the series that runs integrate: their coefficients of order 1."""
     if not has_series(batch.equations):
         raise NotRun("solved numerically, without a Taylor series: runs use dop853")
-    sizes = unusual_sizes(typical_sizes(batch.equations))
-    y = np.concatenate([batch.y, np.zeros((len(sizes) - len(batch.y), len(batch.t)))]) / sizes[:, None]
     try:
-        if batch.first:
-            return sizes[:, None] * _coefficients(batch, y, sizes)
-        function = batch.kernel.taylor.function(sizes)
-        pars, t = np.ascontiguousarray(batch.constants[: function.nparams]), np.ascontiguousarray(batch.t, dtype=float)
-        return sizes[:, None] * function(np.ascontiguousarray(y), pars=pars, time=t)
+        table = batch.kernel.series
     except EngineError as error:  # a long table
         raise NotRun(str(error)) from None
-
-
-def _coefficients(batch: Batch, y: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    machine = batch.kernel.taylor.make(None, batch.constants[:, 0], sizes)
-    out = np.empty_like(y)
-    for k, t in enumerate(batch.t):
-        machine.time = float(t)
-        machine.pars[:] = batch.constants[: len(machine.pars), k]
-        machine.state[:] = y[:, k]
-        machine.step(max_delta_t=_TINY_STEP, write_tc=True)
-        out[:, k] = machine.tc[:, 1]
+    out = np.empty((len(table.outputs), len(batch.t)))
+    columns = (np.ascontiguousarray(part, dtype=float) for part in (batch.constants, batch.t, batch.y))
+    rates_of_series(table, *columns, out)
     return out
 
 

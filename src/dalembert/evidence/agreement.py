@@ -28,7 +28,7 @@ _MAGNIFIED, _SINGULAR = 1e4, 1e8
 class Verdict:
     """Result of the comparison for one formulation or another method for the same accelerations."""
 
-    # agrees, differs, refused (not applicable), left out (the model is large); for programs also: not installed, not used
+    # agrees, differs, refused (not applicable), left out (the model is large); for programs also: not used
     status: str
     reason: str | None
     acceleration_difference: float | None

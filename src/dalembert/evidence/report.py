@@ -33,7 +33,7 @@ from dalembert.model.description import Elements, tables_of
 from dalembert.symbolic.formula_writer import formula_string
 from dalembert.tables import Table, format_cell
 
-_PACKAGES = ("numpy", "scipy", "symengine", "llvmlite", "heyoka")
+_PACKAGES = ("numpy", "scipy", "symengine", "llvmlite")
 Progress = Callable[[float], object]
 _N_STATES = 60  # random states at which the formulations are compared
 _MAX_DURATION = 10.0  # s, simulated with every formulation

@@ -19,7 +19,6 @@ from dalembert.errors import DalembertError, EngineError, InputError, SingularEr
 from dalembert.evidence import _principle
 from dalembert.evidence._integrated_programs import (
     PROGRAMS,
-    NotInstalled,
     NotRun,
     batch_of,
     condition_values,
@@ -95,9 +94,8 @@ class ProgramChecks:
     def _verdict(self, name: str, tolerance: float) -> Verdict:
         found, reasons = self._differences[name], self._reasons[name]
         if not found:
-            missing = any(isinstance(reason, NotInstalled) for reason in reasons.values())
             why = "; ".join(dict.fromkeys(map(str, reasons.values())))
-            return Verdict("not installed" if missing else "not used", why or None, None, None)
+            return Verdict("not used", why or None, None, None)
         wrong = [f"{who} by {size:.1e}" for who, size in found.items() if not size <= tolerance]
         return Verdict("differs" if wrong else "agrees", ", ".join(wrong) or None, max(found.values()), None)
 

@@ -88,12 +88,13 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
     switching = {y: _symbols(y) for y in comparisons}
     indices, reasons, needs = [], {}, {}
     changed = changed_along_runs(model)
+    refuted = _refuted([part for each in found for part, _ in each.parts], model, changed)
     for i, conditions in enumerate(found):
         switch = next((y for y, symbols in switching.items() if conditions.name in symbols), None)
         if switch is not None:
             reasons[conditions.name] = f"a formula switches with {conditions.name}, where {switch}"
             continue
-        proof = _proved(model, conditions, changed)
+        proof = _proved(model, conditions, changed, refuted)
         if isinstance(proof, str):
             reasons[conditions.name] = proof
             continue
@@ -121,16 +122,40 @@ def _conditions(
     return _Conditions(name, tuple(parts))
 
 
-def _proved(model: Elements, conditions: _Conditions, changed: Mapping[str, str]) -> tuple[str, ...] | str:
+def _refuted(parts: list[Node], model: Elements, changed: Mapping[str, str]) -> set[Node]:
+    """Expressions that are nonzero at one random state with the current parameters, all evaluated together.
+
+    Most coordinates are not ignorable, and proofs for each of them would evaluate what all have in common again.
+    """
+    fixed = {name: node(exact(x)) for name, x in model.parameter_values.items() if name not in changed}
+    left = [node(x) for x in GRAPH.substitute(vector(parts), fixed)]
+    for seed in range(_ROOT_POINTS):
+        point = RandomPoint(seed, left)
+        try:
+            values = point.values(left)
+        except NoRoot:
+            continue
+        except Undecidable:
+            break
+        return set() if point.composite else {part for part, value in zip(parts, values, strict=True) if value}
+    return set()
+
+
+def _proved(
+    model: Elements, conditions: _Conditions, changed: Mapping[str, str], refuted: set[Node]
+) -> tuple[str, ...] | str:
     """The parameters whose values the proof of all conditions uses, or the message of the first condition that is not proved."""
     needed: set[str] = set()
     for part, sentence in conditions.parts:
-        if vanishes([part]):
+        if part in refuted and not changed:
+            return sentence
+        if part not in refuted and vanishes([part]):
             continue
-        known = {name: node(exact(x)) for name, x in model.parameter_values.items() if name in _symbols(part)}
+        symbols = _symbols(part)
+        known = {name: node(exact(x)) for name, x in model.parameter_values.items() if name in symbols}
         fixed = {name: x for name, x in known.items() if name not in changed}
         left = _with_values(part, fixed)
-        zero = _decided([left])
+        zero = False if part in refuted else _decided([left])
         if zero is None and not _nonzero_numerically(left):
             return f"undecided whether {sentence}"
         if not zero:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -203,6 +203,11 @@ class Facts:
         }
         found |= {"independent constraints": self.structural, "speeds": self.structural | self.inertial}
         return found | {"regular mass matrix": self.inertial}
+
+    @cached_property
+    def speed_formulas(self) -> tuple[str, ...]:
+        """The speeds as formulas of the velocities."""
+        return tuple(map(str, self.speeds))
 
     @property
     def d(self) -> int:

@@ -517,6 +517,16 @@ class Description(FrozenValue, Elements):
         """The names of the coordinates, cached."""
         return tuple(map(attrgetter("name"), self.generalized_coordinates))
 
+    @cached_property
+    def switching(self) -> list[str]:  # pyright: ignore[reportIncompatibleMethodOverride] (both are read only)
+        """The elements with piecewise formulas, cached."""
+        return super().switching
+
+    @cached_property
+    def longest_table(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] (both are read only)
+        """The number of rows of the longest lookup table in a formula, cached."""
+        return super().longest_table
+
     def __setattr__(self, name: str, value: object) -> None:
         if name in vars(self) or name not in FIELDS:
             raise FrozenInstanceError(f"cannot assign to field '{name}'")

@@ -3,6 +3,9 @@
     τ = ID(q, s, ṡ) − loads            ∂τ/∂ṡ = I
     ṡ = FD(q, s, τ)                    ∂ṡ/∂x = −I⁻¹ ∂τ/∂x at that ṡ,  ∂ṡ/∂τ = I⁻¹
 
+With tied coordinates E (Eᵀ I E)⁻¹ Eᵀ replaces I⁻¹; E is constant.
+
+
 Derivatives of ID by the motions of the links come from `_inverse_derivatives`, I⁻¹ from an elimination. Where motions are
 functions of several coordinates, θ = θ(q, t), the chain rule gives:
 
@@ -24,6 +27,7 @@ from dalembert.recursive.composite_inertia import mass_matrix
 from dalembert.recursive.inverse import effort, inverse_dynamics, outwards, subtree_wrenches
 from dalembert.recursive.joint_speeds import to_speed_forces
 from dalembert.recursive.link_states import Moving, MovingLink
+from dalembert.recursive.tied_speeds import Ties
 from dalembert.recursive.tree import Tree
 from dalembert.symbolic.algebra_base import Array, Scalar, identity, stack, vector, zeros
 from dalembert.symbolic.graph import GRAPH, ROLLED
@@ -59,16 +63,23 @@ def inverse_derivatives(moving: Moving, loads: Array, symbols: Symbols) -> Array
     return np.concatenate([*parts, _by_parameters(moving, loads, symbols)], axis=1)
 
 
-def forward_derivatives(moving: Moving, loads: Array, symbols: Symbols, tau: Array) -> tuple[Array, Array]:
+def forward_derivatives(
+    moving: Moving, loads: Array, symbols: Symbols, tau: Array, ties: Ties | None
+) -> tuple[Array, Array]:
     """∂ṡ by q, s, τ and parameters, as adjacent columns, at the forces `tau`; and pivots that vanish if I is singular."""
-    speeds = (speed for link in reversed(moving.links) for speed in reversed(link.speeds))
-    order = list(dict.fromkeys(speeds) | dict.fromkeys(range(moving.tree.n_speeds)))  # the outermost links first
-    known = elimination_of(mass_matrix(moving), order, 3 * moving.tree.n_speeds)
+    if ties is None:
+        speeds = (speed for link in reversed(moving.links) for speed in reversed(link.speeds))
+        order = list(dict.fromkeys(speeds) | dict.fromkeys(range(moving.tree.n_speeds)))  # the outermost links first
+        known = elimination_of(mass_matrix(moving), order, 3 * moving.tree.n_speeds)
+    else:
+        order, M = ties.elimination_order(moving.links), ties.reduced_matrix(mass_matrix(moving))
+        known = TiedElimination(ties, elimination_of(M, order, 3 * moving.tree.n_speeds))
     sd = known.solved(tau + loads - inverse_dynamics(moving, zeros(moving.tree.n_speeds)))
     by_q, by_s, _ = _by_state(moving, loads, symbols, sd)
     named = _at(_by_parameters(moving, loads, symbols), symbols, sd)
     found, inverse = [known.solved(-part) for part in (by_q, by_s, named)], known.inverse()
-    pivots = vector([1 / x for x in inverse.diagonal()])  # the inertia of a speed when all others are free
+    free = inverse.diagonal() if ties is None else inverse.diagonal()[list(ties.independent)]
+    pivots = vector([1 / x for x in free])  # the inertia of a speed when all others are free
     return np.concatenate([*found[:2], inverse, found[2]], axis=1), pivots
 
 
@@ -199,6 +210,22 @@ class RolledElimination:
     def inverse(self) -> Array:
         """I⁻¹."""
         return self.solved(identity(len(self.order)))
+
+
+@dataclass(frozen=True)
+class TiedElimination:
+    """E (Eᵀ I E)⁻¹ Eᵀ."""
+
+    ties: Ties
+    factors: EliminationFactors | RolledElimination
+
+    def solved(self, right: Array) -> Array:
+        """The product with a vector, or with the columns of a matrix."""
+        return self.ties.expanded(self.factors.solved(self.ties.reduced(right)))
+
+    def inverse(self) -> Array:
+        """The symmetric matrix."""
+        return self.ties.expanded(self.ties.expanded(self.factors.inverse()).T)
 
 
 def elimination_of(matrix: Array, order: Sequence[int], columns: int) -> EliminationFactors | RolledElimination:

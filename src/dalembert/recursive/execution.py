@@ -117,9 +117,8 @@ def traced_task(
         return loops_of(plan, task, friction=friction)
     _require_compilable(plan, task, engine)
     try:
-        return task_program(
-            plan, "constrained_terms" if is_constrained_forward(plan, task) else task, friction=friction, detail=detail
-        )
+        solved = is_constrained_forward(plan, task) and not substitutes_ties(plan, execution, engine)
+        return task_program(plan, "constrained_terms" if solved else task, friction=friction, detail=detail)
     except ZeroDivisionError:  # a pivot is 0 at every state
         raise _without_inertia(plan) from None
 
@@ -127,6 +126,11 @@ def traced_task(
 def is_constrained_forward(plan: TreePlan, task: str) -> bool:
     """True for forward dynamics with constraints, which are solved numerically."""
     return task == "forward" and plan.constrained
+
+
+def substitutes_ties(plan: TreePlan, execution: str | None, engine: str | None) -> bool:
+    """True if all constraints are ties that forward dynamics substitutes; rolled, they are constraints like others."""
+    return plan.ties is not None and choose_execution(plan, "forward", execution, engine) == "unrolled"
 
 
 def compile_task(traced: TracedTask, engine: str | None = None) -> CompiledFunction:
@@ -143,7 +147,10 @@ def _without_inertia(plan: TreePlan) -> SingularError:
     at = random_guesses(plan.tree.model, np.random.default_rng(0), 1, plan.scales)
     at_rest = [np.zeros(1)] * plan.tree.n_speeds
     moved = moving(plan.tree, FLOATS, at.t, list(at.q), at_rest, plan.parameters, plan.link_constants)
-    return singular_mass(plan, numbers(mass_matrix(moved), 1)[:, :, 0], " at every state")
+    M, ties, names = numbers(mass_matrix(moved), 1)[:, :, 0], plan.ties, plan.tree.speed_names
+    if ties is not None:
+        M, names = ties.reduced_matrix(M), [names[i] for i in ties.independent]
+    return singular_mass(plan, M, names, " at every state")
 
 
 @cache

@@ -23,6 +23,7 @@ from dalembert.recursive._link_frames import aligned_constants
 from dalembert.recursive.joint_speeds import to_rates, to_second_rates, to_speed_rates, to_speeds
 from dalembert.recursive.link_states import LinkConstants
 from dalembert.recursive.load_forces import with_active_loads
+from dalembert.recursive.tied_speeds import Ties, find_ties
 from dalembert.recursive.tree import Tree, tree_of
 from dalembert.symbolic.algebra_base import Array, Scalar, vector
 from dalembert.symbolic.floats import FLOATS, numbers
@@ -60,6 +61,11 @@ class TreePlan:
     def constrained(self) -> bool:
         """True if there are constraints besides the joints."""
         return bool(self.levels.names)
+
+    @cached_property
+    def ties(self) -> Ties | None:
+        """The constraints if all of them tie coordinates to others; see `tied_speeds`."""
+        return find_ties(self.tree, self.levels, self.parameters)
 
 
 def plan_of(model: Elements) -> TreePlan:
@@ -217,11 +223,11 @@ def _size(x: np.ndarray) -> np.ndarray:
     return np.linalg.norm(x, axis=0)
 
 
-def singular_mass(plan: TreePlan, M: np.ndarray, where: str) -> SingularError:
-    """The error for a singular mass matrix, with the speeds along which there is no inertia."""
+def singular_mass(plan: TreePlan, M: np.ndarray, speeds: Sequence[str], where: str) -> SingularError:
+    """The error for a singular mass matrix of these speeds, with those along which there is no inertia."""
     size = 1 / np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     weakest = np.abs(np.linalg.eigh(M * np.outer(size, size))[1][:, 0])
-    names = [name for name, x in zip(plan.tree.speed_names, weakest, strict=True) if x > 0.1 * weakest.max()]
+    names = [name for name, x in zip(speeds, weakest, strict=True) if x > 0.1 * weakest.max()]
     return SingularError(
         f"model '{plan.tree.model.name}': the mass matrix is singular{where}: there is no inertia along "
         f"{', '.join(names)}. Expected inertia along every motion. Give the moving bodies mass or inertia, or "

@@ -3,9 +3,10 @@
 A program takes rows of numbers in this order: q, then s and ṡ or τ if needed, named parameters, t. Its last output is a validity
 check, which is within −1 … 1 if all is valid. It is cheap and may report false alarms; then `tree_dynamics` examines the state.
 
-    finite       Σ outputs, and inputs that affect no output, times 10⁻²⁰⁰
+    finite       Σ outputs, and inputs except t that affect no output, times 10⁻²⁰⁰; callers check t
     regular      pivots of the inertia matrix against 10⁻¹⁰ of its diagonal, evaluated at a few states
     unit norm    |q|² − 1 of quaternions, within the tolerance of states
+    consistent   for forces along actuated speeds: φ, A s and A ṡ of tied coordinates, within that tolerance
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dalembert.recursive._hybrid import hybrid_dynamics
 from dalembert.recursive._transforms import absent
 from dalembert.recursive.composite_inertia import coriolis_matrix, diagonal, mass_matrix
 from dalembert.recursive.constraint_batch import rows_over
+from dalembert.recursive.external_wrenches import WrenchFrame, wrench_forces
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
@@ -37,6 +39,7 @@ from dalembert.recursive.point_jacobians import (
     point_jacobian,
     point_velocity,
 )
+from dalembert.recursive.tied_speeds import tied_forward_dynamics
 from dalembert.symbolic.algebra_base import Array, Parameters, Scalar, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.graph import GRAPH
@@ -46,6 +49,18 @@ from dalembert.symbolic.symbols import SymbolKind
 TINY = 1e-200  # factor that makes a number negligible beside 1 unless it is infinite
 _WEAK = 1e-10  # pivots below this fraction of the diagonal fail the validity check
 _STATES = 8
+
+
+@dataclass(frozen=True)
+class Detail:
+    """Options of a task: parameters that remain symbols, bodies, speeds, and bodies with external wrenches in a frame."""
+
+    named: tuple[str, ...] = ()
+    bodies: tuple[str, ...] = ()
+    prescribed: tuple[int, ...] = ()  # speeds with prescribed accelerations
+    actuated: tuple[int, ...] = ()  # speeds along which the forces act
+    wrenches: tuple[str, ...] = ()
+    frame: WrenchFrame = "world"
 
 
 @dataclass(frozen=True)
@@ -62,29 +77,22 @@ class Names:
     weights: tuple[str, ...] = ("weight(total)", "weight(next)")  # times the length of the step
     step: tuple[str, ...] = ("step()",)
     point: tuple[str, ...] = ("point(x)", "point(y)", "point(z)")  # of a body, in its axes
+    wrenches: tuple[str, ...] = ()  # components of external wrenches
     named: tuple[str, ...] = ()  # parameters
 
     def of(self, groups: Sequence[str]) -> list[str]:
         """The inputs of a program with these groups, and the time."""
-        return [*(name for group in groups for name in getattr(self, group)), *self.named, "t"]
+        return [*(name for group in groups for name in getattr(self, group)), *self.wrenches, *self.named, "t"]
 
 
-def names_of(plan: TreePlan, named: tuple[str, ...] = ()) -> Names:
-    """The symbols of a model: coordinates and speeds by name, and the quantities of the speeds."""
+def names_of(plan: TreePlan, detail: Detail) -> Names:
+    """The symbols of a model: coordinates and speeds by name, the quantities of the speeds, and those of a task."""
     speeds = plan.tree.speed_names
     coordinates = tuple(plan.tree.model.coordinate_names)
     sd, tau = tuple(map(SymbolKind.TANGENT.of, speeds)), tuple(map(SymbolKind.FORCE.of, speeds))
     base, total = (tuple(f"{word}({x})" for x in (*coordinates, *speeds)) for word in ("base", "total"))
-    return Names(coordinates, speeds, sd, tau, base, total, named=named)
-
-
-@dataclass(frozen=True)
-class Detail:
-    """Options of a task: parameters that remain symbols, bodies, or the speeds with prescribed accelerations."""
-
-    named: tuple[str, ...] = ()
-    bodies: tuple[str, ...] = ()
-    prescribed: tuple[int, ...] = ()
+    wrenches = tuple(f"wrench({k} of {body})" for body in detail.wrenches for k in range(6))
+    return Names(coordinates, speeds, sd, tau, base, total, wrenches=wrenches, named=detail.named)
 
 
 @dataclass(frozen=True)
@@ -100,7 +108,7 @@ class Trace:
     @cached_property
     def names(self) -> Names:
         """The symbols."""
-        return names_of(self.plan, self.detail.named)
+        return names_of(self.plan, self.detail)
 
     @cached_property
     def q(self) -> list[Scalar]:
@@ -130,8 +138,12 @@ class Trace:
 
     @cached_property
     def loads(self) -> Array:
-        """The generalized forces of the loads along the speeds."""
-        return load_forces(self._loaded, self.moving, self.t, self.q, self.s, self.parameters)
+        """The generalized forces of the loads and external wrenches along the speeds."""
+        loads = load_forces(self._loaded, self.moving, self.t, self.q, self.s, self.parameters)
+        if not self.detail.wrenches:
+            return loads
+        values = list(GRAPH.symbols(self.names.wrenches))
+        return loads + wrench_forces(self.declared, self.detail.wrenches, self.detail.frame, values)
 
     @cached_property
     def powers(self) -> Array:
@@ -156,10 +168,37 @@ class Trace:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of a program, and pivots that must be positive; 0 for a speed without pivot."""
+    """The outputs of a program, pivots that must be positive, 0 for a speed without pivot, and errors of at most 1 in size."""
 
     values: Array
     pivots: Array | None = None
+    errors: Sequence[Scalar] = ()
+
+
+def _inverse(trace: Trace) -> Outputs:
+    """τ of the tree; or, with tied coordinates, forces along the actuated speeds that produce the same motion."""
+    sd = GRAPH.symbols(trace.names.sd)
+    tau, ties, chosen = inverse_dynamics(trace.moving, sd) - trace.loads, trace.plan.ties, trace.detail.actuated
+    if ties is None or not chosen:
+        return Outputs(tau)
+    found, P = zeros(len(tau)), ties.force_map(chosen)
+    assert P is not None
+    for i, j in np.argwhere(P):
+        found[i] = found[i] + float(P[i, j]) * tau[j]
+    rows, sizes, T = rows_over(trace.plan, trace.declared, trace.q, trace.s), trace.plan.sizes, trace.plan.scales.time
+    levels = (rows.phi, 1.0), (rows.velocity, T), (rows.A @ sd, T**2)
+    errors = [
+        x * (unit / (TOLERANCE * size))
+        for level, unit in levels
+        for x, size in zip(level, np.where(sizes > 0, sizes, 1.0), strict=True)
+    ]
+    return Outputs(found, None, errors)
+
+
+def _accelerations(trace: Trace) -> tuple[Array, Array]:
+    """ṡ under the forces τ and the loads, and pivots."""
+    tau, ties = GRAPH.symbols(trace.names.tau) + trace.loads, trace.plan.ties
+    return forward_dynamics(trace.moving, tau) if ties is None else tied_forward_dynamics(trace.moving, ties, tau)
 
 
 def _hybrid(trace: Trace) -> Outputs:
@@ -191,7 +230,7 @@ def _rows(trace: Trace) -> Outputs:
 
 def _forward_derivatives(trace: Trace) -> Outputs:
     tau = GRAPH.symbols(trace.names.tau)
-    return Outputs(*forward_derivatives(trace.moving, trace.loads, _symbols(trace), tau))
+    return Outputs(*forward_derivatives(trace.moving, trace.loads, _symbols(trace), tau, trace.plan.ties))
 
 
 def _symbols(trace: Trace) -> Symbols:
@@ -222,26 +261,33 @@ def _centroidal(trace: Trace) -> Outputs:
 def _semi_implicit(trace: Trace) -> Outputs:
     """One semi-implicit step: speeds first, then the coordinates with the new speeds."""
     dt = GRAPH.symbols(trace.names.step)[0]
-    sd, pivots = forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads)
+    sd, pivots = _accelerations(trace)
     s = [x + dt * y for x, y in zip(trace.s, sd, strict=True)]
     rates = to_rates(trace.plan.tree, GRAPH, trace.q, s)
     q = vector([x + dt * xd for x, xd in zip(trace.q, rates, strict=True)])
-    return Outputs(stack(_normed(trace, q), vector(s)), pivots)
+    return Outputs(_consistent(trace, stack(q, vector(s))), pivots)
 
 
 def _stage(trace: Trace) -> Outputs:
     """One stage of a Runge–Kutta step: the next evaluation point, base + c k, and the accumulated result, total + b k."""
-    sd, pivots = forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads)
+    sd, pivots = _accelerations(trace)
     k = stack(to_rates(trace.plan.tree, GRAPH, trace.q, trace.s), sd)
     b, c = GRAPH.symbols(trace.names.weights)
     base, total = GRAPH.symbols(trace.names.base), GRAPH.symbols(trace.names.total)
     following = vector([x + c * y for x, y in zip(base, k, strict=True)])
-    return Outputs(stack(_normed(trace, following), vector([x + b * y for x, y in zip(total, k, strict=True)])), pivots)
+    summed = _tied(trace, vector([x + b * y for x, y in zip(total, k, strict=True)]))
+    return Outputs(stack(_consistent(trace, following), summed), pivots)
 
 
-def _normed(trace: Trace, q: Array) -> Array:
-    """Coordinates, and the entries after them, with normalized quaternions."""
-    out = vector(list(q))
+def _tied(trace: Trace, states: Array) -> Array:
+    """States (q, s) with tied coordinates and speeds replaced by their functions of independent ones."""
+    ties, n = trace.plan.ties, len(trace.q)
+    return states if ties is None else stack(ties.substituted(states[:n]), ties.substituted_speeds(states[n:]))
+
+
+def _consistent(trace: Trace, states: Array) -> Array:
+    """States (q, s) that satisfy the ties, with normalized quaternions."""
+    out = vector(list(_tied(trace, states)))
     for attitude in trace.plan.tree.attitudes:
         size = GRAPH.sqrt(sum(out[i] * out[i] for i in attitude.parts))
         for i in attitude.parts:
@@ -271,12 +317,8 @@ def _derivative_shape(names: Names, detail: Detail) -> tuple[int, ...]:
 
 
 TASKS: dict[str, DynamicsTask] = {
-    "inverse": DynamicsTask(
-        ("q", "s", "sd"), lambda x: Outputs(inverse_dynamics(x.moving, GRAPH.symbols(x.names.sd)) - x.loads)
-    ),
-    "forward": DynamicsTask(
-        ("q", "s", "tau"), lambda x: Outputs(*forward_dynamics(x.moving, GRAPH.symbols(x.names.tau) + x.loads))
-    ),
+    "inverse": DynamicsTask(("q", "s", "sd"), _inverse),
+    "forward": DynamicsTask(("q", "s", "tau"), lambda x: Outputs(*_accelerations(x))),
     "constrained_terms": DynamicsTask(("q", "s", "tau"), _constrained_terms),
     "rows": DynamicsTask(("q", "s"), _rows),
     "hybrid": DynamicsTask(("q", "s", "sd", "tau"), _hybrid, lambda names, detail: (2, len(names.s))),
@@ -331,14 +373,17 @@ def task_program(plan: TreePlan, task: str, *, friction: bool = False, detail: D
     found = task_spec.trace(trace)
     inputs = trace.names.of(task_spec.groups)
     outputs = [node(y) for y in found.values.ravel()]
-    return program_of([*outputs, _validity_check(trace, inputs, outputs, found.pivots)], inputs)
+    return program_of([*outputs, _validity_check(trace, inputs, outputs, found)], inputs)
 
 
-def _validity_check(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], pivots: Array | None) -> Node:
+def _validity_check(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], found: Outputs) -> Node:
     used = {*ordered(outputs)}
-    silent = [x for x in GRAPH.symbols(inputs) if x not in used]
+    silent = [x for x in GRAPH.symbols(inputs[:-1]) if x not in used]
     total = sum([*outputs, *silent], start=node(0)) * TINY
     worst: Scalar = 0
+    pivots = found.pivots
+    for error in found.errors:
+        worst = _larger(worst, error * error)
     for attitude in trace.plan.tree.attitudes:
         excess = (sum(trace.q[i] * trace.q[i] for i in attitude.parts) - 1) / (2 * TOLERANCE)
         worst = _larger(worst, excess * excess)
@@ -355,11 +400,13 @@ def _larger(a: Scalar, b: Scalar) -> Scalar:
 
 
 def usual_diagonal(plan: TreePlan) -> np.ndarray:
-    """The diagonal of the inertia matrix, the maximum over a few states; 0 where it is undefined."""
+    """The diagonal of the inertia matrix, or of Eᵀ I E for ties; the maximum over a few states, 0 where it is undefined."""
     states = random_guesses(plan.tree.model, np.random.default_rng(0), _STATES, plan.scales)
     q, t = states.q, states.t
     s = [np.zeros(len(t))] * plan.tree.n_speeds
     with np.errstate(all="ignore"):
         moved = moving(plan.tree, FLOATS, t, list(q), s, plan.parameters, plan.link_constants)
-        found = numbers(diagonal(moved), len(t))
+        ties = plan.ties
+        entries = diagonal(moved) if ties is None else ties.reduced_matrix(mass_matrix(moved)).diagonal()
+        found = numbers(entries, len(t))
     return np.max(np.where(np.isfinite(found), found, 0.0), axis=1, initial=0.0)

@@ -28,6 +28,7 @@ from dalembert.mechanics.facts import singular_coordinates
 from dalembert.model.description import Elements
 from dalembert.recursive import _hybrid, composite_inertia, constraint_batch, forward, inverse, link_states
 from dalembert.recursive.constraint_batch import ConstraintBatch, rows_of
+from dalembert.recursive.external_wrenches import ExternalWrenches, WrenchFrame, read_wrenches, wrench_forces
 from dalembert.recursive.link_states import Moving
 from dalembert.recursive.load_forces import load_forces
 from dalembert.recursive.plan import TreeState, plan_of, read_array, read_speed_rates, read_state, singular_mass
@@ -100,6 +101,8 @@ def inverse_dynamics(
     *,
     friction: bool = False,
     actuated: Sequence[str] | None = None,
+    fext: ExternalWrenches | None = None,
+    frame: WrenchFrame = "world",
 ) -> np.ndarray:
     """The generalized forces τ along the speeds for the motion (q, qd, qdd), in addition to the loads of the model.
 
@@ -112,6 +115,11 @@ def inverse_dynamics(
         Include joint friction; without it τ acts at the joint, as in Pinocchio.
     actuated : sequence of str, optional
         Coordinates along which τ acts; with constraints, those driven by a joint torque or an actuator if None.
+    fext : dict of str to array_like, shape (6,) or (6, batch), optional
+        External wrenches by body: the force, then the moment.
+    frame : {'world', 'body', 'mass_center'}, default 'world'
+        Axes and point of application of the wrenches: axes of the world at the origin of the body frame; axes of the body there,
+        as `fext` of Pinocchio; or axes of the world at the mass center, as `xfrc_applied` of MuJoCo.
 
     Returns
     -------
@@ -142,7 +150,7 @@ def inverse_dynamics(
     state = read_state(plan, q, qd, t)
     sd = read_speed_rates(state, qdd)
     moving = _moving(state)
-    pushed = _loads(state, moving, friction)
+    pushed = _loads(state, moving, friction) + _external_forces(state, fext, frame)
     need = _needed(state, moving, state.entries(sd), pushed)
     require_finite(state, need, "τ")
     chosen = constraint_batch.driven_speeds(plan, actuated) if plan.constrained or actuated is not None else None
@@ -162,11 +170,18 @@ def forward_dynamics(
     t: npt.ArrayLike = 0.0,
     *,
     friction: bool = False,
+    fext: ExternalWrenches | None = None,
+    frame: WrenchFrame = "world",
 ) -> np.ndarray:
-    """The accelerations of a model under its loads and the forces `tau` along the speeds.
+    """The accelerations of a model under its loads, the forces `tau` along the speeds and external wrenches.
 
     A tree of bodies is solved in O(n); a model with constraints through its mass matrix, for any rank of the constraints. The
     state may violate the constraints.
+
+    Parameters
+    ----------
+    fext : dict of str to array_like, shape (6,) or (6, batch), optional
+        External wrenches by body, in `frame`, as for `dl.inverse_dynamics`.
 
     Returns
     -------
@@ -196,7 +211,7 @@ def forward_dynamics(
     plan = plan_of(model)
     state = read_state(plan, q, qd, t)
     moving = _moving(state)
-    push = _loads(state, moving, friction)
+    push = _loads(state, moving, friction) + _external_forces(state, fext, frame)
     if tau is not None:
         batch = () if state.single else (state.K,)
         push = push + state.entries(read_array(plan, "tau", tau, batch, speeds_only=True))
@@ -292,6 +307,19 @@ def _loads(state: TreeState, moving: Moving, friction: bool) -> Array:
         return load_forces(model, moving, state.time, q, s, state.plan.parameters)
 
 
+def _external_forces(state: TreeState, fext: ExternalWrenches | None, frame: WrenchFrame) -> Array:
+    """The generalized forces of external wrenches."""
+    plan = state.plan
+    found = read_wrenches(plan.tree.model, fext, frame, () if state.single else (state.K,))
+    if found is None:
+        return zeros(plan.tree.n_speeds)
+    q, s = list(state.entries(state.q)), [0.0] * plan.tree.n_speeds
+    values = list(state.entries(found.values.reshape(-1, state.K)))
+    with np.errstate(all="ignore"), _defined(state, "a joint"):
+        declared = link_states.moving(plan.tree, FLOATS, state.time, q, s, plan.parameters)
+        return wrench_forces(declared, found.bodies, frame, values)
+
+
 @contextmanager
 def _defined(state: TreeState, what: str) -> Iterator[None]:
     """Raise `SingularError` where Python floats divide by zero, which NumPy arrays evaluate to infinity."""
@@ -350,7 +378,8 @@ def _singular(state: TreeState, moving: Moving, k: int) -> SingularError:
     chart = singular_coordinates(model, levels(model), plan.scales, state.q[:, k], float(state.t[k]))
     if chart is not None:
         return SingularError(f"model '{model.name}'{state.where(k)}: {chart}.")
-    return singular_mass(state.plan, state.batched(composite_inertia.mass_matrix(moving))[:, :, k], state.where(k))
+    M = state.batched(composite_inertia.mass_matrix(moving))[:, :, k]
+    return singular_mass(plan, M, plan.tree.speed_names, state.where(k))
 
 
 def require_finite(state: TreeState, values: np.ndarray, what: str) -> None:

@@ -58,6 +58,7 @@ class BranchPoints(StepMonitor):
         self._natural = 0.0  # the step length away from singular configurations
         self._last = -np.inf  # the singular time passed last
         self._tries = 0
+        self._searched = np.zeros((0, _GRID)), np.zeros((0, _GRID))  # times and independence of the last steps
         self._min_independence, self._min_time = 1.0, 0.0
         self._passed: list[float] = []
 
@@ -105,6 +106,23 @@ class BranchPoints(StepMonitor):
         if ahead <= 1.3 * goal:
             return self._cross_step(stepper, step, ahead, end)
         return step if ahead - h >= goal else stepper.resize_step(step, ahead - goal)
+
+    def first_adjusted(self, burst: Burst, end: float) -> int:
+        """The first step within or shortly after which the independence has a minimum."""
+        if not self._lead or not len(burst):
+            return len(burst)
+        h, t = burst.steps.h, burst.steps.t0
+        usual = np.maximum(h, np.append(self._natural, h[:-1]))
+        reach = np.maximum(h, np.minimum(2.5 * usual, burst.reach(1e-7)))
+        shares = (reach / h)[:, None] * np.linspace(0.0, 1.0, _GRID)
+        times, states = burst.at(np.arange(len(burst)), shares)
+        found = self._independence.measure(*self.mechanics.rows(times, states)).reshape(shares.shape)
+        passed = shares <= 1.0001
+        self._searched = (
+            np.where(passed, t[:, None] + shares * h[:, None], t[:, None]),
+            np.where(passed, found, found[:, :1]),
+        )
+        return int(np.append(np.flatnonzero(_interior_minima(found)), len(burst))[0])
 
     def _time_to_singularity(self, t0: float, polynomial: Polynomial, h: float, reach: float) -> float | None:
         """The time until the first singular time; None if there is none within `reach`."""
@@ -213,6 +231,9 @@ class BranchPoints(StepMonitor):
         """Check the ends of the steps, and points within them if required; `_check_step` handles suspect steps."""
         if not len(burst):
             return
+        if isinstance(stepper, Taylor):
+            self._accept(burst, end)
+            return
         steps, measure, rows = burst.steps, self._independence.measure, self.mechanics.rows
         if not self._lead:
             self._record_independence(steps.t1, measure(*rows(steps.t1, steps.y1.T)), np.full(len(burst), True))
@@ -228,6 +249,18 @@ class BranchPoints(StepMonitor):
             suspect[within] |= _interior_minima(np.concatenate(ends, axis=1))
         for k in np.flatnonzero(suspect):
             self._check_step(stepper, burst.step(int(k)))
+
+    def _accept(self, burst: Burst, end: float) -> None:
+        """Record the independence along steps that were not adjusted, and their length."""
+        if not self._lead:
+            found = self._independence.measure(*self.mechanics.rows(burst.steps.t1, burst.steps.y1.T))
+            self._record_independence(burst.steps.t1, found, np.full(len(burst), True))
+            return
+        t, found = (part[: len(burst)].ravel() for part in self._searched)
+        self._record_independence(t, found, np.full(len(t), True))
+        ordinary = burst.steps.h[burst.steps.t1 < end]
+        if len(ordinary):
+            self._natural, self._tries = float(ordinary[-1]), 0
 
     def _verify(self, stepper: Method, step: Step, singular: float) -> None:
         """A step across a singular time must leave energy and velocities continuous; otherwise raise."""

@@ -103,6 +103,8 @@ class Interpolants:
 class Crossings(StepMonitor):
     """Monitor that ends a segment at the first terminal crossing."""
 
+    locates_events = True
+
     def __init__(
         self,
         values: Callable[[np.ndarray, np.ndarray], np.ndarray],

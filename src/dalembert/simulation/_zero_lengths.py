@@ -88,6 +88,16 @@ class ZeroLengths(StepMonitor):
         allowed = _SHARE * float(np.hypot(where, minimum / pace))
         return step if h <= 2 * allowed else stepper.resize_step(step, allowed)
 
+    def first_adjusted(self, burst: Burst, end: float) -> int:
+        """The first step within or shortly after which an element rotates by more than 90°."""
+        if not len(burst):
+            return 0
+        h = burst.steps.h
+        reach = np.minimum(np.maximum(h, np.minimum(_AHEAD * h, burst.reach(1e-13))), end - burst.steps.t0)
+        shares = (reach / h)[:, None] * np.linspace(0.0, 1.0, _GRID)
+        between, _, _ = self.mechanics.between(*burst.at(np.arange(len(burst)), shares))
+        return int(np.append(np.flatnonzero(_reverses(between, len(burst))), len(burst))[0])
+
     def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
         """Record passages; only steps in which an element rotates by more than 90° are examined."""
         if not len(burst):
@@ -95,9 +105,7 @@ class ZeroLengths(StepMonitor):
         t, y = burst.inside(np.linspace(0.0, 1.0, _GRID))
         between, size, _ = self.mechanics.between(t, y)
         self._sizes = np.maximum(self._sizes, size.max(axis=1))
-        between = between.reshape(*between.shape[:2], len(burst), _GRID)
-        cosine = np.einsum("ijks,ijk->iks", between, between[..., 0])
-        for k in np.flatnonzero((cosine < 0).any(axis=(0, 2))):
+        for k in np.flatnonzero(_reverses(between, len(burst))):
             self.adjust_step(stepper, burst.step(int(k)), end)
 
     def _lengths(self, t0: float, states: States, s: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -144,6 +152,12 @@ class ZeroLengths(StepMonitor):
         span = self._spans[i]
         if span.kind != "spring" or natural[i, 0] != 0:
             self._passages.setdefault(f"{span.kind} '{span.name}'", []).append(t)
+
+
+def _reverses(between: np.ndarray, count: int) -> np.ndarray:
+    """The steps in which a vector (elements, 3, steps × _GRID) rotates by more than 90°."""
+    between = between.reshape(*between.shape[:2], count, _GRID)
+    return (np.einsum("ijks,ijk->iks", between, between[..., 0]) < 0).any(axis=(0, 2))
 
 
 def _states(step: Step) -> States:

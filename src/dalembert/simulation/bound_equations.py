@@ -263,7 +263,7 @@ class BoundEquations(FrozenValue):
     @property
     def velocity_names(self) -> tuple[str, ...]:
         """The names of the velocity variables: rates of coordinates, speeds, momenta or twists."""
-        return tuple(str(v) for v in self.form.velocity.v)
+        return self.kernel.velocity_names
 
     @property
     def work_sources(self) -> tuple[str, ...]:

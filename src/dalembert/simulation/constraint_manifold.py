@@ -28,7 +28,9 @@ _SAME = 1e-7  # of a velocity, relative to the largest and to its scale
 ROUNDS = 10
 
 
-Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]  # the residual at x, its derivative, and M
+Evaluate = Callable[
+    [np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]
+]  # residual, derivative, M at states
 
 
 class Manifold:
@@ -178,50 +180,65 @@ class Independence:
         return left, [i for i in range(self.rank) if sizes[i] <= below * self.reference] or [self.rank - 1]
 
 
-def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
-    """The q nearest in the metric of M with φ(q, t) = 0; unchanged if the violation is within rounding."""
+def onto_positions(manifold: Manifold, q: np.ndarray, t: float | np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """The q nearest in the metric of M with φ(q, t) = 0, of one state or many (n, K); unchanged if violated by rounding."""
     facts, rows = manifold.system.facts, manifold.holonomic
     if not rows:
         return q
 
-    def evaluate_at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        phi, _, A, M = manifold.evaluate(x, np.zeros_like(x), t, parameters)
+    def evaluate_at(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        phi, _, A, M = manifold.evaluate(x, np.zeros_like(x), _chosen(t, which), parameters)
         return phi[rows], A[rows], M
 
     found = _nearest(evaluate_at, q, facts.scales.positions, manifold.sizes[rows])
-    if not found.converged[0]:
-        worst = int(np.argmax(found.relative_residual[0]))
+    failed = np.flatnonzero(~found.converged)
+    if len(failed):
+        k = int(failed[0])
+        worst = int(np.argmax(found.relative_residual[k]))
         raise SimulationError(
-            f"at t = {t:.9g} the state could not be projected onto the constraints: the largest violation is "
-            f"{found.residual[0, worst]:.3g}, of '{manifold.names[rows[worst]]}'. "
+            f"at t = {float(np.ravel(t)[k]):.9g} the state could not be projected onto the constraints: the largest violation is "
+            f"{found.residual[k, worst]:.3g}, of '{manifold.names[rows[worst]]}'. "
             "The configuration is close to a singular one."
         )
-    return found.x[0]
+    return found.x.T.reshape(q.shape)
 
 
-def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
-    """The q̇ nearest in the metric of M with φ̇ = 0 and ψ = 0; several iterations if ψ is nonlinear."""
+def onto_velocities(
+    manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float | np.ndarray, parameters: np.ndarray
+) -> np.ndarray:
+    """The q̇ nearest in the metric of M with φ̇ = 0 and ψ = 0, for one or many (n, K); several iterations if ψ is nonlinear."""
     facts, rows = manifold.system.facts, manifold.rows
     if not rows:
         return qd
 
-    def evaluate_at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        _, residual, A, M = manifold.evaluate(q, x, t, parameters)
+    def evaluate_at(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        at = q if q.ndim == 1 else q[:, which]
+        _, residual, A, M = manifold.evaluate(at, x, _chosen(t, which), parameters)
         return residual[rows], A[rows], M
 
-    return _nearest(evaluate_at, qd, facts.scales.velocities, manifold.sizes[rows] / facts.scales.time).x[0]
+    sizes = manifold.sizes[rows] / facts.scales.time
+    return _nearest(evaluate_at, qd, facts.scales.velocities, sizes).x.T.reshape(qd.shape)
+
+
+def _chosen(t: float | np.ndarray, which: np.ndarray) -> float | np.ndarray:
+    return t[which] if isinstance(t, np.ndarray) and t.ndim else t
 
 
 def _nearest(evaluate_at: Evaluate, x: np.ndarray, scales: np.ndarray, sizes: np.ndarray) -> newton.Projected:
-    """Newton's method from x; its steps are weighted by the last evaluated mass matrix."""
-    M = np.zeros((0, 0))
+    """Newton's method from x (n,) or (n, K); its steps are weighted by the last evaluated mass matrix of each state."""
+    n, single = len(x), x.ndim == 1
+    masses = np.empty((1 if single else x.shape[1], n, n))
 
     def residual(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        nonlocal M
-        value, A, M = evaluate_at(x[0])
-        return value[None], A[None]
+        found = evaluate_at(x[0] if single else x.T, which)
+        value, A, M = (each[None] if single else np.moveaxis(each, -1, 0) for each in found)
+        masses[which] = M
+        return value, A
 
-    return newton.project(residual, x[None], scales, sizes, lambda x, A, which: newton.mass_root(M[None], A), ROUNDS)
+    start = x.reshape(n, -1).T
+    return newton.project(
+        residual, start, scales, sizes, lambda x, A, which: newton.mass_root(masses[which], A), ROUNDS
+    )
 
 
 class ClosedContactManifold(Manifold):
@@ -265,13 +282,14 @@ class ClosedContactManifold(Manifold):
     def evaluate(
         self, q: np.ndarray, qd: np.ndarray, t: float | np.ndarray, parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """φ followed by zeros for nonholonomic rows and by the gaps, the velocity residual, A and M at one state."""
+        """φ followed by zeros for nonholonomic rows and by the gaps, the velocity residual, A and M at one state or many."""
         phi, velocity, A, M = self._manifold.evaluate(q, qd, t, parameters)
-        out = self._contacts(np.concatenate([q, qd, [float(t)]]), parameters)
+        time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])[None]
+        out = self._contacts(np.concatenate([q, qd, time]), parameters)
         m, n = len(self._closed), len(q)
         more = m + len(self._sticking)
-        gaps, rates, J = out[:m], out[m : m + more], out[m + more :].reshape(more, n)
-        padded = np.concatenate([phi, np.zeros(len(velocity) - len(phi)), gaps])
+        gaps, rates, J = out[:m], out[m : m + more], out[m + more :].reshape(more, n, *q.shape[1:])
+        padded = np.concatenate([phi, np.zeros((len(velocity) - len(phi), *q.shape[1:])), gaps])
         return padded, np.concatenate([velocity, rates]), np.concatenate([A, J]), M
 
 

@@ -356,7 +356,7 @@ def _integrator_of(equations: BoundEquations, task: RunOptions) -> tuple[Setting
 def automatic(name: str, settings: Settings) -> tuple[str, Settings]:
     """Replace the integrator `auto` by dop853 with tolerances close to rounding.
 
-    Over the gallery it is 2 to 30 times as fast as `taylor`, with energy errors of the same order: see docs/performance.md.
+    `taylor` has smaller energy errors, but is not faster for programs of any length: see docs/performance.md.
 
     >>> automatic("auto", Settings())[1].rtol, automatic("auto", Settings(rtol=1e-8))[1].rtol
     (2.5e-14, 1e-08)

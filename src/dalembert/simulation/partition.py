@@ -318,6 +318,13 @@ class Partition(StepMonitor):
             s = np.linspace(s[k - 1], s[k], 7)
         return stepper.resize_step(step, float(s[-1])) if s[-1] < h else step
 
+    def first_adjusted(self, burst: Burst, end: float) -> int:
+        """The first step within which the angles or the choice become ill-conditioned."""
+        if (self._reference is None and not self.charts.attitudes) or not len(burst):
+            return len(burst)
+        good = self._is_well_conditioned(*burst.inside(np.linspace(0.0, 1.0, 7))).reshape(len(burst), 7)
+        return int(np.append(np.flatnonzero(good[:, 0] & ~good.all(axis=1)), len(burst))[0])
+
     def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
         """Does nothing: the choice is checked at the ends of steps, by `ill_conditioned_at`."""
 

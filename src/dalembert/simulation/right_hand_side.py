@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.codegen.function import CompiledFunction, compile_function, function_of, nodes
-from dalembert.codegen.heyoka_backend import TaylorMachine
 from dalembert.codegen.program import Program, program_of
 from dalembert.codegen.program_derivatives import DirectionalDerivatives
+from dalembert.codegen.taylor_series import SeriesTable, series_table
 from dalembert.errors import InputError
 from dalembert.formalisms.shared.common_quantities import powers_into
 from dalembert.formalisms.shared.linear_form import LinearForm, Multipliers, fused
@@ -68,6 +68,11 @@ class RightHandSide:
     def working(self) -> tuple[str, ...]:
         """The elements that do work: the work of each is a state, the integral of its power."""
         return self._powers[0]
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """The names of the velocity variables."""
+        return tuple(str(v) for v in self.form.velocity.v)
 
     @property
     def power(self) -> Array:
@@ -201,9 +206,9 @@ class RightHandSide:
         return stack(self.form.system.q, self.form.velocity.v, extra)
 
     @cached_property
-    def taylor(self) -> TaylorMachine:
-        """The factory of Taylor integrators."""
-        return TaylorMachine(self.program)
+    def series(self) -> SeriesTable:
+        """The recurrences of the Taylor series of ẏ."""
+        return series_table(self.program)
 
     @cached_property
     def program(self) -> Program:

@@ -1,14 +1,13 @@
 """The initial value problem of each segment of a run.
 
-A segment ends at an event, a mode change or a repartition. Data that do not depend on the segment, such as Taylor machine code,
-the magnitudes of the states and the records of the monitors, are reused in the next.
+A segment ends at an event, a mode change or a repartition. Data that do not depend on the segment, such as the
+ magnitudes of the states and the records of the monitors, are reused in the next.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dalembert.codegen import heyoka_backend
 from dalembert.mechanics.facts import may_become_singular
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation._branch_points import BranchPoints, SingularInertia
@@ -20,13 +19,13 @@ from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.constraint_manifold import ClosedContactManifold
 from dalembert.simulation.integrators.base import (
     CompiledRates,
+    CompiledSeries,
     FirstOrderSystem,
     InitialValueProblem,
     Rates,
     Solution,
     StepMonitor,
     StepParts,
-    TaylorIntegrator,
 )
 from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.partition import Partition
@@ -35,14 +34,13 @@ from dalembert.simulation.step_monitors import StateMechanics
 from dalembert.symbolic.symbols import SymbolKind
 
 _AWAY = 0.3  # distance from the start, in scales of the coordinates, at which state magnitudes are measured again
-_Machines = dict[tuple[int, float | None, tuple[float, ...]], tuple[RightHandSide, TaylorIntegrator]]
 
 
 class SegmentSystem(FirstOrderSystem):
     """The compiled equations of one segment, as integrators use them."""
 
-    def __init__(self, equations: BoundEquations, mechanics: StateMechanics, machines: _Machines) -> None:
-        self._equations, self._mechanics, self._machines = equations, mechanics, machines
+    def __init__(self, equations: BoundEquations, mechanics: StateMechanics) -> None:
+        self._equations, self._mechanics = equations, mechanics
         self._kernel, self.constants, self.positions = mechanics.kernel, mechanics.constants, mechanics.positions
         self._has_continuous_laws = mechanics.inputs is not None
 
@@ -64,16 +62,11 @@ class SegmentSystem(FirstOrderSystem):
         """The rates, and the constraints to project onto."""
         return self._mechanics.machine
 
-    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> TaylorIntegrator | None:
-        """heyoka's integrator, shared by all segments with these equations."""
+    def taylor(self) -> CompiledSeries | None:
+        """The Taylor series of the rates, and the constraints to project onto."""
         if not has_series(self._equations):
             return None
-        key, constants = (id(self._kernel), tolerance, tuple(sizes)), self._mechanics.constants
-        if key not in self._machines:
-            self._machines[key] = self._kernel, self._kernel.taylor.make(tolerance, constants, sizes)
-        machine = self._machines[key][1]
-        machine.pars[:] = constants[: len(machine.pars)]
-        return machine
+        return CompiledSeries(self._kernel.series, self._mechanics.constants, self._mechanics.projection_data)
 
     def residuals(self) -> DaeFunctions | None:
         """The equations with multipliers."""
@@ -97,8 +90,6 @@ class SegmentProblems:
         self._inertia: tuple[SingularInertia, ...] = ()
         self._crossings: Crossings | None = None
         self._kernel: RightHandSide | None = None
-        self._machines: _Machines = {}
-        self._sizes: dict[int, tuple[RightHandSide, np.ndarray]] = {}
 
     def start(
         self, equations: BoundEquations, t: float, q: np.ndarray, qd: np.ndarray
@@ -124,13 +115,15 @@ class SegmentProblems:
         if self.sampling is not None:
             self.sampling.use(constants, lambda t, y: (y[:n], mechanics.velocities(t, y)))
         names = (*equations.model.coordinate_names, *equations.velocity_names, *map(SymbolKind.WORK.of, kernel.working))
+        by_mechanics = self._project and kernel.phase is None and mechanics.drifts
         parts = StepParts(
             projection=_projection(equations, mechanics) if self._project else None,
+            project_samples=mechanics.project if by_mechanics else None,
             monitors=((partition,) if partition.may_repartition else ()) + self._monitors_of_segment(mechanics),
             repartition=partition.repartition_at if partition.may_repartition else None,
             clock=self.sampling,
         )
-        system = SegmentSystem(equations, mechanics, self._machines)
+        system = SegmentSystem(equations, mechanics)
         return InitialValueProblem(names, t, y, system, self._state_sizes(equations), parts), constants
 
     def _monitors_of_segment(self, mechanics: StateMechanics) -> tuple[StepMonitor, ...]:
@@ -151,10 +144,10 @@ class SegmentProblems:
 
     def _state_sizes(self, equations: BoundEquations) -> np.ndarray:
         """The magnitudes of the states, shared by all segments with the same variables."""
-        key = id(equations.kernel)
-        if key not in self._sizes:
-            self._sizes[key] = equations.kernel, typical_sizes(equations)
-        return self._sizes[key][1]
+        cache, values = equations.kernel.cache, equations.values.tobytes()
+        if cache.get("values of sizes") != values:
+            cache["sizes"], cache["values of sizes"] = typical_sizes(equations), values
+        return cache["sizes"]
 
     def review(self, solution: Solution) -> None:
         """Check the samples of a finished segment."""
@@ -204,8 +197,8 @@ class SegmentProblems:
 
 
 def has_series(equations: BoundEquations) -> bool:
-    """True if heyoka can integrate the equations: laws in Python have no Taylor series."""
-    return equations.kernel.fused and heyoka_backend.is_installed() and not equations.model.inputs.continuous
+    """True if the rates have Taylor series: laws in Python and numerical solutions have none."""
+    return equations.kernel.fused and not equations.model.inputs.continuous
 
 
 def mechanics_of(

@@ -98,8 +98,11 @@ class StateMechanics:
             or (self.manifold.rows and not known.satisfy_constraints)
         )
 
-    def project(self, t: float, y: np.ndarray) -> np.ndarray:
-        """The nearest state on the constraints; quasi-velocities satisfy the velocity constraints by construction."""
+    def project(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The nearest state on the constraints, for one state or many (states, K).
+
+        Quasi-velocities satisfy the velocity constraints by construction.
+        """
         n, out = self.positions, y.copy()
         out[:n] = constraint_manifold.onto_positions(self.closed_contacts or self.manifold, y[:n], t, self.values)
         done = self._velocities.satisfy_constraints and self.closed_contacts is None
@@ -119,7 +122,7 @@ class StateMechanics:
         gap = found - qd
         return out, float(np.sqrt(max(float(gap @ M @ gap), 0.0) / size))
 
-    def _with_velocities(self, t: float, y: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def _with_velocities(self, t: float | np.ndarray, y: np.ndarray, qd: np.ndarray) -> np.ndarray:
         n, size, out = self.positions, self.kernel.form.n_states, y.copy()
         allowed = constraint_manifold.onto_velocities(self.closed_contacts or self.manifold, y[:n], qd, t, self.values)
         out[n:size], _ = self.kernel.start(y[:n], allowed, t, self.values)
@@ -131,9 +134,13 @@ class StateMechanics:
         rates = self._rates()
         if rates is None:
             return None
+        return CompiledRates(rates, self.kernel.form.n_states, self.projection_data)
+
+    @cached_property
+    def projection_data(self) -> ProjectionData | None:
+        """The constraints in machine code for projection, if the run projects onto these."""
         projects = self.kernel.phase is None and self.drifts and self.closed_contacts is None
-        surface = self.surface() if projects else None
-        return CompiledRates(rates, self.kernel.form.n_states, surface)
+        return self.surface() if projects else None
 
     def _rates(self) -> CallableProgram | None:
         """The rates in machine code, with laws in machine code; None if one of them is not."""

@@ -34,7 +34,7 @@ MAX_ANSWER = 50_000_000  # bytes
 MAX_FILE = 4 << 30  # bytes of a file written by a task
 BEGUN = b"begun"  # sent when a task has arrived
 LAST = b"\n"  # ends the last answer of a process that is replaced because of its memory
-_PRELOAD = ("heyoka", "llvmlite.binding")
+_PRELOAD = ("llvmlite.binding",)
 
 
 class WorkLost(Exception):

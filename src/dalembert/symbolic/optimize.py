@@ -1,6 +1,6 @@
 """Optimize a finished graph: the same functions with fewer operations.
 
-Equal functions are computed once (`_function_identity`), then sums and products are factored (`_term_factoring`). The result is
+Equal functions are computed once (`graph.merged`), then sums and products are factored (`_term_factoring`). The result is
 never longer than the input, depends only on the content of the graph, and differs from it only by rounding: nothing is
 expanded.
 

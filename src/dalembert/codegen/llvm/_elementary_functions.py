@@ -278,30 +278,36 @@ class Functions:
         return function
 
     def _circles(self, name: str, full: str) -> ir.Function:
-        """A loop: sine and cosine of the numbers of every lane at `near`, then of those `step` further on, up to `end`.
+        """A loop over rows: sine and cosine of the numbers of every lane at `k` in the rows that `angles` lists.
 
         Both are written to `into`, one after the other. It is not split into calls, since a call would reload all constants.
         """
         pointer = ir.PointerType()
-        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [pointer, pointer, INTEGER, INTEGER]), full)
+        arguments = [pointer, pointer, pointer, INTEGER, INTEGER]
+        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), arguments), full)
         function.linkage = "internal"
         function.attributes.alignstack = 64
-        near, into, step, end = function.args
+        function.attributes.add("noinline")
+        rows, angles, into, k, count = function.args
         entry, loop, done = (function.append_basic_block(part) for part in ("entry", "loop", "done"))
         ir.IRBuilder(entry).branch(loop)
         builder = ir.IRBuilder(loop)
         lanes = VectorBuilder(builder, self.lanes, self.fma)
-        kind = lanes.shape(ROWS[name])
+        scalar = ROWS[name]
+        kind = lanes.shape(scalar)
         i = builder.phi(INTEGER)
         i.add_incoming(INTEGER(0), entry)
-        x = lanes.emit("load", builder.gep(near, [i], source_etype=kind), "", None, kind)
-        x = x if ROWS[name] is DOUBLE else lanes.emit("fpext", x, lanes.shape(DOUBLE))
-        for k, value in enumerate(sincos(Real(lanes, x))):
-            y = value.value if ROWS[name] is DOUBLE else lanes.emit("fptrunc", value.value, kind)
-            builder.store(y, builder.gep(into, [builder.add(i, INTEGER(k))], source_etype=kind))
-        after = builder.add(i, step)
+        row = builder.load(builder.gep(angles, [i], source_etype=INTEGER), typ=INTEGER)
+        at = builder.load(builder.gep(rows, [row], source_etype=pointer), typ=pointer)
+        x = builder.load(builder.gep(at, [k], source_etype=scalar), align=8 if scalar is DOUBLE else 4, typ=kind)
+        x = x if scalar is DOUBLE else lanes.emit("fpext", x, lanes.shape(DOUBLE))
+        twice = builder.shl(i, INTEGER(1))
+        for part, value in enumerate(sincos(Real(lanes, x))):
+            y = value.value if scalar is DOUBLE else lanes.emit("fptrunc", value.value, kind)
+            builder.store(y, builder.gep(into, [builder.or_(twice, INTEGER(part))], source_etype=kind))
+        after = builder.add(i, INTEGER(1))
         i.add_incoming(after, builder.block)
-        builder.cbranch(builder.icmp_signed("<", after, end), loop, done)
+        builder.cbranch(builder.icmp_signed("<", after, count), loop, done)
         ir.IRBuilder(done).ret_void()
         return function
 

@@ -7,19 +7,16 @@ state, every lane and every thread then round identically.
 
 from __future__ import annotations
 
-import ctypes
-import struct
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
 from typing import NamedTuple
 
-from dalembert.codegen.llvm._library import ALIGN_MEMORY, PACKED, Library
+from dalembert.codegen.llvm._batch_loop import BatchLoop
+from dalembert.codegen.llvm._library import ALIGN_MEMORY, PACKED, Library, MachineTarget
 from dalembert.codegen.llvm._linear_solves import Pattern, SparseSource, variants
-from dalembert.codegen.llvm._tiles import LOOP, Tile, compact_order
-from dalembert.codegen.program import Program
+from dalembert.codegen.program import Program, compact_order
 from dalembert.symbolic.graph import SOLUTIONS, lower_triangle_index
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 from dalembert.symbolic.rolled_solve import order_of_symmetric
@@ -27,33 +24,13 @@ from dalembert.symbolic.rolled_solve import order_of_symmetric
 _LONG = 300  # maximum rows of a basic block
 _SMALL = 2**17  # maximum bytes allocated on the stack
 _MANY_LINES = 1500  # lines of a program above which it is reordered
-_SHORT = 12  # a number of the tile is loaded again after this many values
+_SHORT = 12
+# the rows with angles, in place and in a tile
+_SINES = (
+    "ptr %rows, ptr @angles, ptr %sines, i64 %k",
+    "ptr %inside, ptr @angles, ptr %sines, i64 %lane",
+)
 POINTERS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias readonly %tables, ptr noalias %out"
-
-
-@dataclass(frozen=True)
-class MachineTarget:
-    """Properties of the target machine code."""
-
-    lanes: int = 1  # states per vector
-    fused: bool = True  # a × b + c in one operation
-    single: bool = False  # 32-bit floats
-
-    @property
-    def real(self) -> str:
-        """The type of a scalar."""
-        return "float" if self.single else "double"
-
-    @property
-    def vector(self) -> str:
-        """The type of a vector with one number per lane."""
-        return self.real if self.lanes == 1 else f"<{self.lanes} x {self.real}>"
-
-    def constant(self, x: float) -> str:
-        """A number in every lane."""
-        rounded = ctypes.c_float(x).value if self.single else x
-        bits = f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
-        return bits if self.lanes == 1 else f"<{', '.join([f'{self.real} {bits}'] * self.lanes)}>"
 
 
 def module_source(program: Program, target: MachineTarget) -> str:
@@ -381,23 +358,26 @@ class _One(LlvmWriter):
         return self._row(f"load {self._target.real}, ptr {at}")
 
 
-class _Slots(dict[int, str]):
-    """Names of values; values in the tile are loaded where they are used, repeatedly after a while, to save registers."""
+class _Rows(dict[int, str]):
+    """Names of values; those in memory are loaded where they are used, repeatedly after a while, to save registers.
 
-    def __init__(self, known: dict[int, str], slots: dict[int, int], writer: _Many) -> None:
+    Only inputs in place are loaded once: all rows may compete for the same cache set, and the line may be gone.
+    """
+
+    def __init__(self, known: dict[int, str], writer: _Many) -> None:
         super().__init__(known)
-        self._slots, self._writer = slots, writer
+        self._writer = writer
         self._last: dict[int, tuple[int, str]] = {}
 
     def __contains__(self, index: object) -> bool:
-        return index in self._slots or super().__contains__(index)
+        return self._writer.is_in_memory(index) or super().__contains__(index)
 
     def __getitem__(self, index: int) -> str:
-        if index not in self._slots:
+        if not self._writer.is_in_memory(index):
             return super().__getitem__(index)
         position, name = self._last.get(index, (-_SHORT, ""))
-        if self._writer.length - position >= _SHORT:
-            name = self._writer.load(self._slots[index])
+        if not name or (self._writer.length - position >= _SHORT and self._writer.is_near(index)):
+            name = self._writer.load(index)
             self._last[index] = self._writer.length, name
         return name
 
@@ -405,44 +385,42 @@ class _Slots(dict[int, str]):
 class _Many(LlvmWriter):
     """Writes the module for many states."""
 
+    @cached_property
+    def _loop(self) -> BatchLoop:
+        return BatchLoop(self._program, self._target)
+
     def source(self) -> str:
         """The source of the module."""
-        program, target = self._program, self._target
-        tile = Tile(program, target)
+        program, loop = self._program, self._loop
         moving = [i for i in range(len(program.lines)) if program.depends_on_inputs[program.first_line + i]]
         head = self._head(sorted(set(range(len(program.lines))).difference(moving)))
-        self._rows, self._begun = [], 0
-        self._names = _Slots(self._names, tile.input_slots, self)
-        for index, slot in tile.output_slots.items():
-            if program.depends_on_inputs[index]:
-                self._store_targets.setdefault(index, []).append(("%state", slot))
-        for index in tile.input_slots:  # sines: no line computes them, but they may be entries of a linear system
-            for at, k in self._store_targets.get(index, ()):
-                self._store_number(self._names[index], at, k)
-        self._write(self._ordered([i for i in moving if program.first_line + i not in tile.input_slots]))
-        body, self._rows = self._rows, []
-        block = self._memory(tile.size * tile.rounds)
-        for index, slot in tile.output_slots.items():  # values that do not depend on inputs are written once
-            for k in range(0 if program.depends_on_inputs[index] else tile.rounds):
-                self._store_number(self._names[index], block, k * tile.size + slot)
-        head += self._rows
-        allocations, left = self._memory_rows()
-        circles = self._library.circles() if tile.angles else ""
-        before, behind = tile.steps()
-        function = LOOP.format(
-            pointers=POINTERS,
-            head="\n".join([*allocations, f"%tile = getelementptr i8, ptr {block}, i64 0", *head]),
-            before=before,
-            body="\n".join(body),
-            behind=behind,
-            left="\n".join(left),
-            vector=target.vector,
-            lanes=target.lanes,
-            lanes_1=target.lanes - 1,
-            size=tile.size,
-            states=tile.rounds * target.lanes,
+        memory = [
+            f"%{name} = getelementptr i8, ptr {self._memory(count)}, i64 0" for name, count in loop.memory.items()
+        ]
+        self._rows = []
+        for index, slot in loop.result_slots.items() if loop.tiled else ():
+            for r in range(0 if program.depends_on_inputs[index] else loop.rounds):  # written once
+                self._store_number(self._names[index], "%tile", r * loop.size + slot)
+        head, self._rows, self._begun = [*head, *self._rows], [], 0
+        self._names = _Rows(self._names, self)
+        for index, places in loop.targets.items():
+            self._store_targets.setdefault(index, []).extend(places)
+        computed = {program.first_line + i for i in moving}.difference(loop.sine_slots)
+        for index in sorted({*loop.sine_slots, *loop.targets}.difference(computed)):  # no line computes them
+            if not loop.tiled or program.depends_on_inputs[index]:
+                for at, k in self._store_targets.get(index, ()):
+                    self._store_number(self._names[index], at, k)
+        self._write(self._ordered([i for i in moving if program.first_line + i not in loop.sine_slots]))
+        check = self._names[program.outputs[-1]]
+        sines = (
+            f'call void @"{self._library.circles()}"({_SINES[loop.tiled]}, i64 {len(loop.angles)})'
+            if loop.angles
+            else ""
         )
-        return "\n".join([self._library.source, tile.functions(circles), function])
+        allocations, left = self._memory_rows()
+        head = [*allocations, *memory, *head]
+        function = loop.source(POINTERS, "\n".join(head), sines, "\n".join(self._rows), check, "\n".join(left))
+        return "\n".join([self._library.source, loop.functions(), function])
 
     def _ordered(self, lines: list[int]) -> list[int]:
         """The lines in program order, or reordered for few live values if there are more than a processor's reorder window."""
@@ -462,9 +440,43 @@ class _Many(LlvmWriter):
         """The number of named values."""
         return self._count
 
-    def load(self, slot: int) -> str:
-        """A number of every lane from the tile."""
-        return self._row(f"load {self._target.vector}, ptr {self._inside('%state', slot)}")
+    def is_in_memory(self, index: object) -> bool:
+        """True for inputs and their sines."""
+        return index in self._loop.sine_slots or (isinstance(index, int) and index < self.inputs)
+
+    @property
+    def inputs(self) -> int:
+        """The number of inputs."""
+        return len(self._program.inputs)
+
+    def is_near(self, index: int) -> bool:
+        """True for values in memory that stays in the cache: sines, and inputs in a tile."""
+        return self._loop.tiled or index >= self.inputs
+
+    def load(self, index: int) -> str:
+        """An input or a sine of every lane."""
+        vector, slot = self._target.vector, self._loop.sine_slots.get(index)
+        if slot is not None:
+            return self._row(f"load {vector}, ptr {self._inside('%sines', slot)}")
+        if self._loop.tiled:
+            return self._row(f"load {vector}, ptr {self._inside('%state', index)}")
+        return self._row(f"load {vector}, ptr {self._row_at(index)}, align {self._width}")
+
+    def _store_number(self, value: str, at: str, i: int) -> None:
+        """Store a number to memory, or to a row of results, which has no address."""
+        if at:
+            super()._store_number(value, at, i)
+        else:
+            self._rows.append(f"store {self._target.vector} {value}, ptr {self._row_at(i)}, align {self._width}")
+
+    def _row_at(self, row: int) -> str:
+        """The address of the states of this round in a row."""
+        pointer = self._row(f"load ptr, ptr {self._row(f'getelementptr ptr, ptr %rows, i64 {row}')}")
+        return self._row(f"getelementptr {self._target.real}, ptr {pointer}, i64 %k")
+
+    @property
+    def _width(self) -> int:
+        return 4 if self._target.single else 8
 
     def _head(self, constant_lines: list[int]) -> list[str]:
         """The rows for parameters and for values that depend only on parameters."""

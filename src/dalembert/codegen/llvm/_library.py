@@ -1,18 +1,17 @@
-"""Functions called by a module: vectorized elementary functions, and table lookup."""
+"""The target of a module, and the functions that it calls: vectorized elementary functions, and table lookup."""
 
 from __future__ import annotations
 
+import ctypes
+import struct
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
 from dalembert.codegen.llvm._elementary_functions import Functions, full_name
 from dalembert.codegen.llvm._linear_solves import definitions
-
-if TYPE_CHECKING:
-    from dalembert.codegen.llvm._emit import MachineTarget
 
 PACKED = 4  # angles of one state evaluated in one call
 # instructions that align %whole, which has 64 spare bytes, to %memory
@@ -23,6 +22,32 @@ ALIGN_MEMORY = (
     "%memory = inttoptr i64 %even to ptr",
 )
 Row = Callable[[str], str]  # appends an instruction and returns the name of its value
+
+
+@dataclass(frozen=True)
+class MachineTarget:
+    """Properties of the target machine code."""
+
+    lanes: int = 1  # states per vector
+    fused: bool = True  # a × b + c in one operation
+    single: bool = False  # 32-bit floats
+    checked: bool = False  # for many states: the last output is a validity check, of which only a failure is reported
+
+    @property
+    def real(self) -> str:
+        """The type of a scalar."""
+        return "float" if self.single else "double"
+
+    @property
+    def vector(self) -> str:
+        """The type of a vector with one number per lane."""
+        return self.real if self.lanes == 1 else f"<{self.lanes} x {self.real}>"
+
+    def constant(self, x: float) -> str:
+        """A number in every lane."""
+        rounded = ctypes.c_float(x).value if self.single else x
+        bits = f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
+        return bits if self.lanes == 1 else f"<{', '.join([f'{self.real} {bits}'] * self.lanes)}>"
 
 
 class Library:
@@ -79,7 +104,7 @@ class Library:
         return [(self._narrowed(row, s), self._narrowed(row, c)) for s, c in found]
 
     def circles(self) -> str:
-        """The name of the function that writes the sine and cosine of consecutive numbers, one pair after the other."""
+        """The name of the function that writes the sines and cosines of some rows, one pair after the other."""
         name = "circles.narrow" if self._target.single else "circles"
         self._called.add((name, self._target.lanes))
         return full_name(name, self._target.lanes, self._target.fused)

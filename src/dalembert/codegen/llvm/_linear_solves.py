@@ -23,7 +23,7 @@ from llvmlite import ir
 from dalembert.codegen.llvm._value_types import Builder, MachineWord
 
 if TYPE_CHECKING:
-    from dalembert.codegen.llvm._emit import MachineTarget
+    from dalembert.codegen.llvm._library import MachineTarget
 
 
 _I64 = ir.IntType(64)

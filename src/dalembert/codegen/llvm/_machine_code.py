@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from threading import RLock
 from weakref import WeakValueDictionary
@@ -14,12 +14,13 @@ import llvmlite.binding as llvm
 
 from dalembert.codegen.disk_cache import CODE, read_entry, write_entry
 from dalembert.codegen.link_sweeps import Sweeps
-from dalembert.codegen.llvm._emit import MachineTarget, module_source
+from dalembert.codegen.llvm._emit import module_source
+from dalembert.codegen.llvm._library import MachineTarget
 from dalembert.codegen.llvm._sweep_loops import sweeps_source
 from dalembert.codegen.program import Program
 from dalembert.errors import EngineError
 
-FORMAT = "11"  # version of the generated code: incremented when the same program produces different source
+FORMAT = "13"  # version of the generated code: incremented when the same program produces different source
 _COMPILING = RLock()  # LLVM's global state is not thread-safe during compilation
 _WIDTHS = {"avx512f": 512, "avx": 256}
 
@@ -85,17 +86,32 @@ def _in_memory(code: bytes) -> llvm.ExecutionEngine:
 _LOADED: list[llvm.ExecutionEngine] = []  # modules shared by all programs
 
 
-def load_functions(source: str, *names: str, optimize: bool = False) -> list[int]:
+# passes that remove the variables in memory of compiled loops; compiling takes a fifth of the time of the full pipeline, and
+# the integrators run equally fast
+SCALAR = ("sroa", "instruction_combine", "simplify_cfg")
+FULL = ("vectorize",)  # all passes of level 2, which vectorize loops over lanes
+
+
+def load_functions(source: str, *names: str, passes: Sequence[str] = ()) -> list[int]:
     """The addresses of functions of an internal module, which lives as long as the process.
 
-    Handwritten modules are not optimized; those with variables in memory and many small functions are.
+    Handwritten modules are not optimized; `SCALAR` and `FULL` are the passes for compiled loops.
     """
-    key = "\n".join([llvmlite.__version__, *_processor(), *["optimized"] * optimize, source])
-    digest = hashlib.sha256(key.encode()).hexdigest()
+    return load_code(digest_of(source, passes), lambda: source, *names, passes=passes)
+
+
+def digest_of(content: str, passes: Sequence[str]) -> str:
+    """The key of machine code on this machine, by the content that determines it."""
+    key = "\n".join([llvmlite.__version__, *_processor(), *passes, content])
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def load_code(digest: str, source: Callable[[], str], *names: str, passes: Sequence[str]) -> list[int]:
+    """The same; `source` is called if the code is not in the disk cache."""
     with _COMPILING:
         code = read_entry(digest, CODE)
         if code is None:
-            write_entry(digest, CODE, code := _compiled(source, optimize=optimize))
+            write_entry(digest, CODE, code := _compiled(source(), passes))
         engine = _in_memory(code)
         _LOADED.append(engine)
     return [engine.get_function_address(name) for name in names]
@@ -122,7 +138,7 @@ def _machine() -> llvm.TargetMachine:
 _OPTIMIZE = 1  # level 2 gives code of the same size, and takes up to twice as long for long programs
 
 
-def _compiled(source: str, *, optimize: bool = False) -> bytes:
+def _compiled(source: str, passes: Sequence[str] = ()) -> bytes:
     """Object code of a module."""
     try:
         module = llvm.parse_assembly(source)
@@ -132,7 +148,10 @@ def _compiled(source: str, *, optimize: bool = False) -> bytes:
         ) from error
     module.triple = llvm.get_process_triple()
     machine = _machine()
-    if optimize:
+    if passes:
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
-        builder.getModulePassManager().run(module, builder)
+        manager = builder.getModulePassManager() if passes == FULL else llvm.create_new_module_pass_manager()
+        for name in passes if passes != FULL else ():
+            getattr(manager, f"add_{name}_pass")()
+        manager.run(module, builder)
     return machine.emit_object(module)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dalembert.codegen.link_sweeps import HEAD, ROW, Location, Storage, Sweep, Sweeps, SweepStep
-from dalembert.codegen.llvm._emit import POINTERS, LlvmWriter, MachineTarget
-from dalembert.codegen.llvm._library import ALIGN_MEMORY, Library
+from dalembert.codegen.llvm._emit import POINTERS, LlvmWriter
+from dalembert.codegen.llvm._library import ALIGN_MEMORY, Library, MachineTarget
 from dalembert.symbolic.operations import OPERATIONS
 
 GROUPS = 4  # groups of lanes that execute a step in succession: they are independent, and share cache lines

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,13 @@ class RecordValue:
 
     record_type: type
     fields: tuple[Kind, ...]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.record_type, self.fields))
+
+    def __hash__(self) -> int:  # cached: types are looked up in every call of a loop
+        return self._hash
 
 
 Kind = ScalarType | Array | ArrayView | Known | RecordValue

@@ -14,9 +14,12 @@ arrays of `np.empty` and `np.zeros` live until the function returns, in a loop u
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from types import FunctionType
 
 import numpy as np
@@ -25,7 +28,7 @@ from llvmlite import ir
 from dalembert.codegen.compiled_loop import REPLACEMENTS, call
 from dalembert.codegen.llvm._array_expressions import ARRAY_WRITERS, ArrayExpressions, sizes_of
 from dalembert.codegen.llvm._loop_expressions import WRITERS, call_program
-from dalembert.codegen.llvm._machine_code import load_functions
+from dalembert.codegen.llvm._machine_code import SCALAR, digest_of, load_code, load_functions
 from dalembert.codegen.llvm._value_types import (
     ARENA,
     BOOL,
@@ -53,6 +56,8 @@ _SMALL = 256  # numbers
 _RETURNED = {"None": NOTHING, "float": REAL, "int": INT, "bool": BOOL}
 _ITEMS: dict[object, ScalarType] = {float: REAL, np.float64: REAL, np.int64: INT, np.bool_: BOOL}
 _BYTE = ir.IntType(8).as_pointer()
+_PACKAGE = Path(__file__).parents[2]
+_CALLED = ("codegen", "mechanics")  # packages whose functions loops call, besides those of their own folder
 
 
 def c_functions(functions: Mapping[Callable[..., None], Sequence[object]]) -> list[int]:
@@ -60,7 +65,40 @@ def c_functions(functions: Mapping[Callable[..., None], Sequence[object]]) -> li
     module = LoopModule(call)
     for python_function, known in functions.items():
         module.c_entry(python_function, known)
-    return load_functions(str(module.module), *(function.__name__ for function in functions), optimize=True)
+    return load_functions(str(module.module), *(function.__name__ for function in functions), passes=SCALAR)
+
+
+@cache
+def _sources(folder: Path) -> str:
+    """The SHA-256 of the sources that determine the code of the loops in a folder."""
+    files = [path for name in _CALLED for path in (_PACKAGE / name).rglob("*.py")] + list(folder.glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
+
+
+def load_loop(loop: FunctionType, kinds: tuple[Kind, ...], passes: Sequence[str]) -> tuple[int, Kind]:
+    """The address of a loop, and the type of its result; the code is generated if it is not in the disk cache."""
+
+    def source() -> str:
+        module = LoopModule(call)
+        module.entry(loop, kinds)
+        outside = {name for name in module.files if not name.is_relative_to(folder)}
+        outside = {name for name in outside if not any(name.is_relative_to(_PACKAGE / each) for each in _CALLED)}
+        if outside:
+            raise EngineError(f"the loop {loop.__qualname__} calls functions in {outside}. Expected one of {_CALLED}.")
+        return str(module.module)
+
+    folder = Path(loop.__code__.co_filename).parent
+    digest = digest_of(f"{loop.__module__}.{loop.__qualname__} {kinds} {_sources(folder)}", passes)
+    (address,) = load_code(digest, source, ENTRY, passes=passes)
+    result = _returned(loop, _tree(loop))
+    assert result is not None
+    return address, result
+
+
+def _tree(python_function: FunctionType) -> ast.FunctionDef:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(python_function))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return tree
 
 
 class LoopModule:
@@ -72,14 +110,18 @@ class LoopModule:
         self._written: dict[tuple[FunctionType, tuple[Kind, ...]], tuple[ir.Function, Kind]] = {}
         self.return_arrays: list[ir.Function] = []
 
+    @property
+    def files(self) -> set[Path]:
+        """The files of the compiled functions."""
+        return {Path(function.__code__.co_filename) for function, _ in self._written}
+
     def function(self, python_function: FunctionType, kinds: tuple[Kind, ...]) -> tuple[ir.Function, Kind]:
         """The code of a function for these argument types, and its return type.
 
         A function that returns arrays has an arena for them and the address of the results as additional arguments.
         """
         if (python_function, kinds) not in self._written:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(python_function))).body[0]
-            assert isinstance(tree, ast.FunctionDef)
+            tree = _tree(python_function)
             result = _returned(python_function, tree)
             words = [word for kind in kinds for word in words_of(kind)]
             if result is None:

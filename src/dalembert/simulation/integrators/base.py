@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from dalembert.codegen.compiled_loop import CallableProgram
+from dalembert.codegen.taylor_series import SeriesTable
 from dalembert.errors import InputError, SimulationError
 from dalembert.simulation.integrators.compiled_projection import ProjectionData
 from dalembert.simulation.integrators.explicit_steps import AcceptedSteps
@@ -47,6 +48,7 @@ class StepMonitor(ABC):
     """Monitors every step for states where the equations are singular or switch, and changes the step or ends the run."""
 
     needs_interpolant: bool = True  # it requires the motion within steps
+    locates_events: bool = False  # it may end the run within any step
 
     def limit(self, t: float) -> float:
         """The time that a step from `t` must not exceed."""
@@ -64,6 +66,10 @@ class StepMonitor(ABC):
     def first_termination(self, burst: Burst) -> tuple[int, Termination] | None:
         """Among accepted steps, the first in which the run must end, and where."""
         return None
+
+    def first_adjusted(self, burst: Burst, end: float) -> int:
+        """Among accepted steps of a method that can repeat them one by one, the first to be taken with `adjust_step`."""
+        return len(burst)
 
     def check_steps(self, stepper: Method, burst: Burst, end: float) -> None:
         """Check accepted steps; raises if the run cannot continue."""
@@ -92,29 +98,12 @@ class CompiledRates(NamedTuple):
     surface: ProjectionData | None
 
 
-class TaylorIntegrator(Protocol):
-    """heyoka's adaptive integrator, as far as it is used here; the arrays are views of its memory."""
+class CompiledSeries(NamedTuple):
+    """The Taylor series of the rates of a problem, and its constraints if they are machine code."""
 
-    time: float
-
-    @property
-    def state(self) -> np.ndarray:
-        """The state, which may be written."""
-        ...
-
-    @property
-    def tc(self) -> np.ndarray:
-        """The Taylor coefficients of the last step, (states, orders)."""
-        ...
-
-    @property
-    def pars(self) -> np.ndarray:
-        """The values of the parameters, which may be written."""
-        ...
-
-    def step(self, max_delta_t: float, write_tc: bool) -> tuple[object, float]:
-        """Take one step; returns its outcome and its length."""
-        ...
+    table: SeriesTable
+    constants: np.ndarray  # read in place
+    surface: ProjectionData | None = None
 
 
 class FirstOrderSystem(ABC):
@@ -139,8 +128,8 @@ class FirstOrderSystem(ABC):
         """The rates as machine code, with the constraints if these are machine code too."""
         return None
 
-    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> TaylorIntegrator | None:
-        """heyoka's integrator of y / sizes."""
+    def taylor(self) -> CompiledSeries | None:
+        """The Taylor series of the rates."""
         return None
 
     def residuals(self) -> DaeFunctions | None:
@@ -182,6 +171,7 @@ class StepParts:
     monitors: tuple[StepMonitor, ...] = ()
     repartition: Callable[[np.ndarray, np.ndarray], int | None] | None = None  # the first of K states to stop at
     clock: Clock | None = None
+    project_samples: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None  # projection of (states, samples)
 
 
 @dataclass(frozen=True)
@@ -237,8 +227,8 @@ class Step:
         """The motion along the step."""
         return self.between()
 
-    def at(self, t: float) -> np.ndarray:
-        """The state at a time of the step."""
+    def at(self, t: float | np.ndarray) -> np.ndarray:
+        """The state at a time of the step, or the states (states, times) at many."""
         return self.piece(t)
 
 
@@ -273,6 +263,15 @@ class Burst:
         values = self.steps.powers[chosen] @ powers
         times = self.steps.t0[chosen, None] + x * self.steps.h[chosen, None]
         return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+
+    def reach(self, error: float) -> np.ndarray:
+        """The range of each step in which its last three orders stay below an error relative to the state."""
+        sizes = np.abs(self.steps.powers).max(axis=1)
+        scale = np.maximum(np.maximum(sizes[:, 0], sizes[:, 1] / self.steps.h), 1e-300)
+        orders = np.arange(sizes.shape[1])[-3:]
+        with np.errstate(divide="ignore"):
+            shares = np.min((error * scale[:, None] / sizes[:, -3:]) ** (1 / orders), axis=1)
+        return self.steps.h * shares
 
     def at(self, which: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Times (I × P) and states (states, I × P) at shares x (I, P) of the steps `which` (I,)."""
@@ -338,6 +337,11 @@ class Stepper(Method):
 class BulkStepper(Method):
     """A method that takes many steps in one call, with samples and projections."""
 
+    def reset_evaluations(self, burst: Burst) -> None:
+        """Count the evaluations up to the last of these steps, if they are counted."""
+        if self.evaluations is not None:
+            self.evaluations = int(burst.steps.calls[-1])
+
     @abstractmethod
     def set_target(self, end: float) -> None:
         """Let a step end at `end`, and none beyond it."""
@@ -345,6 +349,14 @@ class BulkStepper(Method):
     @abstractmethod
     def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, max_steps: int) -> Burst:
         """Take up to `max_steps` steps, none that begins after `stop`; writes samples (times, states) from index `done`."""
+
+
+class SteerableStepper(BulkStepper, Stepper):
+    """A method that takes many steps in one call where no monitor changes them, and single steps elsewhere."""
+
+    @abstractmethod
+    def rewind(self, t: float, y: np.ndarray) -> None:
+        """Continue from an earlier state."""
 
 
 def not_finite(problem: InitialValueProblem, t: float, y: np.ndarray, new: np.ndarray) -> SimulationError:

@@ -94,15 +94,7 @@ class Explicit(BulkStepper):
         """Take up to `max_steps` steps; write their samples (times, states) from index `done`."""
         n, orders, now = len(self._now.y), self._scheme.P.shape[1] + 1, self._now
         now.counts[loop.SAMPLE] = done
-        taken = AcceptedSteps(
-            np.empty(max_steps),
-            np.empty(max_steps),
-            np.empty(max_steps),
-            np.empty((max_steps, n)),
-            np.empty((max_steps, n)),
-            np.empty((max_steps, n, orders)),
-            np.empty(max_steps, dtype=np.int64),
-        )
+        taken = AcceptedSteps.empty(max_steps, n, orders)
         with np.errstate(all="ignore"):  # non-finite values are reported below
             count, why = self._burst(
                 self._scheme, self._control, self._rates, self._surface, now, taken, times, samples, stop, max_steps

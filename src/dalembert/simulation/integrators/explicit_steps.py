@@ -90,6 +90,12 @@ class AcceptedSteps(NamedTuple):
     powers: np.ndarray  # (steps, states, orders) of (t − t0) / h
     calls: np.ndarray  # evaluations so far
 
+    @classmethod
+    def empty(cls, count: int, n: int, orders: int) -> AcceptedSteps:
+        """Uninitialized arrays of `count` steps."""
+        (t0, t1, h), (y1, last) = np.empty((3, count)), np.empty((2, count, n))
+        return cls(t0, t1, h, y1, last, np.empty((count, n, orders)), np.zeros(count, dtype=np.int64))
+
     def until(self, count: int) -> AcceptedSteps:
         """The first `count` steps."""
         return AcceptedSteps(*[part[:count] for part in self])
@@ -117,7 +123,7 @@ def burst(
             clock[H] = h
             return count, COLLAPSED
         taken.t0[count], taken.t1[count], taken.h[count] = t0, t1, h
-        if not _finite(new):
+        if not is_finite(new):
             return count, NOT_FINITE
         if control.keep or (counts[SAMPLE] < len(times) and times[counts[SAMPLE]] < t1):
             _stages(scheme, rates, scheme.ends + 1, len(scheme.c), t0, h, now, K, x, last)
@@ -132,14 +138,15 @@ def burst(
         counts[KNOWN] = scheme.carried
         taken.calls[count] = counts[CALLS]
         count += 1
-        if surface.mode == PROJECT_IN_PYTHON or not _project_and_sample(
+        if surface.mode == PROJECT_IN_PYTHON or not project_and_sample(
             surface, control, now, taken, count - 1, times, samples
         ):
             return count, UNPROJECTED
     return count, CONTINUES
 
 
-def _finite(y: np.ndarray) -> bool:
+def is_finite(y: np.ndarray) -> bool:
+    """True if every state is finite."""
     total = 0.0
     for i in range(len(y)):
         total += 0.0 * y[i]  # 0, or NaN
@@ -347,7 +354,7 @@ def _step_to_samples(
         i += 1
 
 
-def _project_and_sample(
+def project_and_sample(
     surface: ProjectionData,
     control: Control,
     now: Now,

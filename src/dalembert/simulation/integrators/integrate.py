@@ -15,6 +15,7 @@ from dalembert.simulation.integrators.base import (
     Settings,
     Solution,
     Status,
+    SteerableStepper,
     Step,
     Stepper,
     Termination,
@@ -49,10 +50,9 @@ class _Run:
         self._t = self._window_start = self._start
         self._before = (self._start, problem.y0)  # the start of the last step
         self._pieces: list[Piece] = []
+        self._adjusts = False  # the next step is taken by itself
         # another crossing may follow soon, and steps beyond it would be discarded
-        self._burst_size = (
-            _FIRST_BURST if any(monitor.needs_interpolant for monitor in problem.parts.monitors) else _BURST
-        )
+        self._burst_size = _FIRST_BURST if any(each.locates_events for each in problem.parts.monitors) else _BURST
 
     @property
     def solution(self) -> Solution:
@@ -69,14 +69,20 @@ class _Run:
         if clock is not None and clock.next <= self._t:
             clock.tick(self._t, self._last)
             self._method.renew(self._last)
-        if isinstance(self._method, BulkStepper):
-            self._run(self._method)
+        method = self._method
+        if isinstance(method, Stepper) and not (isinstance(method, SteerableStepper) and self._takes_bursts()):
+            self._step(method)
         else:
-            assert isinstance(self._method, Stepper)
-            self._step(self._method)
+            assert isinstance(method, BulkStepper)
+            self._run(method)
         report = self._settings.progress
         if report is not None and report((self._t - self._start) / (self._end - self._start)):
             self.status = Status.STOPPED
+
+    def _takes_bursts(self) -> bool:
+        """False where a monitor limits or adjusts the next step."""
+        adjusts, self._adjusts = self._adjusts, False
+        return not adjusts and all(monitor.limit(self._t) == np.inf for monitor in self._problem.parts.monitors)
 
     @property
     def _next_stop(self) -> float:
@@ -119,19 +125,23 @@ class _Run:
         if problem.parts.clock is not None:
             runner.set_target(goal)
         burst = runner.burst(times, self._samples, self.done, stop, max_steps)
+        if isinstance(runner, SteerableStepper):
+            burst = self._before_adjusted(runner, burst)
         self.done, n_projected = burst.done, len(burst) - burst.unprojected
         index = self._first_repartition(burst.steps.t1[:n_projected], burst.steps.last[:n_projected])
         if index is not None:
             steps, self.status = burst.steps.until(index + 1), Status.REPARTITION
             burst = Burst(steps, int(np.searchsorted(times, steps.t1[-1], side="right")))
-            self.done, runner.evaluations = burst.done, int(steps.calls[-1])
+            self.done = burst.done
+            runner.reset_evaluations(burst)
         halt = self._halt(burst)
         if halt is not None:
             index, k = None, halt[0]
             if burst.unprojected and k == len(burst) - 1:  # its samples are not written yet
                 self._sample(replace(burst.step(k), t1=float(np.nextafter(halt[1].t, np.inf))))
             burst = Burst(burst.steps.until(k + 1), int(np.searchsorted(times, halt[1].t, side="right")))
-            self.done, self.status, runner.evaluations = burst.done, Status.EVENT, int(burst.steps.calls[-1])
+            self.done, self.status = burst.done, Status.EVENT
+            runner.reset_evaluations(burst)
         for monitor in problem.parts.monitors:
             monitor.check_steps(runner, burst, self._end)
         self._steps += len(burst)
@@ -152,6 +162,18 @@ class _Run:
             raise burst.failure
         self._require_max_steps(self._t, self._last)
         self._require_pace(self._t, self._last)
+
+    def _before_adjusted(self, runner: SteerableStepper, burst: Burst) -> Burst:
+        """The steps before the first one that a monitor adjusts; that one is repeated by itself."""
+        monitors = self._problem.parts.monitors
+        count = min((monitor.first_adjusted(burst, self._end) for monitor in monitors), default=len(burst))
+        if count == len(burst):
+            return burst
+        self._adjusts, self._burst_size = True, _FIRST_BURST
+        steps = burst.steps.until(count)
+        t, y = (float(steps.t1[-1]), steps.last[-1]) if count else (self._t, self._last)
+        runner.rewind(t, y)
+        return Burst(steps, int(np.searchsorted(self._times, t, side="right")))
 
     def _halt(self, burst: Burst) -> tuple[int, Termination] | None:
         """The first step of a burst in which a monitor ends the run."""
@@ -178,14 +200,20 @@ class _Run:
 
     def _sample(self, step: Step) -> None:
         """Write the samples within a step."""
-        times, project = self._times, self._problem.parts.projection
-        while self.done < len(times) and times[self.done] < step.t1:
-            t = float(times[self.done])
-            y = step.at(t)
-            if project is not None and step.may_project(t):  # interpolated states drift too
-                y = project(t, y)
-            self._samples[self.done] = y
-            self.done += 1
+        parts, first = self._problem.parts, self.done
+        self.done = max(first, int(np.searchsorted(self._times, step.t1, side="left")))
+        t, project = self._times[first : self.done], parts.projection
+        if not len(t):
+            return
+        y = step.at(t)
+        if project is not None:  # interpolated states drift too
+            which = [k for k, time in enumerate(t.tolist()) if step.may_project(time)]
+            if len(which) > 1 and parts.project_samples is not None:
+                y[:, which] = parts.project_samples(t[which], y[:, which])
+            else:
+                for k in which:
+                    y[:, k] = project(float(t[k]), y[:, k])
+        self._samples[first : self.done] = y.T
 
     def _project_end(self, step: Step) -> None:
         """Project the end of a step onto the constraints, and write the samples there."""

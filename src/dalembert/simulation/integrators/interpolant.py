@@ -17,11 +17,12 @@ class Polynomial:
 
     coefficients: np.ndarray
 
-    def value(self, s: float) -> np.ndarray:
-        """The state."""
-        out = np.zeros(len(self.coefficients))
-        for column in self.coefficients.T[::-1]:
-            out = out * s + column
+    def value(self, s: float | np.ndarray) -> np.ndarray:
+        """The state at one time, or the states (states, times) at many with the same rounding."""
+        out = np.zeros((len(self.coefficients), *np.shape(s)))
+        columns = self.coefficients[..., None] if np.ndim(s) else self.coefficients
+        for k in range(columns.shape[1] - 1, -1, -1):
+            out = out * s + columns[:, k]
         return out
 
     def values(self, s: np.ndarray) -> np.ndarray:
@@ -80,8 +81,8 @@ class Piece:
     unit: float
     polynomial: Polynomial
 
-    def __call__(self, t: float) -> np.ndarray:
-        """The state at a time."""
+    def __call__(self, t: float | np.ndarray) -> np.ndarray:
+        """The state at a time, or the states (states, times) at many."""
         return self.polynomial.value((t - self.t0) / self.unit)
 
 

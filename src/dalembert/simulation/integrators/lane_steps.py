@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.codegen.compiled_loop import CompiledLoop, call, call_many
 from dalembert.simulation.integrators.compiled_projection import PROJECT, ProjectionData, project_state
-from dalembert.simulation.integrators.explicit_steps import HAIRER, Control, Scheme, _finite
+from dalembert.simulation.integrators.explicit_steps import HAIRER, Control, Scheme, is_finite
 
 WAITS, DONE, REPEAT = 0, 1, 2  # outcome of a run
 _MIN_INDEPENDENCE = 1e-3  # of the constraints, relative to its maximum: below it a run is repeated as a single run
@@ -295,7 +295,7 @@ def _accept_step(
     for k in range(len(lanes.row)):
         lanes.row[k] = lanes.new[k * count + b]
     runs.outcome[run] = REPEAT
-    if not _finite(lanes.row) or runs.steps[run] >= max_steps:
+    if not is_finite(lanes.row) or runs.steps[run] >= max_steps:
         return True
     if not _away_from_gimbal_lock(lanes, b):
         return True
@@ -420,4 +420,4 @@ def _independence(surface: ProjectionData, lanes: LaneStates, b: int) -> float:
     return minimum
 
 
-compiled = CompiledLoop(integrate_lanes)  # the same in machine code
+compiled = CompiledLoop(integrate_lanes, vectorize=True)  # the same in machine code

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dalembert.display.plots.panels import Panel
 
 
-QUICK = "dop853"  # its compiled loop is reused for all parameter values; `taylor` is compiled for every run
+QUICK = "dop853"  # its compiled loop is reused for all parameter values
 _FIXED_WEIGHT = 1e9  # assembly weight of a coordinate that the user has set
 _MAX_EVENTS = 200
 _MAX_PREPARED = 12  # coordinates of a model that is compiled in advance
