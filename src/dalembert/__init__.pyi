@@ -77,6 +77,8 @@ from dalembert.errors import SingularError as SingularError
 from dalembert.evidence.comparison import compare as compare
 from dalembert.evidence.proof import prove as prove
 from dalembert.evidence.report import report as report
+from dalembert.evidence.symmetries import Symmetries as Symmetries
+from dalembert.evidence.symmetries import symmetries as symmetries
 from dalembert.evidence.verification import verify as verify
 from dalembert.formalisms.catalog import citation as citation
 from dalembert.io import gallery as gallery

@@ -17,8 +17,8 @@ BOUNDS = {
     "private_modules_imported_elsewhere": 0,
     "longest_module": 464,
     "longest_function": 56,
-    "files": 402,
-    "lines": 80400,
+    "files": 404,
+    "lines": 80399,
     "uses_of_any": 167,
 }
 

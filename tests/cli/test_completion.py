@@ -36,7 +36,7 @@ def complete(line: str, directory: str | os.PathLike[str]) -> set[str]:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("dalembert s", {"simulate", "sweep", "studio"}),
+        ("dalembert s", {"simulate", "sweep", "studio", "symmetries"}),
         ("dalembert derive --fo", {"--formalism", "--format"}),
         ("dalembert sweep --sam", {"--samples", "--sampling"}),
         ("dalembert derive double-pendulum --formalism vol", {"volterra", "volterra_reduced"}),

@@ -104,8 +104,7 @@ def test_two_masses_have_a_fourth_symmetry_that_depends_on_their_ratio():
     (about_center,) = (g for g in found.generators if g.parameters)
     assert about_center.parameters == ("m", "M")
     # with the distance d = r1 - r2 and J = [[0, -1], [1, 0]] it is r1' = M/(m + M) J d, r2' = -m/(m + M) J d
-    turning = sp.Matrix([[0, -1], [1, 0]])
-    relative = sp.kronecker_product(sp.Matrix([[2, -2], [-1, 1]]), turning)
+    relative = [int(x) for x in np.kron([[2, -2], [-1, 1]], [[0, -1], [1, 0]]).ravel()]
     rows = [[*g.b, *(x for row in g.A for x in row)] for g in found.generators]
     assert sp.Matrix(rows).rank() == sp.Matrix([*rows, [0, 0, 0, 0, *relative]]).rank() == 4
     assert max(found.drift(dl.simulate(springs(), 3.0, samples=31)).values()) < 1e-9
@@ -125,8 +124,8 @@ def test_a_free_body_in_quaternions_has_the_rotations_of_space_and_of_its_equal_
 def test_brackets_are_those_of_so3():
     """[ξ_i, ξ_j] by SymPy, from the printed components."""
     found = symmetries(particle("space", ["x", "y", "z"], KEPLER))
-    q = sp.symbols("x y z")
-    fields = [sp.Matrix([sp.sympify(g.components.get(str(x), "0")) for x in q]) for g in found.generators]
+    q = [sp.Symbol(name) for name in "xyz"]
+    fields = [sp.Matrix([[sp.sympify(g.components.get(str(x), "0"))] for x in q]) for g in found.generators]
     for i, j in ((0, 1), (0, 2), (1, 2)):
         bracket = fields[j].jacobian(q) * fields[i] - fields[i].jacobian(q) * fields[j]
         terms = found.brackets[i, j]
@@ -143,9 +142,9 @@ def test_translations_are_the_commuting_set_of_the_plane():
 
 def test_a_momentum_is_written_as_a_person_would():
     (angular,) = symmetries(particle("plane", ["x", "y"], "-1/sqrt(x**2 + y**2)")).generators
-    x, y, u, w = sp.symbols("x y dot(x) dot(y)")
-    written = angular.momentum.replace("dot(x)", "u").replace("dot(y)", "w")
-    assert sp.expand(sp.sympify(written, {"x": x, "y": y, "u": u, "w": w}) - (x * w - y * u)) == 0
+    x, y, u, w = (sp.Symbol(name) for name in "xyuw")
+    written = sp.sympify(angular.momentum.replace("dot(x)", "u").replace("dot(y)", "w"))
+    assert sp.expand(written - (x * w - y * u)) == 0
     assert r"\dot{x}" in angular.latex
     assert (angular.A, angular.b) == (((0, -1), (1, 0)), (Fraction(0), Fraction(0)))
 

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import symengine as se
@@ -216,7 +215,7 @@ class Symmetries(Tabular):
     def __repr__(self) -> str:
         return f"<Symmetries of '{self.model}': {', '.join(map(str, self.generators)) or 'none'}>"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the results as a JSON-compatible dict; fractions are strings."""
         generators = [
             {
