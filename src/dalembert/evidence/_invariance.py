@@ -300,8 +300,8 @@ class Search:
 def rational(x: int) -> Fraction | None:
     """The fraction of a residue with a small numerator and denominator; None if there is none.
 
-    >>> rational(residue(Fraction(-3, 7))), rational(P // 3)
-    (Fraction(-3, 7), Fraction(-1, 3))
+    >>> rational(residue(Fraction(-3, 7))), rational(P // 3 * 5 + 2**100)
+    (Fraction(-3, 7), None)
     """
     a, b, s, t = P, x % P, 0, 1
     while b > _MAX_INTEGER:
