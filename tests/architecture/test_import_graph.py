@@ -15,10 +15,10 @@ BOUNDS = {
     "modules_in_cycles": 0,
     "repeated_names": 3,
     "private_modules_imported_elsewhere": 0,
-    "longest_module": 464,
-    "longest_function": 56,
-    "files": 404,
-    "lines": 81118,
+    "longest_module": 461,
+    "longest_function": 55,
+    "files": 400,
+    "lines": 82301,
     "uses_of_any": 167,
 }
 

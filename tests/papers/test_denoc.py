@@ -19,7 +19,7 @@ from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.motion import move
 from dalembert.papers import denoc_figures as figures
 from dalembert.papers.denoc_figures import DesignedStep, hip, lift
-from dalembert.papers.mechanism import pose_bodies
+from dalembert.papers.page import pose_bodies
 from dalembert.papers.printed_values import published
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS

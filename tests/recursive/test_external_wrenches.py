@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError, SingularError
 from dalembert.model.model import Model
-from dalembert.recursive.external_wrenches import WrenchFrame
+from dalembert.recursive.load_forces import WrenchFrame
 from dalembert.recursive.plan import plan_of
 
 FRAMES = ("world", "body", "mass_center")

@@ -15,8 +15,8 @@ from dalembert.errors import InputError, SimulationError, short_repr, suggest_na
 from dalembert.mechanics import newton
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constraint_batch import require_fulfilled, rows_of
-from dalembert.recursive.external_wrenches import Wrenches
 from dalembert.recursive.joint_speeds import to_rates, with_unit_quaternions
+from dalembert.recursive.load_forces import Wrenches
 from dalembert.recursive.plan import TreePlan, TreeState, read_array
 from dalembert.recursive.traced import Detail
 from dalembert.symbolic.floats import FLOATS, numbers

@@ -275,7 +275,7 @@ class SympyEquations:
         """The kinematic differential equations: q̇ as functions of (q, u)."""
         import sympy
 
-        from dalembert.symbolic.sympy_trees import time_symbol
+        from dalembert.symbolic.sympy_bridge import time_symbol
 
         return {
             sympy.Derivative(x, time_symbol()): value for x, value in zip(self.q.flat(), self.qd.flat(), strict=True)
@@ -328,7 +328,7 @@ def sympy_equations(form: LinearForm, values: Mapping[str, float], symbols: Mapp
     """Convert a form over SymEngine to SymPy; `symbols` are those of the user."""
     import sympy
 
-    from dalembert.symbolic.sympy_trees import time_symbol
+    from dalembert.symbolic.sympy_bridge import time_symbol
 
     if form.extra_unknowns is not None:
         raise NotApplicableError(

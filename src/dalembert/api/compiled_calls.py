@@ -27,7 +27,7 @@ from dalembert.recursive.execution import (
     substitutes_ties,
     traced_task,
 )
-from dalembert.recursive.external_wrenches import ExternalWrenches, WrenchFrame, read_wrenches
+from dalembert.recursive.load_forces import ExternalWrenches, WrenchFrame, read_wrenches
 from dalembert.recursive.plan import TreePlan, TreeState, plan_of, read_array, read_speed_rates, read_state
 from dalembert.recursive.rolled_sweeps import Loops
 from dalembert.recursive.traced import TASKS, Detail, names_of

@@ -33,7 +33,7 @@ from dalembert.model.description import Elements
 from dalembert.model.discontinuities import refuse_time_kinks
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constraint_batch import named_speeds, require_tree
-from dalembert.recursive.external_wrenches import ExternalWrenches, Wrenches, WrenchFrame, read_wrenches
+from dalembert.recursive.load_forces import ExternalWrenches, Wrenches, WrenchFrame, read_wrenches
 from dalembert.recursive.plan import read_state
 from dalembert.recursive.traced import Detail
 from dalembert.tables import Table, Tabular

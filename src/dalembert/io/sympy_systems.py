@@ -57,7 +57,7 @@ class _Builder:
     def __init__(self, parts: SympyMechanics, values: Mapping[Expression, float]) -> None:
         import sympy
 
-        from dalembert.symbolic.sympy_trees import time_symbol
+        from dalembert.symbolic.sympy_bridge import time_symbol
 
         self._parts, self._time = parts, time_symbol()
         self._rates = [x.diff(self._time) for x in parts.q]

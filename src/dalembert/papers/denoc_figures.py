@@ -17,7 +17,7 @@ from dalembert.io import gallery
 from dalembert.model.description import Elements
 from dalembert.model.model import Model
 from dalembert.model.profiles import cycloidal
-from dalembert.papers.mechanism import BodyPoses, pose_bodies
+from dalembert.papers.page import BodyPoses, pose_bodies
 from dalembert.papers.printed_values import FigurePanel, MechanismSnapshot, PrintedLine, Stroke, published, text_label
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.traced import task_program

@@ -20,7 +20,7 @@ from dalembert.mechanics.motion import move_symbols
 from dalembert.model.description import Elements
 from dalembert.papers import denoc_figures as figures
 from dalembert.papers.denoc_figures import DesignedStep
-from dalembert.papers.mechanism import derivative, evaluate_motion, pose_bodies, relative_difference
+from dalembert.papers.page import derivative, evaluate_motion, pose_bodies, relative_difference
 from dalembert.papers.printed_values import ClaimResult, Computed, Picture, Recipe, keyed_rows, printed
 from dalembert.papers.table_cells import Cell, Entry
 from dalembert.symbolic.algebra_base import vector

@@ -15,7 +15,7 @@ from dalembert.api.equations import Equations
 from dalembert.api.load import Source
 from dalembert.mechanics import state_batch
 from dalembert.mechanics.motion import Motion
-from dalembert.papers.mechanism import derivative, evaluate_motion
+from dalembert.papers.page import derivative, evaluate_motion
 from dalembert.papers.printed_values import Computed, printed
 
 _STATES = 5

@@ -9,7 +9,7 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.api.trajectory import Trajectory
-from dalembert.papers.mechanism import BodyPoses, pose_bodies
+from dalembert.papers.page import BodyPoses, pose_bodies
 from dalembert.papers.printed_values import FigurePanel, MechanismSnapshot, Picture, PrintedLine, Stroke, text_label
 
 Q = ("q₁", "q₂", "q₃", "q₄", "q₅", "q₆", "q₇", "q₈", "q₉")

@@ -10,7 +10,7 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.mechanics import state_batch
-from dalembert.papers.mechanism import pose_bodies, relative_difference
+from dalembert.papers.page import pose_bodies, relative_difference
 from dalembert.papers.printed_values import (
     ClaimResult,
     Computed,

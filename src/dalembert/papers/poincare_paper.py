@@ -16,7 +16,7 @@ from dalembert.mechanics import state_batch
 from dalembert.mechanics.energies import non_ideal_forces
 from dalembert.mechanics.motion import move
 from dalembert.model.description import Elements
-from dalembert.papers.mechanism import derivative, relative_difference
+from dalembert.papers.page import derivative, relative_difference
 from dalembert.papers.printed_values import ClaimResult, Computed, Recipe, keyed_rows
 from dalembert.symbolic.floats import FLOATS
 

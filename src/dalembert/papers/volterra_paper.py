@@ -12,7 +12,7 @@ from dalembert.api import load
 from dalembert.api.trajectory import Trajectory
 from dalembert.errors import SimulationError
 from dalembert.evidence.comparison import Comparison, ComparisonRow
-from dalembert.papers.mechanism import BodyPoses, box, pose_bodies
+from dalembert.papers.page import BodyPoses, box, pose_bodies
 from dalembert.papers.printed_values import (
     ClaimResult,
     Computed,

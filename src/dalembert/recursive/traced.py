@@ -25,12 +25,11 @@ from dalembert.recursive._hybrid import hybrid_dynamics
 from dalembert.recursive._transforms import absent
 from dalembert.recursive.composite_inertia import coriolis_matrix, diagonal, mass_matrix
 from dalembert.recursive.constraint_batch import rows_over
-from dalembert.recursive.external_wrenches import WrenchFrame, wrench_forces
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import Moving, moving
-from dalembert.recursive.load_forces import load_forces, load_powers
+from dalembert.recursive.load_forces import WrenchFrame, load_forces, load_powers, wrench_forces
 from dalembert.recursive.plan import TOLERANCE, TreePlan
 from dalembert.recursive.point_jacobians import (
     body_poses,

@@ -28,9 +28,8 @@ from dalembert.mechanics.facts import singular_coordinates
 from dalembert.model.description import Elements
 from dalembert.recursive import _hybrid, composite_inertia, constraint_batch, forward, inverse, link_states
 from dalembert.recursive.constraint_batch import ConstraintBatch, rows_of
-from dalembert.recursive.external_wrenches import ExternalWrenches, WrenchFrame, read_wrenches, wrench_forces
 from dalembert.recursive.link_states import Moving
-from dalembert.recursive.load_forces import load_forces
+from dalembert.recursive.load_forces import ExternalWrenches, WrenchFrame, load_forces, read_wrenches, wrench_forces
 from dalembert.recursive.plan import TreeState, plan_of, read_array, read_speed_rates, read_state, singular_mass
 from dalembert.recursive.tree import tree_of
 from dalembert.symbolic.algebra_base import Array, zeros

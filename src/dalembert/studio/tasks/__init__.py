@@ -16,10 +16,8 @@ from dalembert.studio.tasks import (
     dh_grid,
     downloads,
     equilibrium_task,
-    evidence_task,
     form_edits,
     forms,
-    gallery_task,
     glossary,
     robot_task,
     simulate_task,
@@ -42,10 +40,10 @@ class Task:
 
 
 TASKS: dict[str, Task] = {
-    "examples": Task(gallery_task.examples, quick=True),
-    "example": Task(gallery_task.example, quick=True),
-    "draft": Task(gallery_task.draft, quick=True),
-    "picture": Task(gallery_task.picture),
+    "examples": Task(describe_task.examples, quick=True),
+    "example": Task(describe_task.example, quick=True),
+    "draft": Task(describe_task.draft, quick=True),
+    "picture": Task(describe_task.picture),
     "describe": Task(describe_task.describe, quick=True),
     "format": Task(forms.file_format, quick=True),
     "edit": Task(form_edits.edit, quick=True),
@@ -69,9 +67,9 @@ TASKS: dict[str, Task] = {
     "declarations": Task(describe_task.declarations, quick=True),
     "summary": Task(describe_task.summary),
     "equations": Task(describe_task.equations),
-    "prove": Task(evidence_task.prove),
-    "verify": Task(evidence_task.verify),
-    "compare": Task(evidence_task.compare),
+    "prove": Task(equilibrium_task.prove),
+    "verify": Task(equilibrium_task.verify),
+    "compare": Task(equilibrium_task.compare),
     "glossary": Task(glossary.glossary, quick=True),
 }
 
