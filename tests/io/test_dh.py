@@ -13,7 +13,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError, ModelFileError
 from dalembert.io._robot_csv import COLUMNS, loads_csv, read_csv
-from dalembert.io.files import loads, read
+from dalembert.io.file_formats import loads, read
 from dalembert.io.robot_rows import LINK, loads_dh, read_dh
 from dalembert.mechanics.energies import mass_matrix, potential
 from dalembert.mechanics.motion import move

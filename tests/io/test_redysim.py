@@ -13,7 +13,7 @@ from dalembert.io._matlab_interpreter import read_assignments
 from dalembert.io._matlab_values import MAX_DEPTH
 from dalembert.io._redysim import loads_redysim, read_redysim
 from dalembert.io._redysim_arrays import KEYS, from_arrays
-from dalembert.io.files import loads, read
+from dalembert.io.file_formats import loads, read
 from dalembert.mechanics.energies import mass_matrix
 from dalembert.mechanics.motion import move
 from dalembert.model.joints.prismatic import Prismatic

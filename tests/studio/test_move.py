@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 import dalembert as dl
 from dalembert import errors
 from dalembert.io import gallery
-from dalembert.io.files import loads
+from dalembert.io.file_formats import loads
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Payload
 from dalembert.studio.tasks import equilibrium_task, simulate_task

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import DalembertError, InputError
-from dalembert.io.files import loads
+from dalembert.io.file_formats import loads
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Payload
 from dalembert.studio.tasks import dh_grid, robot_task

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import dalembert as dl
-from dalembert.io.files import loads
+from dalembert.io.file_formats import loads
 
 pytestmark = pytest.mark.nightly
 

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from dalembert.arguments import validate_arguments
 from dalembert.errors import InputError, suggest_name
 from dalembert.io import gallery
-from dalembert.io.files import READERS, read
+from dalembert.io.file_formats import READERS, read
 from dalembert.io.sympy_systems import is_sympy_system, read_sympy
 from dalembert.mechanics import assembly
 from dalembert.model.description import Description, Elements

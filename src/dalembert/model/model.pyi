@@ -6,14 +6,13 @@ from dalembert.model.attitude import Rotation
 from dalembert.model.constraints.base import Gains
 from dalembert.model.description import Description, Elements
 from dalembert.model.elements import Direction
-from dalembert.model.values import TimeLaw
 from dalembert.model.evaluation import Start
 from dalembert.model.joints import Cylindrical, Fixed, Free, Joint, Planar, Prismatic, Quaternion, Revolute, Screw, Spherical, Universal
 from dalembert.model.loads.contact_laws import Impact
 from dalembert.model.python_laws import Law
 from dalembert.model.record import Record
 from dalembert.model.solids import MassProperties
-from dalembert.model.values import ArrayInput, Name, Values
+from dalembert.model.values import ArrayInput, Name, TimeLaw, Values
 from dalembert.symbolic.symbols import Written
 from typing import Self
 

@@ -12,7 +12,7 @@ from inspect import signature
 from typing import Any
 
 from dalembert.errors import InputError, suggest_name
-from dalembert.io.files import loads
+from dalembert.io.file_formats import loads
 from dalembert.io.gallery.generated import GENERATED
 from dalembert.io.urdf._urdf_reader import loads_urdf
 from dalembert.model.model import Model

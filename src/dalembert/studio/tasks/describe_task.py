@@ -28,7 +28,7 @@ from dalembert.evidence import report
 from dalembert.evidence.report import ReportSection
 from dalembert.formalisms import catalog
 from dalembert.io import gallery
-from dalembert.io.files import READERS, loads, read
+from dalembert.io.file_formats import READERS, loads, read
 from dalembert.io.toml_reader import read_text
 from dalembert.io.toml_writer import to_toml
 from dalembert.mechanics.assembly import assemble_model
