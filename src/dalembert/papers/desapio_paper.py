@@ -20,7 +20,7 @@ from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.state_batch import constraint_matrix, one_state
 from dalembert.mechanics.system import System
 from dalembert.model.model import Model
-from dalembert.papers import desapio_equations, desapio_figures
+from dalembert.papers import desapio_figures
 from dalembert.papers.printed_values import ClaimResult, Computed, Recipe, keyed_rows
 from dalembert.papers.table_cells import Entry
 from dalembert.symbolic.algebra_base import Array
@@ -53,7 +53,7 @@ def recipe() -> Recipe:
         "Gyroscope": _gyroscope,
         "Gyroscope, coefficients": _coefficients,
         "Algorithms": _orders,
-        "Equations": desapio_equations.residuals,
+        "Equations": desapio_figures.residuals,
     }
     claims = {
         "second-order-schemes": _second_order,

@@ -21,11 +21,10 @@ from dalembert.codegen.program import Program, program_of
 from dalembert.mechanics.state_batch import random_guesses
 from dalembert.model.description import Elements
 from dalembert.recursive._derivatives import Symbols, forward_derivatives, inverse_derivatives
-from dalembert.recursive._hybrid import hybrid_dynamics
 from dalembert.recursive._transforms import absent
 from dalembert.recursive.composite_inertia import coriolis_matrix, diagonal, mass_matrix
 from dalembert.recursive.constraint_batch import rows_over
-from dalembert.recursive.forward import forward_dynamics
+from dalembert.recursive.forward import forward_dynamics, hybrid_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import Moving, moving

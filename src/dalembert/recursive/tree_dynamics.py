@@ -26,7 +26,7 @@ from dalembert.errors import SingularError
 from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.facts import singular_coordinates
 from dalembert.model.description import Elements
-from dalembert.recursive import _hybrid, composite_inertia, constraint_batch, forward, inverse, link_states
+from dalembert.recursive import composite_inertia, constraint_batch, forward, inverse, link_states
 from dalembert.recursive.constraint_batch import ConstraintBatch, rows_of
 from dalembert.recursive.link_states import Moving
 from dalembert.recursive.load_forces import ExternalWrenches, WrenchFrame, load_forces, read_wrenches, wrench_forces
@@ -282,7 +282,7 @@ def hybrid_dynamics(
     with np.errstate(all="ignore"):
         usual = state.batched(composite_inertia.diagonal(moving))
         try:
-            found = _hybrid.hybrid_dynamics(moving, chosen, state.entries(sd), state.entries(push), loads)
+            found = forward.hybrid_dynamics(moving, chosen, state.entries(sd), state.entries(push), loads)
         except ZeroDivisionError:
             raise _singular(state, moving, 0) from None
     _require_pivots(state, moving, found.pivots, usual, [i for i in range(len(sd)) if i not in chosen])
