@@ -55,7 +55,7 @@ ARGUMENTS: Mapping[str, Entry] = {
     "q0": ("array_like or mapping", "Initial coordinates, shape (n,) or by name; those of the model if None."),
     "qd0": ("array_like or mapping", "Initial rates, shape (n,) or by name; those of the model if None."),
     "t0": ("float", "Initial time."),
-    "integrator": ("str", "The key of the integrator, such as 'dop853'; that of the model, or 'taylor', if None."),
+    "integrator": ("str", "The key of the integrator, such as 'dop853'; that of the model, or 'auto', if None."),
     "samples": ("int", "Number of equidistant samples; that of the model if None."),
     "times": ("array_like, shape (K,)", "Increasing sample times, instead of `samples` and `duration`."),
     "project": ("bool", "Project the state onto the constraints after every step."),
