@@ -31,9 +31,9 @@ coverage: .venv/installed ## run the tests and write line coverage to out/covera
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov=dalembert --cov-report=term --cov-report=html:out/coverage
 
 # Proves gallery models, repeats them in other units, compiles LaTeX documents, draws ten times as many random examples. Each day runs
-# another third, some 15 minutes on two idle cores; `make nightly PART=all` runs all of it.
-PART ?= $(shell echo $$(( $$(date +%s) / 86400 % 3 )))
-nightly: .venv/installed ## run the slow tests (requires pdflatex); PART=0 to 2 or all
+# another sixth, some 10 minutes on two idle cores; `make nightly PART=all` runs all of it, about an hour.
+PART ?= $(shell echo $$(( $$(date +%s) / 86400 % 6 )))
+nightly: .venv/installed ## run the slow tests (requires pdflatex); PART=0 to 5 or all
 	@command -v pdflatex >/dev/null || { echo "pdflatex is missing: apt-get install texlive-latex-base" >&2; exit 1; }
 	HYPOTHESIS_PROFILE=nightly NIGHTLY_PART=$(PART) $(BIN)/python -m pytest -n auto --dist loadgroup -m "nightly or hypothesis"
 

@@ -26,8 +26,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 # a test marked slow(seconds) runs nightly if it takes at least this many CPU seconds
 NIGHTLY_SECONDS = 2
 
-# all nightly tests take about an hour on two cores: `make nightly` runs a third of them, another one each day
-PARTS = 3
+# all nightly tests take about an hour on two cores: `make nightly` runs a sixth of them, another one each day
+PARTS = 6
 PART = os.environ.get("NIGHTLY_PART", "all")
 
 

@@ -13,7 +13,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "mechanisms.md").read_text(encoding
 def test_the_examples_of_the_page_run(capsys):
     known: dict = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
-    assert len(blocks) == 17
+    assert len(blocks) == 19
     for block in blocks:
         *lines, last = block.rstrip().split("\n")
         exec(compile("\n".join(lines), "mechanisms.md", "exec"), known)  # code of this project
